@@ -51,22 +51,12 @@ DOCUMENT = {
         "untestable": "The runs cannot tell.",
     },
 }
-KEY = {
-    "task": "many-arrays",
-    "architecture": "rnn",
-    "optimizer": "adam",
-    "precision": "float64",
-    "split": "80-20",
-    "intervention": "none",
-    "start": "pretrained",
-    "comparison": "per_step",
-    "learner_full": "rtrl",
-    "learner_immediate": "immediate",
-    "estimand": "stable",
-    "alpha": 0.05,
+KEY = DOCUMENT["conditions"] | {
+    **{name: DOCUMENT[name] for name in ("task", "comparison", "estimand", "alpha")},
+    **{"intervention": "none", "start": "pretrained"},
+    **{"learner_full": "rtrl", "learner_immediate": "immediate"},
 }
-
-
+GONE = ("estimand", "conditions", "comparison", "minus")  # where there is a quantity
 RECOVERY = ("over_best_full_low_percent", "over_best_immediate_low_percent")
 
 

@@ -2,6 +2,7 @@
 
 import datetime
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,7 @@ from orla.prereg import (
     trials,
 )
 from orla.prereg.lock import Locked
-from orla.prereg.rules.equivalent_within import EquivalentWithin
+from orla.prereg.rules import EquivalentWithin
 from orla.results import guards
 from orla.study import pretraining, rates, scores
 from orla.tasks import swapped
@@ -39,37 +40,44 @@ PARTS = BINDS["parts"]
 
 @pytest.fixture(scope="module")
 def default(tmp_path_factory):
-    """A registration of version 3 about the default study, the study's plan, and its parts."""
-    folder = tmp_path_factory.mktemp("prereg")
+    """A registration about the default study as bound by the command line, its plan and parts."""
+    path = tmp_path_factory.mktemp("prereg") / "gradient.yaml"
     given = yaml.safe_load((ROOT / "prereg/many-arrays-adam-gradient.yaml").read_text())
-    path = folder / "gradient.yaml"
     del given["binds"]
     path.write_text(yaml.safe_dump({**given, "version": 3}, sort_keys=False))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
+        main(["prereg", "bind", str(path)])
         plan = binding.plan_of([])
     known = reader.read(path)
 
+    conditions = asked.read_conditions(plan, known)
+
     def parts(*names):
-        found = fingerprint.parts(plan, asked.read_conditions(plan, known), known)
-        return fingerprint.fingerprint({n: p for n, p in found.items() if not names or n in names})
+        found = fingerprint.parts(plan, conditions, known)
+        # The sweep of one learner, and the evidence over seeds, are cheaper and show as much.
+        found["evidence"] = partial(rehearsal.read, rehearsal.like(replace(known, unit="seed")))
+        job, _ = found[SWEEP].args[0].args
+        learners = {"immediate": plan.spec("learner", "immediate")}
+        found[SWEEP] = partial(trials.chosen, partial(trials.swept, job, learners))
+        return fingerprint.fingerprint({name: found[name] for name in names})
 
-    return known, plan, parts, parts()
+    return known, plan, parts, known.binds["parts"] | parts(SWEEP, "evidence")
 
 
-def test_the_parts_are_those_that_the_registration_depends_on(default):
-    *_, parts, before = default
-    assert set(before) == {
-        *(
-            "episodes of many-arrays",
-            "network rnn-window-50",
-            "pretraining of rnn-window-50",
-            "start pretrained",
-        ),
+def test_a_study_is_bound_from_the_command_line(default):
+    known, plan, parts, before = default
+    binds = dict(known.binds)
+    same = ("guards", LEARNER.format("rtrl"), "episodes of many-arrays")
+    assert parts(*same) == {name: before[name] for name in same}
+    assert binds.pop("parts").keys() == {
+        "episodes of many-arrays",
+        *("network rnn-window-50", "pretraining of rnn-window-50", "start pretrained"),
         *(LEARNER.format("rtrl"), LEARNER.format("immediate"), "optimizer adam"),
         *(SWEEP, "statistics", "guards", "judge", "evidence", "checks"),
     }
-    assert parts() == before
+    syntax = binding.syntax(plan, asked.read_conditions(plan, known))
+    assert binds == binding.bound(plan, known) | {"syntax_sha256": syntax, "results": ["results"]}
 
 
 def negative(part, name, turn):
@@ -89,21 +97,12 @@ def updates(answer):
 @pytest.mark.parametrize(
     ("name", "change"),
     [
-        (
-            "learner rtrl of rnn-window-50, probes update_ratio",
-            negative(RTRL, "gradient", gradients),
-        ),
-        (
-            "learner immediate of rnn-window-50, probes update_ratio",
-            negative(Immediate, "gradient", gradients),
-        ),
+        (LEARNER.format("rtrl"), negative(RTRL, "gradient", gradients)),
+        (LEARNER.format("immediate"), negative(Immediate, "gradient", gradients)),
         ("optimizer adam", negative(Adam, "update", updates)),
         ("pretraining of rnn-window-50", (pretraining.Pretraining, "learning_rate", 0.002)),
         (SWEEP, (rates, "best", lambda scores: max(scores))),
-        (
-            "sweep and choice of the rate",
-            negative(scores, "mean_scores", lambda one: (1.01 * one[0], one[1])),
-        ),
+        (SWEEP, negative(scores, "mean_scores", lambda one: (1.01 * one[0], one[1]))),
         (SWEEP, (rates, "missing_neighbour", lambda *given: None)),
         ("guards", (guards, "LEAST_UPDATES", 19)),
         ("guards", (guards, "LEAST_DENOMINATOR", 0.045)),
@@ -117,9 +116,8 @@ def updates(answer):
 def test_a_changed_sign_bound_or_guard_is_noticed_by_its_part(default, monkeypatch, name, change):
     _, plan, parts, before = default
     if change[0] is pretraining.Pretraining:
-        monkeypatch.setitem(
-            plan.config["pretraining"]["of"], "rnn-window-50", {change[1]: change[2]}
-        )
+        settings = {change[1]: change[2]}
+        monkeypatch.setitem(plan.config["pretraining"]["of"], "rnn-window-50", settings)
     else:
         monkeypatch.setattr(*change)
     assert parts(name)[name] != before[name]
@@ -157,22 +155,9 @@ def test_the_syntax_is_the_same_with_other_docstrings_comments_and_layout(tmp_pa
         return binding._tree(tmp_path / "code.py")
 
     before = tree('"""One."""\ndef f(x):\n    """Two."""\n    return x + 1\n')
-    assert (
-        tree('"""Other."""\n# A comment.\ndef f(x):\n    """x."""\n    return (x\n + 1)\n')
-        == before
-    )
+    other = '"""Other."""\n# A comment.\ndef f(x):\n    """x."""\n    return (x\n + 1)\n'
+    assert tree(other) == before
     assert tree('"""One."""\ndef f(x):\n    """Two."""\n    return x - 1\n') != before
-
-
-@pytest.fixture
-def judged(write):
-    def judged(**study):
-        known = reader.read(write(document()))
-        study = BINDS | {"results": "results", "uncommitted": False} | study
-        [verdict] = verdicts([known], tables(gaps(0.5)), {known.name: study})
-        return verdict
-
-    return judged
 
 
 def test_a_verdict_says_which_folder_was_read_and_that_the_code_was_edited(write):
@@ -194,32 +179,15 @@ def test_a_verdict_says_which_folder_was_read_and_that_the_code_was_edited(write
         ({"parts": {"judge": "2" * 16}}, "guards does not behave as registered (none"),
         ({"parts": PARTS | {"loop": "3" * 16}}, "loop does not behave as registered (333"),
         ({"refused": "tried at 1 learning rates"}, "tried at 1 learning rates"),
+        ({"uncommitted": True}, "made by uncommitted code"),
+        (None, "the study does not say which config and code it ran"),
     ],
 )
-def test_another_record_or_behaviour_is_untestable_by_name(judged, study, words):
-    assert judged().outcome == judged(syntax_sha256="c" * 64).outcome == "supported"
-    verdict = judged(**study)
+def test_another_record_or_behaviour_is_untestable_by_name(write, study, words):
+    known = reader.read(write(document()))
+    study = study and BINDS | study
+    [verdict] = verdicts([known], tables(gaps(0.5)), {known.name: study})
     assert verdict.outcome == "untestable" and words in verdict.reason
-
-
-def test_a_study_is_bound_from_the_command_line(default, write, monkeypatch, capsys):
-    known, plan, _, before = default
-    text = (known.folder / "gradient.yaml").read_text()
-    path = write.folder / "gradient.yaml"
-    path.write_text(text)
-    monkeypatch.chdir(ROOT)
-    main(["prereg", "bind", str(path)])
-    binds = reader.read(path).binds
-    assert binds["parts"] == before and binds["results"] == ["results"]
-    assert "optimizer adam " + before["optimizer adam"] in capsys.readouterr().out
-    assert binds["record_sha256"] == binding.bound(plan, known)["record_sha256"]
-    assert binds["syntax_sha256"] == binding.syntax(plan, asked.read_conditions(plan, known))
-
-
-@pytest.fixture(scope="module")
-def checked():
-    """A registration with a manipulation check."""
-    return reader.read(ROOT / "prereg/odoherty-pairs/pairs-ratio-order.yaml")
 
 
 @pytest.mark.parametrize(
@@ -228,10 +196,11 @@ def checked():
         (rows, "assuming", lambda table, *given: table.iloc[:0]),
         (rows, "failures", lambda *given: []),
         (rows, "_holds", lambda check, values: True),
-        (means, "quantity_problems", lambda *given: []),
+        (means, "quantity_problems", lambda *given, **more: []),
     ],
 )
-def test_what_decides_a_check_is_part_of_the_fingerprint(checked, monkeypatch, change):
+def test_what_decides_a_check_is_part_of_the_fingerprint(monkeypatch, change):
+    checked = reader.read(ROOT / "prereg/odoherty-pairs/pairs-ratio-order.yaml")
     before = fingerprint.digest(rehearsal.checks_met(checked))
     monkeypatch.setattr(*change)
     assert fingerprint.digest(rehearsal.checks_met(checked)) != before
@@ -242,5 +211,3 @@ def test_what_was_bound_before_a_part_was_there_lacks_it(default):
     former = replace(known, binds={"parts": dict.fromkeys(("guards", "judge"), "x")})
     named = fingerprint.parts(plan, asked.read_conditions(plan, former), former)
     assert not {"evidence", "checks"} & set(named)
-    bound = replace(known, binds={"parts": {"evidence": "x"}})
-    assert "checks" in fingerprint.parts(plan, asked.read_conditions(plan, bound), bound)

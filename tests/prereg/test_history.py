@@ -9,9 +9,13 @@ import pytest
 
 from orla.errors import OrlaError
 from orla.files import sha256
-from orla.prereg import chain, history, lock
+from orla.prereg import lock
 
 DAY = datetime.date(2026, 11, 21)
+
+
+def after(days):
+    return DAY + datetime.timedelta(days=days)
 
 
 @pytest.fixture
@@ -36,6 +40,7 @@ def repository(write, document):
         git("commit", "-m", "x", "--allow-empty", day=day)
 
     write.git, write.locked, write.commit = git, locked, commit
+    write.lock = write.folder / "LOCK"
     git("init", "-q")
     commit()
     return write
@@ -50,42 +55,34 @@ def state(folder):
     return {name: found.history for name, found in lock.verify(folder).items()}
 
 
-def test_a_lock_that_was_committed_on_its_day_agrees(repository):
+def test_a_lock_that_was_committed_on_its_day_agrees(repository, tmp_path):
     repository.locked("one")
+    assert state(repository.folder) == {"one": "not checked"}  # LOCK is in no commit
     repository.commit()
-    repository.locked("two", DAY + datetime.timedelta(days=1))
+    repository.locked("two", after(1))
     assert state(repository.folder) == {"one": "git", "two": "not committed"}
-    repository.commit(DAY + datetime.timedelta(days=2))
+    repository.commit(after(2))  # a day of difference is that of time zones
     assert state(repository.folder) == {"one": "git", "two": "git"}
+    shallow = tmp_path / "shallow"
+    repository.git("clone", "-q", "--depth", "1", f"file://{repository.folder}", str(shallow))
+    assert state(shallow) == {"one": "not checked", "two": "not checked"}
 
 
 def test_a_lock_that_was_deleted_and_written_anew_is_refused(repository):
     repository.locked("one")
     repository.commit()
-    (repository.folder / "LOCK").unlink()
-    repository.locked("one", DAY + datetime.timedelta(days=9))
+    repository.lock.unlink()
+    repository.locked("one", after(9))
     refused(repository)
-    repository.commit(DAY + datetime.timedelta(days=9))
+    repository.commit(after(9))
     refused(repository, r"committed on 2026-11-21 .* restore it with: git checkout")
-
-
-def test_a_lock_whose_removal_was_committed_is_still_compared(repository):
-    repository.locked("one")
-    repository.commit()
-    (repository.folder / "LOCK").unlink()
-    repository.commit()
-    repository.locked("two")
-    repository.commit()
-    (repository.folder / "one.yaml").unlink()
-    refused(repository)
 
 
 def test_a_registration_that_is_removed_with_the_last_line_is_noticed(repository):
     repository.locked("one")
     repository.locked("two")
     repository.commit()
-    file = repository.folder / "LOCK"
-    file.write_text(file.read_text().splitlines(keepends=True)[0])
+    repository.lock.write_text(repository.lock.read_text().splitlines(keepends=True)[0])
     (repository.folder / "two.yaml").unlink()
     refused(repository, "a line was changed or removed")
 
@@ -94,63 +91,46 @@ def test_a_chain_that_is_forged_whole_is_noticed(repository):
     """The registration, its hash and the chain are changed together."""
     repository.locked("one")
     repository.commit()
-    file = repository.folder / "LOCK"
     path = repository.folder / "one.yaml"
     path.write_text(path.read_text() + "\n")
-    file.write_text(chain.extended("", chain.Line("one.yaml", sha256(path), DAY)))
+    repository.lock.write_text(lock.extended("", lock.Line("one.yaml", sha256(path), DAY)))
     refused(repository)
 
 
-@pytest.mark.parametrize(("days", "order"), [(-2, "before"), (2, "after")])
+@pytest.mark.parametrize(("days", "order"), [(-2, "before"), (2, "after"), (-1, ""), (1, "")])
 def test_a_date_that_is_not_that_of_the_commit_is_refused(repository, days, order):
-    repository.locked("one", DAY + datetime.timedelta(days=days))
+    repository.locked("one", after(days))
     repository.commit()
-    refused(repository, rf"more than a day {order} the commit that locked it")
-
-
-@pytest.mark.parametrize("days", [-1, 1])
-def test_a_day_of_difference_is_that_of_time_zones(repository, days):
-    repository.locked("one", DAY + datetime.timedelta(days=days))
-    repository.commit()
-    assert state(repository.folder) == {"one": "git"}
-
-
-def test_what_cannot_be_compared_is_said(repository, tmp_path, document, write):
-    repository.locked("one")
-    assert state(repository.folder) == {"one": "not checked"}
-    repository.commit()
-    shallow = tmp_path / "shallow"
-    repository.git("clone", "-q", "--depth", "1", f"file://{repository.folder}", str(shallow))
-    assert state(shallow) == {"one": "not checked"}
-    lines = chain.parse((shallow / "LOCK").read_text(), shallow / "LOCK")
-    assert "shallow" in history.compare(shallow / "LOCK", lines).why
+    if order:
+        refused(repository, rf"more than a day {order} the commit that locked it")
+    else:
+        assert state(repository.folder) == {"one": "git"}
 
 
 def test_lines_of_a_repositorys_first_commit_were_copied_there(repository):
     """A copy of a project without its history: nothing says when its lines were written."""
     shutil.rmtree(repository.folder / ".git")
     repository.locked("one")
+    assert state(repository.folder) == {"one": "not checked"}  # outside git
     repository.git("init", "-q")
     repository.commit(datetime.date(2031, 1, 1))
     assert state(repository.folder) == {"one": "not checked"}
 
 
-def test_outside_git_nothing_is_checked(write, document):
-    lock.write(write.folder, [write(document)], DAY)
-    assert state(write.folder) == {"small-gap": "not checked"}
-
-
-def test_what_was_committed_after_a_removal_stays_too(repository):
-    lock_file = repository.folder / "LOCK"
+def test_what_was_committed_before_and_after_a_removal_stays(repository):
     repository.locked("one")
     repository.commit()
-    text = lock_file.read_text()
-    lock_file.unlink()
+    text = repository.lock.read_text()
+    repository.lock.unlink()
     repository.commit()
-    lock_file.write_text(text)
+    repository.lock.write_text(text)
     repository.locked("two")
     repository.commit()
     assert state(repository.folder) == {"one": "git", "two": "git"}
-    lock_file.write_text(text)
-    repository.locked("two", DAY + datetime.timedelta(days=1))
+    repository.lock.write_text(text)
+    repository.locked("two", after(1))
+    refused(repository)
+    repository.lock.unlink()
+    (repository.folder / "one.yaml").unlink()
+    repository.locked("two")
     refused(repository)

@@ -1,4 +1,4 @@
-"""Every outcome, and every reason for it, is reached; none but the tables decides."""
+"""Version 1: every outcome, and every reason for it, is reached; none but the tables decides."""
 
 import datetime
 import itertools
@@ -17,6 +17,8 @@ from orla.prereg.lock import Locked
 from orla.prereg.region import Region
 from orla.prereg.registration import Check
 
+DAY = datetime.date(2026, 11, 21)
+
 
 def judge(registration, tables, assumed=None):
     """The verdict on one registration."""
@@ -31,40 +33,47 @@ def judged(document, write, tables):
     return judged
 
 
+@pytest.fixture
+def second(document, tables):
+    """A second criterion, about LARS, that the tables do not hinder."""
+    where = {"optimizer": "lars", "split": "50-50"}
+    document["criteria"].append({**document["criteria"][0], "where": where})
+    tables["gaps"]["n_seeds"] = [20, 20, 19]
+    tables["gaps"]["n_diverged"] = [0, 0, 1]
+    return document["criteria"][1]
+
+
 def set_interval(tables, low, high, estimate=None, row=0):
     estimate = (low + high) / 2 if estimate is None else estimate
     tables["gaps"].loc[row, ["gap_pp", "low_pp", "high_pp"]] = [estimate, low, high]
 
 
+def numbers(verdict):
+    return verdict.estimate, verdict.low, verdict.high, verdict.n
+
+
 @pytest.mark.parametrize(
-    ("low", "high", "outcome"),
+    ("low", "high", "strict", "outcome"),
     [
-        (-1.0, 1.5, "supported"),
-        (-2.999, 2.999, "supported"),
-        (-3.0, 1.0, "inconclusive"),
-        (-8.0, 8.0, "inconclusive"),
-        (2.0, 4.0, "inconclusive"),
-        (3.0, 4.0, "falsified"),
-        (-9.0, -3.0, "falsified"),
-        (7.0, 7.0, "falsified"),
+        (-1.0, 1.5, True, "supported"),
+        (-3.0, 1.0, True, "inconclusive"),
+        (-3.0, 3.0, True, "inconclusive"),
+        (-3.0, 3.0, False, "supported"),
+        (2.0, 4.0, True, "inconclusive"),
+        (3.0, 4.0, True, "falsified"),
+        (3.0, 4.0, False, "inconclusive"),
+        (-9.0, -3.0, True, "falsified"),
+        (7.0, 7.0, True, "falsified"),
     ],
 )
-def test_the_interval_decides(judged, tables, document, low, high, outcome):
+def test_the_interval_decides(judged, tables, document, low, high, strict, outcome):
+    document["criteria"][0]["region"]["strict"] = strict
     set_interval(tables, low, high)
     verdict = judged()
     assert verdict.outcome == outcome
-    assert (verdict.low, verdict.high, verdict.n) == (low, high, 20)
-    assert verdict.threshold == "strictly between -3 and 3 pp"
+    assert numbers(verdict)[1:] == (low, high, 20)
+    assert verdict.threshold == "strictly " * strict + "between -3 and 3 pp"
     assert "95 % bootstrap interval over seeds" in verdict.reason and "n = 20" in verdict.reason
-
-
-def test_strictness_decides_on_the_bound(judged, tables, document):
-    set_interval(tables, -3.0, 3.0)
-    assert judged().outcome == "inconclusive"
-    document["criteria"][0]["region"]["strict"] = False
-    assert judged().outcome == "supported"
-    set_interval(tables, 3.0, 4.0)
-    assert judged().outcome == "inconclusive"
 
 
 def lose(table, column, values):
@@ -96,7 +105,6 @@ def put(table, row, column, value):
         (put("gaps", 0, "n_seeds", 17), "n = 17, fewer than the 18 registered"),
         (put("gaps", 0, "n_seeds", np.nan), "n_seeds is nan, no count"),
         (put("gaps", 0, "n_seeds", 19.5), "n_seeds is 19.5, no count"),
-        (put("gaps", 0, "n_seeds", 500), "n = 500 and 0 diverged: not the 20 registered"),
         (put("gaps", 0, "n_seeds", 19), "n = 19 and 0 diverged: not the 20 registered"),
         (put("gaps", 0, "n_diverged", 1), "n = 20 and 1 diverged: not the 20 registered"),
         (put("gaps", 0, "n_diverged", np.nan), "n_diverged is nan, no count"),
@@ -108,23 +116,14 @@ def put(table, row, column, value):
         ),
         (put("gaps", 0, "n_diverged", 3), "3 diverged, more than the 2 registered"),
         (put("gaps", 0, "unreliable", True), "gap_pp is unreliable"),
-        (
-            put("gaps", 0, "low_pp", np.nan),
-            "gap_pp has no finite 95 % bootstrap interval over seeds",
-        ),
-        (put("gaps", 0, "gap_pp", None), "gap_pp has no finite 95 % bootstrap interval over seeds"),
-        (
-            put("gaps", 0, "high_pp", np.inf),
-            "gap_pp has no finite 95 % bootstrap interval over seeds",
-        ),
+        (put("gaps", 0, "low_pp", np.nan), "gap_pp has no finite 95 % bootstrap interval over se"),
+        (put("gaps", 0, "high_pp", np.inf), "gap_pp has no finite 95 % bootstrap interval over s"),
         (
             put("conditions", 1, "low_percent", -2.0),
             'check "both adapt" fails: low_percent is -2 where optimizer = adam, '
             "learner = immediate, not above 0",
         ),
         (put("conditions", 0, "low_percent", np.nan), "low_percent is nan where"),
-        (put("conditions", 0, "low_percent", np.inf), "low_percent is inf where"),
-        (put("conditions", 0, "low_percent", None), 'check "both adapt" fails'),
         (put("conditions", 0, "low_percent", "much"), "low_percent is much where"),
         (
             put("conditions", 0, "edge", True),
@@ -132,29 +131,23 @@ def put(table, row, column, value):
         ),
     ],
 )
-def test_every_obstacle_makes_it_untestable(judged, tables, document, change, reason):
-    assert judged().outcome == "supported"
+def test_every_obstacle_makes_it_untestable(judged, tables, change, reason):
     change(tables)
     verdict = judged()
     assert verdict.outcome == "untestable"
-    assert reason in verdict.reason
-    assert "\n" not in verdict.reason
+    assert reason in verdict.reason and "\n" not in verdict.reason
 
 
-def test_what_was_registered_as_least_and_most_is_enough(judged, tables):
+def test_what_was_registered_as_least_and_most_is_enough(judged, tables, document):
     put("gaps", 0, "n_seeds", 18)(tables)
     put("gaps", 0, "n_diverged", 2)(tables)
     verdict = judged()
     assert (verdict.outcome, verdict.n) == ("supported", 18)
-
-
-def test_without_a_count_of_the_diverged_none_may_be_added_either(judged, tables, document):
+    # Without a count of those that diverged none may be added either.
     del document["criteria"][0]["columns"]["diverged"]
     assert judged().outcome == "supported"
     put("gaps", 0, "n_seeds", 21)(tables)
-    verdict = judged()
-    assert verdict.outcome == "untestable"
-    assert "n = 21, more than the 20 registered, and none is added" in verdict.reason
+    assert "n = 21, more than the 20 registered, and none is added" in judged().reason
 
 
 def test_every_value_of_a_check_counts_not_the_first_alone(judged, tables):
@@ -169,39 +162,26 @@ def test_every_value_of_a_check_counts_not_the_first_alone(judged, tables):
 
 @pytest.mark.parametrize("blocked", [0, 2])
 def test_an_untestable_verdict_holds_the_numbers_of_the_criterion_that_is_blocked(
-    judged, tables, document, blocked
+    judged, tables, second, blocked
 ):
-    second = {"optimizer": "lars", "split": "50-50"}
-    document["criteria"].append(
-        {**document["criteria"][0], "where": second, "region": {"at_least": 40, "strict": True}}
-    )
-    put("gaps", 2, "n_seeds", 19)(tables)
-    put("gaps", 2, "n_diverged", 1)(tables)
+    second["region"] = {"at_least": 40, "strict": True}
     assert judged().outcome == "supported"
     put("gaps", blocked, "unreliable", True)(tables)
     verdict = judged()
-    row = tables["gaps"].loc[blocked]
     assert verdict.outcome == "untestable"
-    assert (verdict.estimate, verdict.low, verdict.high, verdict.n) == tuple(
-        row[["gap_pp", "low_pp", "high_pp", "n_seeds"]]
-    )
-    threshold = {0: "strictly between -3 and 3 pp", 2: "above 40 pp"}[blocked]
-    assert verdict.threshold == threshold
+    row = tables["gaps"].loc[blocked, ["gap_pp", "low_pp", "high_pp", "n_seeds"]]
+    assert numbers(verdict) == tuple(row)
+    assert verdict.threshold == {0: "strictly between -3 and 3 pp", 2: "above 40 pp"}[blocked]
 
 
-def test_an_obstacle_comes_before_falsification_and_leaves_the_first_numbers(judged, tables):
+def test_all_obstacles_are_told_before_falsification_with_the_first_numbers(judged, tables):
     set_interval(tables, 30, 40)
     assert judged().outcome == "falsified"
     put("conditions", 0, "edge", True)(tables)
     verdict = judged()
-    assert verdict.outcome == "untestable"
-    assert (verdict.estimate, verdict.low, verdict.high, verdict.n) == (35, 30, 40, 20)
-
-
-def test_all_obstacles_are_told(judged, tables):
+    assert verdict.outcome == "untestable" and numbers(verdict) == (35, 30, 40, 20)
     put("gaps", 0, "n_seeds", 3)(tables)
     put("gaps", 0, "n_diverged", 17)(tables)
-    put("conditions", 0, "edge", True)(tables)
     reason = judged().reason
     assert all(words in reason for words in ("n = 3", "17 diverged", "inside the grid"))
 
@@ -219,38 +199,20 @@ def test_rows_and_columns_that_are_not_named_do_not_matter(judged, tables, docum
 
 
 @pytest.mark.parametrize(
-    ("first", "second"), itertools.product(["inside", "astride", "outside"], repeat=2)
+    "places", itertools.product(["inside", "astride", "outside"], repeat=2), ids=" ".join
 )
-def test_two_criteria(judged, tables, document, first, second):
+def test_two_criteria(judged, tables, second, places):
     """Supported when all are inside, falsified when any is outside, inconclusive otherwise."""
     intervals = {"inside": (-1, 1), "astride": (2, 4), "outside": (5, 6)}
-    document["criteria"].append(
-        {**document["criteria"][0], "where": {"optimizer": "lars", "split": "50-50"}}
-    )
-    tables["gaps"]["n_seeds"] = 20
-    set_interval(tables, *intervals[first], row=0)
-    set_interval(tables, *intervals[second], row=2)
-    if "outside" in (first, second):
-        expected = "falsified"
-    else:
-        expected = "inconclusive" if "astride" in (first, second) else "supported"
+    for row, place in zip((0, 2), places, strict=True):
+        set_interval(tables, *intervals[place], row=row)
+    worst = max(places, key=list(intervals).index)
+    outcome = {"inside": "supported", "astride": "inconclusive", "outside": "falsified"}[worst]
     verdict = judged()
-    assert verdict.outcome == expected
-    deciding = {"falsified": "outside", "inconclusive": "astride", "supported": "inside"}[expected]
-    assert (verdict.low, verdict.high) == intervals[deciding]
-
-
-def test_a_supported_verdict_holds_the_first_criterions_numbers(judged, tables, document):
-    document["criteria"].append(
-        {**document["criteria"][0], "where": {"optimizer": "lars", "split": "50-50"}}
-    )
-    tables["gaps"]["n_seeds"] = [20, 20, 19]
-    tables["gaps"]["n_diverged"] = [0, 0, 1]
-    set_interval(tables, -2.0, 0.5, row=2)
-    verdict = judged()
-    assert verdict.outcome == "supported"
-    assert (verdict.estimate, verdict.low, verdict.high, verdict.n) == (0.2, -1.0, 1.5, 20)
-    assert "n = 20" in verdict.reason and "n = 19" in verdict.reason
+    assert verdict.outcome == outcome
+    assert (verdict.low, verdict.high) == intervals[worst]
+    if outcome == "supported":  # the numbers of the first, the words of both
+        assert verdict.n == 20 and "n = 20" in verdict.reason and "n = 19" in verdict.reason
 
 
 def test_what_is_assumed_holds_where_the_registration_is_silent(document, write, tables):
@@ -272,38 +234,33 @@ def test_what_is_assumed_holds_where_the_registration_is_silent(document, write,
     assert (named.outcome, named.estimate) == ("falsified", 9.0)
 
 
-def test_a_registration_that_cannot_be_read_off_is_refused(judged, tables, document):
-    document["criteria"][0]["where"] = {"optimizer": "adam"}
-    with pytest.raises(OrlaError, match=r"small-gap: 2 rows of gaps .* name one by split"):
+@pytest.mark.parametrize(
+    ("part", "value", "words"),
+    [
+        ("where", {"optimizer": "adam"}, r"small-gap: 2 rows of gaps .* name one by split"),
+        ("columns", {"low": "high_pp", "high": "low_pp"}, "the two columns are swapped"),
+        ("columns", {"high": "split"}, "\"split\" of gaps holds '50-50', not a number"),
+        ("columns", {"high": "hi_pp"}, 'no column "hi_pp"; the nearest is "high_pp"'),
+        ("result", "none", 'there is no result "none"'),
+        ("interval", "99.9 % Bayesian interval", "are the ends of the 95 % bootstrap interval"),
+        ("unit", "%", 'are in pp, not in "%"'),
+    ],
+)
+def test_a_registration_that_cannot_be_read_off_is_refused(judged, document, part, value, words):
+    criterion = document["criteria"][0]
+    criterion[part] = criterion[part] | value if part == "columns" else value
+    with pytest.raises(OrlaError, match=words):
         judged()
-    document["criteria"][0]["where"] = {"optimizer": "adam", "split": "50-50"}
-    columns = document["criteria"][0]["columns"]
-    columns["low"], columns["high"] = columns["high"], columns["low"]
-    with pytest.raises(OrlaError, match="the two columns are swapped"):
-        judged()
-    columns["low"], columns["high"] = "low_pp", "split"
-    with pytest.raises(OrlaError, match="\"split\" of gaps holds '50-50', not a number"):
-        judged()
-    columns["high"] = "hi_pp"
-    with pytest.raises(OrlaError, match='no column "hi_pp"; the nearest is "high_pp"'):
-        judged()
-    columns["high"] = "high_pp"
-    del tables["gaps"]
-    with pytest.raises(OrlaError, match='there is no result "gaps"'):
-        judged()
-
-
-SEEN = Amendment("small-gap.yaml", "c" * 64, "2026-11-22", "Nothing.", "It was seen.", True)
 
 
 def test_the_table_of_verdicts(document, write, tables):
     first = reader.read(write(document))
     document["criteria"][0]["where"]["split"] = "30-70"
     second = reader.read(write(document, "another"))
-    day = datetime.date(2026, 11, 21)
+    seen = Amendment("small-gap.yaml", "c" * 64, "2026-11-22", "Nothing.", "It was seen.", True)
     locks = {
-        "small-gap": Locked("small-gap.yaml", "a" * 64, day, "c" * 64, (SEEN,), "git"),
-        "another": Locked("another.yaml", "b" * 64, day, "b" * 64),
+        "small-gap": Locked("small-gap.yaml", "a" * 64, DAY, "c" * 64, (seen,), "git"),
+        "another": Locked("another.yaml", "b" * 64, DAY, "b" * 64),
     }
     table = verdicts([first, second], tables, locks)
     assert list(table.columns) == VERDICT_COLUMNS
@@ -312,11 +269,9 @@ def test_the_table_of_verdicts(document, write, tables):
     assert list(table["lock_sha256"]) == ["a" * 64, "b" * 64]
     assert list(table["judged_sha256"]) == ["c" * 64, "b" * 64]
     assert list(table["history"]) == ["git", "not checked"]
-    assert list(table["results_seen"]) == [
-        "when locked: not-generated (Nothing was known.); amended on 2026-11-22: results had been "
-        "seen",
-        "when locked: not-generated (Nothing was known.)",
-    ]
+    known = "when locked: not-generated (Nothing was known.)"
+    amended = f"{known}; amended on 2026-11-22: results had been seen"
+    assert list(table["results_seen"]) == [amended, known]
     assert table["p"].isna().all() and not table["primary"].any()
     assert "over seeds, of one pair, one freezing step" in table["limits"][0]
     assert table["reason"][0].endswith(". The full gradient buys nothing.")
@@ -324,6 +279,9 @@ def test_the_table_of_verdicts(document, write, tables):
     assert table["estimate"].isna().tolist() == [False, True] and table["n"].tolist() == [20, 0]
     with pytest.raises(OrlaError, match="another is not locked"):
         verdicts([second], tables, {"small-gap": locks["small-gap"]})
+    mixed = verdicts([first], tables, locks, mixed="results of different data")
+    assert list(mixed["outcome"]) == ["untestable"]
+    assert mixed["reason"][0] == "results of different data. The runs cannot tell."
 
 
 def test_an_estimate_outside_its_own_interval_is_refused(judged, tables, document):
@@ -342,19 +300,6 @@ def test_alpha_is_read_from_the_provenance_where_the_table_has_no_column(judged,
     for alpha, outcome in ((0.05, "supported"), (0.45, "untestable")):
         tables["gaps"].attrs["provenance"] = {"config": {"statistics": {"alpha": alpha}}}
         assert judged().outcome == outcome
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "words"),
-    [
-        ("interval", "99.9 % Bayesian interval", "are the ends of the 95 % bootstrap interval"),
-        ("unit", "%", 'are in pp, not in "%"'),
-    ],
-)
-def test_a_label_that_the_columns_do_not_have_is_refused(judged, document, key, value, words):
-    document["criteria"][0][key] = value
-    with pytest.raises(OrlaError, match=words):
-        judged()
 
 
 def test_the_guards_of_the_estimates_hold_for_version_1(judged, tables, document):
@@ -379,14 +324,6 @@ def test_the_guards_of_the_estimates_hold_for_version_1(judged, tables, document
     assert "its guards are missing" in judged().reason
 
 
-def test_mixed_provenance_leaves_nothing_supported(document, write, tables):
-    known = reader.read(write(document))
-    locks = {"small-gap": Locked("small-gap.yaml", "a" * 64, datetime.date(2026, 11, 21))}
-    table = verdicts([known], tables, locks, mixed="results of different data")
-    assert list(table["outcome"]) == ["untestable"]
-    assert table["reason"][0] == "results of different data. The runs cannot tell."
-
-
 @pytest.mark.parametrize(
     ("outcome", "interval", "shown"),
     [
@@ -398,7 +335,7 @@ def test_mixed_provenance_leaves_nothing_supported(document, write, tables):
 def test_on_simulated_data_the_words_say_so(document, write, tables, outcome, interval, shown):
     set_interval(tables, *interval)
     known = reader.read(write(document))
-    locks = {"small-gap": Locked("small-gap.yaml", "a" * 64, datetime.date(2026, 11, 21))}
+    locks = {"small-gap": Locked("small-gap.yaml", "a" * 64, DAY)}
     real, made_up = {"simulated": False}, {"simulated": True}
     data = {"mine/indy/50-50": made_up, "real/indy/50-50": real}
     data |= {"both/indy/50-50": {"mixed": [real, made_up]}}
@@ -417,14 +354,11 @@ AT_LEAST_0, UP_TO_3 = Region(low=0.0), Region(low=0.0, high=3.0)
         (1.0, 4.0, UP_TO_3, False),
         (-1.0, 2.0, UP_TO_3, False),
         (2.0, 1.0, UP_TO_3, False),
-        (1.0, 40.0, AT_LEAST_0, True),
         (1.0, np.inf, AT_LEAST_0, False),
-        (1.0, np.nan, AT_LEAST_0, False),
         (np.nan, 1.0, AT_LEAST_0, False),
     ],
 )
 def test_an_interval_lies_in_its_region_whole_ordered_and_finite(low, high, region, holds):
     table = pd.DataFrame({"optimizer": ["adam"], "low": [low], "high": [high]})
-    where, ends = {"optimizer": ["adam"]}, ("low", "high")
-    check = Check("wide enough", "Else it tells nothing.", "ratios", where, ends, region, None)
+    check = Check("wide", "ratios", {"optimizer": ["adam"]}, ("low", "high"), region, None)
     assert (rows.failures(check, table) == []) == holds

@@ -23,13 +23,13 @@ _KINDS = {
     r"(^|_)prediction_": "95 % prediction interval",
     r"(^|_)mixed_": "95 % interval of a mixed model",
 }
-_RANGES = [
-    (r"_gap|gap_", -np.inf, np.inf),
-    (r"^n_|^updates|ratio|norm|(^|_)error|^sd_|_sd_|delta_star|learning_rate", 0, np.inf),
-    (r"_p$|_share$", 0, 1),
-    (r"^spearman$|^rho$", -1, 1),
-    (r"^r2_", -np.inf, 1),
-]
+_RANGES = {
+    r"_gap|gap_": (-np.inf, np.inf),
+    r"^n_|^updates|ratio|norm|(^|_)error|^sd_|_sd_|delta_star|learning_rate": (0, np.inf),
+    r"_p$|_share$": (0, 1),
+    r"^spearman$|^rho$": (-1, 1),
+    r"^r2_": (-np.inf, 1),
+}
 
 
 def label(result: str, column: str, estimate: str = "") -> str:
@@ -43,66 +43,44 @@ def label(result: str, column: str, estimate: str = "") -> str:
 
 def natural_range(column: str) -> tuple[float, float]:
     """The values that a column can hold whatever the results: a ratio of norms, from 0 up."""
-    return next(
-        ((low, high) for pattern, low, high in _RANGES if re.search(pattern, column)),
-        (-np.inf, np.inf),
-    )
+    ranges = (ends for pattern, ends in _RANGES.items() if re.search(pattern, column))
+    return next(ranges, (-np.inf, np.inf))
 
 
 def check(registration: Registration) -> None:
-    """Refuse criteria whose label or unit is not that of the columns they read.
-
-    Raises:
-        OrlaError: Naming the registration, the columns, and the label or unit that they have.
-    """
+    """Refuse (OrlaError) criteria whose label or unit is not that of the columns they read."""
     for criterion in registration.criteria:
         ends = criterion.columns["low"], criterion.columns["high"]
         name = f"registration {registration.name}: {' and '.join(ends)} of {criterion.result}"
         wanted = {label(criterion.result, end, criterion.columns["estimate"]) for end in ends}
         if wanted != {criterion.interval}:
-            raise OrlaError(
-                f'{name} are the ends of the {" and of the ".join(sorted(wanted))}, not of the "'
-                f'{criterion.interval}"; correct "interval"'
-            )
+            ends_of = " and of the ".join(sorted(wanted))
+            raise OrlaError(f'{name} are the ends of the {ends_of}; correct "interval"')
         unit = "pp" if ends[0].endswith("_pp") else "%"
         if ends[0].endswith(("_pp", "_percent")) and criterion.scale != unit:
             raise OrlaError(f'{name} are in {unit}, not in "{criterion.scale}"; correct "unit"')
 
 
 def check_lockable(registration: Registration) -> None:
-    """Refuse what may not be locked.
-
-    That is one without binds, with a wide margin without a reason, or
-    with a check or criterion that is always true.
-
-    Raises:
-        OrlaError: Also as in `check`.
-    """
+    """Refuse (OrlaError) one without binds, a wide margin without a reason, what is always true."""
     check(registration)
-    name = f"registration {registration.name}"
+    name, rule = f"registration {registration.name}", registration.rule
     if registration.tested and not registration.binds:
-        raise OrlaError(
-            f"{name}: binds neither config nor behaviour; run: python -m orla prereg bind "
-            f"{registration.folder / registration.name}.yaml --configfile ..."
-        )
-    if registration.tested and registration.rule.margin and not registration.margin_reason:
-        value, widest = registration.rule.value, WIDE.get(registration.scale, np.inf)
-        if value > widest:
-            raise OrlaError(
-                f"{name}: a margin of {value:g} {registration.scale} is wider than {widest:g}; say "
-                'in "margin_reason" why it says something, or lower it'
-            )
-    asked = [
+        path = registration.folder / f"{registration.name}.yaml"
+        raise OrlaError(f"{name}: binds neither config nor behaviour; run: orla prereg bind {path}")
+    widest = WIDE.get(registration.scale, np.inf)
+    if rule and rule.margin and not registration.margin_reason and rule.value > widest:
+        wide = f"a margin of {rule.value:g} {registration.scale} is wider than {widest:g}"
+        raise OrlaError(f'{name}: {wide}; say in "margin_reason" why it says something')
+    asked = [("a criterion", c.columns["estimate"], c.rule.region) for c in registration.criteria]
+    asked += [
         (f'manipulation check "{each.name}"', column, each.region)
         for each in registration.checks
         for column in each.ends
+        if each.region is not None
     ]
-    asked += [("a criterion", c.columns["estimate"], c.rule.region) for c in registration.criteria]
     for what, column, region in asked:
         low, high = natural_range(column)
-        inside = np.nextafter(low, np.inf), np.nextafter(high, -np.inf)
-        if region is not None and region.contains(*inside):
-            raise OrlaError(
-                f"{name}: {what} is always true: {column} cannot be other than "
-                f"{region.describe()}; name a value that it could miss"
-            )
+        if region.contains(np.nextafter(low, np.inf), np.nextafter(high, -np.inf)):
+            always = f"{column} cannot be other than {region.describe()}"
+            raise OrlaError(f"{name}: {what} is always true: {always}; ask what it could miss")

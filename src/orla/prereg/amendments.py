@@ -4,14 +4,13 @@ import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from orla.errors import OrlaError
 from orla.files import MOST_TEXT, sha256
-from orla.prereg.chain import Line
 from orla.prereg.documents import day, load
 
 AMENDMENTS = "amendments"
-FORMER = "former.csv"
 Seen = bool | list[Mapping[str, str]]
 
 
@@ -42,11 +41,7 @@ class Amendment:
 
 
 def read(path: Path) -> list[Amendment]:
-    """Read a file of amendments: one a registration that it names.
-
-    Raises:
-        OrlaError: The file does not fit its schema.
-    """
+    """A file of amendments: one a registration that it names. OrlaError if not by its schema."""
     document = load(path, "amendment")
     named = document.pop("registrations", None)
     if named is None:
@@ -54,13 +49,8 @@ def read(path: Path) -> list[Amendment]:
     return [Amendment(name, digest, **document) for name, digest in named.items()]
 
 
-def read_all(folder: Path, entries: Mapping[str, Line]) -> dict[str, list[Amendment]]:
-    """Amendments of each registration of a folder, in the order of LOCK, {file: line}.
-
-    Raises:
-        OrlaError: An amendment that differs from its lock, amends a file that is not locked before
-            it, or is dated before that file was locked or after it was locked itself.
-    """
+def read_all(folder: Path, entries: Mapping[str, Any]) -> dict[str, list[Amendment]]:
+    """Amendments of each registration, in the order of LOCK's `entries`, which they must fit."""
     found: dict[str, list[Amendment]] = {}
     for number, (name, line) in enumerate(entries.items()):
         path = folder / name
@@ -68,27 +58,23 @@ def read_all(folder: Path, entries: Mapping[str, Line]) -> dict[str, list[Amendm
             continue
         if sha256(path, MOST_TEXT) != line.sha256:
             raise OrlaError(
-                f"{path}: differs from its lock; undo the change, and write a further amendment"
+                f"{path}: differs from its lock; undo it, and write a further amendment"
             )
         for amendment in read(path):
             amended = amendment.registration
             if amended not in list(entries)[:number]:
-                raise OrlaError(
-                    f'{path}: amends "{amended}", which is not in {folder / "LOCK"} before it'
-                )
+                raise OrlaError(f'{path}: amends "{amended}", which is not in LOCK before it')
             locked = entries[amended].date
             if not locked <= day(amendment.date, str(path)) <= line.date:
-                raise OrlaError(
-                    f"{path}: dated {amendment.date}, not between the days on which {amended} and "
-                    f"the amendment were locked ({locked} and {line.date})"
-                )
+                days = f"the days on which {amended} and it were locked, {locked} and {line.date}"
+                raise OrlaError(f"{path}: dated {amendment.date}, not between {days}")
             found.setdefault(amended, []).append(amendment)
     return found
 
 
 def former(folder: Path) -> dict[str, str]:
     """Registration -> its outcome by the rules before an amendment, from ``former.csv``."""
-    path = folder / FORMER
+    path = folder / "former.csv"
     if not path.is_file():
         return {}
     with path.open(encoding="utf-8") as lines:

@@ -15,11 +15,11 @@ def conditions(plan: Plan, registration: Registration) -> list[Condition]:
     if registration.quantity:
         return [c for each in quantities(plan, [registration.quantity]) for c in run_by(plan, each)]
     where = registration.assumed | dict(registration.conditions)
-    wanted = {key: value for key, value in where.items() if key != "estimand"}
+    del where["estimand"]
     return [
         condition
         for condition in plan.conditions
-        if condition.learner in registration.minus and wanted.items() <= condition.keys.items()
+        if condition.learner in registration.minus and where.items() <= condition.keys.items()
     ]
 
 
@@ -53,29 +53,19 @@ def run_by(plan: Plan, about: Quantity) -> list[Condition]:
 
 
 def check_answered(plan: Plan, registration: Registration) -> None:
-    """Refuse a registration that the study would not answer as it says.
-
-    Raises:
-        OrlaError: Naming what differs: the study, the comparison, the pairs, the learners or the
-            seeds, or a grid of fewer than three rates.
-    """
+    """Refuse (OrlaError) a registration that the study would not answer as it says."""
     name, config = f"registration {registration.name}", plan.config
     if config["name"] not in registration.studies:
-        raise OrlaError(
-            f'{name}: study "{config["name"]}" is not among its studies '
-            f"({', '.join(registration.studies)}); name the config that it is for"
-        )
+        studies = ", ".join(registration.studies)
+        raise OrlaError(f'{name}: study "{config["name"]}" is not among its studies ({studies})')
     for condition in read_conditions(plan, registration):
         if len(rates := plan.grid(condition)) < LEAST_RATES:
-            raise OrlaError(
-                f"{name}: {condition.learner} with {condition.optimizer} is tried at {len(rates)} "
-                f"learning rates; give grids of at least {LEAST_RATES}"
-            )
+            tried = f"{condition.learner} with {condition.optimizer} is tried at {len(rates)}"
+            raise OrlaError(f"{name}: {tried} learning rates; give grids of at least {LEAST_RATES}")
     for quantity in registration.checked:
-        _check_quantity(plan, registration, quantity, {"unit": registration.unit})
+        _check_quantity(plan, registration, quantity, ["unit"])
     if registration.quantity:
-        wanted = {"unit": registration.unit, "scale": registration.scale}
-        _check_quantity(plan, registration, registration.quantity, wanted)
+        _check_quantity(plan, registration, registration.quantity, ["unit", "scale"])
         return
     minus = config["comparisons"].get(registration.comparison, {}).get("minus")
     if minus != list(registration.minus):
@@ -94,21 +84,18 @@ def check_answered(plan: Plan, registration: Registration) -> None:
 
 
 def _check_quantity(
-    plan: Plan, registration: Registration, quantity: str, wanted: dict[str, str]
+    plan: Plan, registration: Registration, quantity: str, same: Iterable[str]
 ) -> None:
     name = f"registration {registration.name}"
-    known = plan.config.get("quantities", {})
-    if quantity not in known:
-        raise OrlaError(
-            f'{name}: the config has no quantity "{quantity}"; {nearest(quantity, known)}'
-        )
-    [about] = quantities(plan, [quantity])
-    for what, registered in wanted.items():
-        if (has := getattr(about, what)) != registered:
-            raise OrlaError(
-                f'{name}: {what} of {quantity} is "{has}" in the config, not "{registered}"; '
-                f'correct "{what}"'
-            )
+    if not (found := quantities(plan, [quantity])):
+        near = nearest(quantity, plan.config.get("quantities", {}))
+        raise OrlaError(f'{name}: the config has no quantity "{quantity}"; {near}')
+    [about] = found
+    for what in same:
+        has, registered = getattr(about, what), getattr(registration, what)
+        if has != registered:
+            differs = f'{what} of {quantity} is "{has}" in the config, not "{registered}"'
+            raise OrlaError(f'{name}: {differs}; correct "{what}"')
     run = run_by(plan, about)
     pairs, columns = {c.pair for c in run}, {term.column for term in about.terms}
     # A seed counts where each of River's models that is read was run on it.

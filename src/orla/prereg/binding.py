@@ -1,8 +1,4 @@
-"""What a registration binds: a public record of each condition, and the behaviour of every part.
-
-The behaviour is that of `orla.prereg.fingerprint`; the syntax of the code is shown beside it, and
-decides nothing.
-"""
+"""What a registration binds: a public record of each condition, and the behaviour of every part."""
 
 import ast
 import hashlib
@@ -47,15 +43,10 @@ def bound_by(plan: Plan, registrations: Iterable[Registration]) -> dict[str, dic
 
 
 def bound(plan: Plan, registration: Registration) -> dict[str, Any]:
-    """What a study binds of a registration, behaviour apart; quick, without PyTorch.
+    """`record_sha256`, and `refused`, why the study does not answer the registration as it says.
 
-    The record holds the task with its source, the settings of pretraining for the network, the
-    comparison or quantity, the statistics, and for each condition its network, learner, optimizer,
-    start, rates, their growth, and seeds. It holds nothing of reports, of how fast it is computed,
-    of other conditions, or of seeds that follow from a lock.
-
-    Returns:
-        `record_sha256`, and `refused`, why the study does not answer the registration as it says.
+    The record holds what the results depend on: nothing of reports, of how fast it is computed, or
+    of seeds that follow from a lock.
     """
     if registration.quantity:
         study = _of_quantity(plan, registration.quantity) or {}
@@ -80,30 +71,28 @@ def _of_quantity(plan: Plan, name: str) -> dict[str, Any] | None:
 
 
 def _of(plan: Plan, run: Sequence[Condition]) -> dict[str, Any]:
-    """The record of conditions."""
-    config, jobs = plan.config, map(plan.job, run)
+    """The record of conditions: their tasks with the pairs that they run, no seed of a lock."""
+    tasks, pairs = {}, {c.pair for c in run}
+    for name in {c.task for c in run}:
+        task = plan.config["tasks"][name]
+        of_task = {pair: each for pair, each in task.get("pairs", {}).items() if pair in pairs}
+        tasks[name] = without_locks({**task, "pairs": of_task} if of_task else task)
     return {
-        "conditions": [{name: job[key] for name, key in _RECORD.items()} for job in jobs],
-        "tasks": {name: _of_task(config["tasks"][name], run) for name in {c.task for c in run}},
+        "conditions": [
+            {name: job[key] for name, key in _RECORD.items()} for job in map(plan.job, run)
+        ],
+        "tasks": tasks,
         "pretraining": {c.architecture: plan.pretraining(c.architecture) for c in run},
-        "statistics": {k: v for k, v in config["statistics"].items() if k != "main"},
+        "statistics": {k: v for k, v in plan.config["statistics"].items() if k != "main"},
     }
-
-
-def _of_task(task: Mapping[str, Any], run: Sequence[Condition]) -> Mapping[str, Any]:
-    """A task with the pairs that conditions are run on, without seeds that follow from a lock."""
-    names = {c.pair for c in run}
-    pairs = {name: pair for name, pair in task.get("pairs", {}).items() if name in names}
-    return without_locks({**task, "pairs": pairs} if pairs else task)
 
 
 def behaviour(
     plan: Plan, registration: Registration, answers: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """`parts`, the fingerprint of every part that a registration depends on, and `syntax_sha256`.
+    """Fingerprints of all `parts` that it depends on, and `syntax_sha256`, which decides nothing.
 
-    It runs the parts, in a few seconds; those of other registrations that `answers` holds are not
-    run again.
+    It takes a few seconds; what `answers` holds of other registrations is not run again.
     """
     from orla.prereg import fingerprint  # imports PyTorch
 
@@ -112,18 +101,17 @@ def behaviour(
     return {"parts": fingerprint.fingerprint(parts, answers), "syntax_sha256": syntax(plan, run)}
 
 
-def syntax(plan: Plan, run: Iterable[Condition]) -> str:
+def syntax(plan: Plan, run: Sequence[Condition]) -> str:
     """Hash of the syntax trees, docstrings apart, of the code that conditions are computed by."""
-    run = list(run)
     named = {part for c in run for part in parts_of(plan.job(c), plan.declared)}
     named |= {("task", plan.spec("task", c.task)["kind"]) for c in run}
     files = [file for kind, name in sorted(named) for file in files_of(kind, name)]
     home = Path(__file__).parents[2]
-    known = source_digests(*_ROOTS, *files)
-    paths = {name: home / name for name in known if (home / name).is_file()}
+    paths = {name: home / name for name in source_digests(*_ROOTS, *files)}
     paths |= {file.name: file for file in files}
-    trees = {name: _tree(path) for name, path in paths.items() if path.suffix == ".py"}
-    return hash_of(trees)
+    return hash_of(
+        {name: _tree(p) for name, p in paths.items() if p.suffix == ".py" and p.is_file()}
+    )
 
 
 def _tree(path: Path) -> str:
@@ -143,15 +131,7 @@ def write(path: Path, binds: Mapping[str, Any]) -> None:
 
 
 def plan_of(files: Iterable[Path]) -> Plan:
-    """The plan of ``config.yaml`` with overlays, as Snakemake reads them with --configfile.
-
-    Args:
-        files: Overlays, a later one first where they differ. ``config.yaml`` itself may be among
-            them.
-
-    Raises:
-        OrlaError: A file is missing or the config has a mistake.
-    """
+    """The plan of ``config.yaml`` with overlays, a later one first, as Snakemake reads them."""
     base = Path("config.yaml")
     config: dict[str, Any] = {}
     for path in [base, *(file for file in files if file.resolve() != base.resolve())]:

@@ -1,6 +1,8 @@
 """``python -m orla prereg``: bind and lock registrations, verify their locks, tell their power."""
 
 import argparse
+from collections.abc import Iterator, Mapping
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +11,13 @@ import pyarrow.parquet
 
 from orla import catalogue
 from orla.errors import OrlaError
-from orla.prereg import agreement, amendments, existing, lock, reader
+from orla.prereg import agreement, amendments, lock, reader, rows
+from orla.prereg.documents import parse
 from orla.prereg.registration import Registration, check_columns, check_primary
 from orla.results.base import columns as declared
+from orla.study.keys import KEYS
+
+_PATH = ("architecture", "learner", "optimizer", "split")
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -51,12 +57,13 @@ def _bind(arguments: argparse.Namespace) -> None:
     plan = binding.plan_of(arguments.configfile)
     asked.check_answered(plan, known)
     catalogue.use_plugins(plan.config.get("plugins", []))
-    folders = [Path(plan.config["pathvars"]["results"]), *existing.folders(known)]
+    folders = [Path(plan.config["pathvars"]["results"]), *_folders(known)]
     binds = binding.bound(plan, known) | binding.behaviour(plan, known)
     binds["results"] = list(dict.fromkeys(map(str, folders)))
-    read = asked.sweeps(plan, known)
-    binding.write(arguments.file, binds | ({"sweeps": read} if read else {}))
-    for name, value in {**binds.pop("parts", {}), **binds}.items():
+    if read := asked.sweeps(plan, known):
+        binds["sweeps"] = read
+    binding.write(arguments.file, binds)
+    for name, value in {**binds.pop("parts"), **binds}.items():
         print(f"{name} {value}")
 
 
@@ -75,10 +82,8 @@ def _lock(arguments: argparse.Namespace) -> None:
             agreement.check_lockable(known)
             if found := _existing(known, arguments):
                 more = f", and {len(found) - 1} more" if len(found) > 1 else ""
-                raise OrlaError(
-                    f"registration {known.name}: {found[0]} exists, which it would read{more}; a "
-                    "registration is locked before its results"
-                )
+                wrong = f"registration {known.name}: {found[0]} exists, which it would read{more}"
+                raise OrlaError(f"{wrong}; a registration is locked before its results")
     check_primary(str(folder), reader.read_all(folder))
     added = lock.write(folder, arguments.files)
     for line in added:
@@ -92,18 +97,57 @@ def _check_amendment(path: Path, folder: Path, arguments: argparse.Namespace) ->
     for amendment in amendments.read(path):
         found = _existing(reader.read(folder / amendment.registration), arguments)
         if found and not amendment.saw_something:
-            raise OrlaError(
-                f"{path}: says that no result had been seen, and {found[0]} exists; state what had "
-                "been seen in results_seen"
-            )
+            wrong = f"says that no result had been seen, and {found[0]} exists"
+            raise OrlaError(f"{path}: {wrong}; state in results_seen what had been seen")
 
 
 def _existing(known: Registration, arguments: argparse.Namespace) -> list[Path]:
     """Results of a registration: where the command says, where it is bound to, by configs here."""
     named = [arguments.results] if arguments.results else []
-    named += [*map(Path, known.binds.get("results", ())), *existing.folders(known)]
-    folders = dict.fromkeys(named) or [Path("results")]
-    return [path for folder in folders for path in existing.results(known, folder)]
+    named += [*map(Path, known.binds.get("results", ())), *_folders(known)]
+    return [
+        path
+        for folder in dict.fromkeys(named) or [Path("results")]
+        for path in sorted({*_sweeps(known, folder), *_tables(known, folder)})
+    ]
+
+
+def _folders(registration: Registration) -> list[Path]:
+    """Folders of results of the configs here that a registration is for, by their names."""
+    found = []
+    for path in (Path("config.yaml"), *sorted(Path("config").glob("*.yaml"))):
+        config = parse(path) if path.is_file() else None
+        if isinstance(config, Mapping) and config.get("name") in registration.studies:
+            found.append(Path(config.get("pathvars", {}).get("results", "results")))
+    return list(dict.fromkeys(found))
+
+
+def _sweeps(registration: Registration, folder: Path) -> Iterator[Path]:
+    files = (folder / f"{path}.parquet" for path in registration.binds.get("sweeps", ()))
+    yield from filter(Path.is_file, files)
+    if registration.quantity:
+        return
+    keys = dict(registration.conditions)
+    if registration.tested:
+        keys["learner"] = list(registration.minus)
+    values = [keys.get(key, "*") for key in _PATH]
+    task = registration.task or "*"
+    for parts in product(*([each] if isinstance(each, str) else each for each in values)):
+        for place in (task, f"{task}/*"):
+            path = f"{place}/sweeps/{'/'.join(parts)}"
+            yield from folder.glob(f"{path}.parquet")
+            yield from folder.glob(f"{path}/**/*.parquet")
+
+
+def _tables(registration: Registration, folder: Path) -> Iterator[Path]:
+    for reading in registration.readings:
+        path = folder / f"{reading.result}.parquet"
+        if path.is_file():
+            present = set(pyarrow.parquet.read_schema(path).names)
+            table = pd.read_parquet(path, columns=sorted(present & {*reading.where, *KEYS}))
+            where = {k: v for k, v in reading.where.items() if k in present}
+            if not rows.matching(table, where).empty:
+                yield path
 
 
 def _verify(arguments: argparse.Namespace) -> None:
@@ -135,10 +179,8 @@ def _power(arguments: argparse.Namespace) -> None:
         path = arguments.results / f"{known.readings[0].result}.parquet"
         sd = power.scatter(known, {path.stem: pd.read_parquet(path)} if path.is_file() else {})
         if np.isnan(sd):
-            raise OrlaError(
-                f"{arguments.file}: {path} has no row of it to take the scatter from; give --sd, "
-                f"the standard deviation of a {known.unit}'s gap"
-            )
+            lacks = f"{arguments.file}: {path} has no row of it to take the scatter from"
+            raise OrlaError(f"{lacks}; give --sd, the standard deviation of a {known.unit}'s gap")
     others = [
         each
         for each in reader.read_all(arguments.file.parent)

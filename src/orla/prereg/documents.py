@@ -2,7 +2,6 @@
 
 import datetime
 import math
-from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import yaml
 
 from orla.errors import OrlaError
 from orla.files import MOST_TEXT, content
-from orla.prereg.rules.base import rules
+from orla.prereg.rules import rules
 from orla.schema import validate
 
 # The same loader in C, ten times as fast, where PyYAML was built with it.
@@ -22,16 +21,7 @@ _DEEPEST, _MOST_NODES = 50, 100_000
 
 
 def load(path: Path, kind: str) -> dict[str, Any]:
-    """Read a YAML document and check it; a `date`, bare or quoted, is returned as ISO text.
-
-    Args:
-        path: The document.
-        kind: A schema of ``schemas.yaml``, such as "version-2".
-
-    Raises:
-        OrlaError: The file is missing, is no YAML, does not fit the schema, or holds a `date` that
-            the calendar does not have.
-    """
+    """Read a document of a `kind` and check it (OrlaError); a `date` is returned as ISO text."""
     document = parse(path)
     if isinstance(document, dict) and isinstance(document.get("date"), datetime.date):
         document["date"] = document["date"].isoformat()
@@ -43,7 +33,7 @@ def load(path: Path, kind: str) -> dict[str, Any]:
 
 def schema(kind: str) -> dict[str, Any]:
     """The JSON schema of a kind of document, with the numbers of every rule in `claim`."""
-    schemas = deepcopy(_schemas())
+    schemas = _completed(_schemas())
     found = schemas[kind] | {"$defs": schemas["$defs"]}
     if claim := found["properties"].get("claim"):
         claim["properties"] = {name: dict(rule.schema) for name, rule in rules().items()}
@@ -53,6 +43,26 @@ def schema(kind: str) -> dict[str, Any]:
 @cache
 def _schemas() -> dict[str, Any]:
     return parse(Path(__file__).with_name("schemas.yaml"))
+
+
+def _completed(part: Any) -> Any:
+    """A part of ``schemas.yaml`` as JSON schema has it; the file says what it leaves out."""
+    if not isinstance(part, dict):
+        return part
+    part = {name: _completed(each) for name, each in part.items()}
+    for name in {"items", "additionalProperties"} & set(part):
+        part[name] = _named(part[name])
+    if "oneOf" in part:
+        part["oneOf"] = [_named(_completed(each)) for each in part["oneOf"]]
+    if isinstance(optional := part.pop("optional", None), list):
+        part["properties"] = {name: _named(each) for name, each in part["properties"].items()}
+        required = [name for name in part["properties"] if name not in optional]
+        part |= {"type": "object", "additionalProperties": False, "required": required}
+    return part
+
+
+def _named(part: Any) -> Any:
+    return {"$ref": f"#/$defs/{part}"} if isinstance(part, str) else part
 
 
 def day(text: str, name: str) -> datetime.date:
@@ -66,9 +76,7 @@ def day(text: str, name: str) -> datetime.date:
 def parse(path: Path) -> Any:
     """Read a YAML file without a check against a schema.
 
-    Raises:
-        OrlaError: The file is missing, is not UTF-8, is no YAML, names a key twice, has a key that
-            is no text, or refers to itself or to its own parts too often.
+    Refused (OrlaError) are a key that stands twice or is no text, and what could be endless.
     """
     try:
         text = content(path, MOST_TEXT).decode()
@@ -76,7 +84,7 @@ def parse(path: Path) -> Any:
         loader = _LOADER(text)
         if (root := loader.get_single_node()) is None:
             return None
-        _check_keys(path, root, loader)
+        _check_nodes(path, root, loader)
         return loader.construct_document(root)
     except UnicodeDecodeError:
         raise OrlaError(f"{path}: not UTF-8 text; save it as UTF-8") from None
@@ -97,37 +105,33 @@ def _check_depth(path: Path, text: str) -> None:
             raise OrlaError(f"{path}: nested more than {_DEEPEST} deep at line {line}; flatten it")
 
 
-def _check_keys(path: Path, root: yaml.Node, loader: yaml.SafeLoader) -> None:
+def _check_nodes(path: Path, root: yaml.Node, loader: yaml.SafeLoader) -> None:
     """Refuse keys that stand twice or are no text, aliases that make a file endless, and NaN."""
     stack, seen = [(root, 0)], 0
     while stack:
         node, depth = stack.pop()
         seen, line = seen + 1, node.start_mark.line + 1
         if depth > _DEEPEST or seen > _MOST_NODES:
-            raise OrlaError(
-                f"{path}: aliases (*) make it endless or huge, at line {line}; write out what they "
-                "repeat"
-            )
+            raise OrlaError(f"{path}: aliases (*) make it endless or huge, at line {line}")
         if node.tag == _FLOAT and not math.isfinite(loader.construct_object(node)):
             raise OrlaError(f"{path}: {node.value} at line {line} is no finite number; give one")
         inner = [] if isinstance(node, yaml.ScalarNode) else node.value
         if isinstance(node, yaml.MappingNode):
-            _check_mapping(path, node)
+            _check_keys(path, [key for key, _ in inner])
             inner = [value for _, value in inner]
         stack += [(each, depth + 1) for each in inner]
 
 
-def _check_mapping(path: Path, node: yaml.MappingNode) -> None:
+def _check_keys(path: Path, keys: list[yaml.Node]) -> None:
     names: set[str] = set()
-    for key, _ in node.value:
+    for key in keys:
         line, name = key.start_mark.line + 1, str(key.value)
         if key.tag not in (_TEXT, _MERGE):
             mend = f'write "{name}"' if isinstance(key, yaml.ScalarNode) else "name it"
             raise OrlaError(f"{path}: a key at line {line} is no text; {mend}")
         if name in names:
-            raise OrlaError(
-                f'{path}: "{name}" stands twice, again at line {line}; remove one of them'
-            )
+            again = f'"{name}" stands twice, again at line {line}'
+            raise OrlaError(f"{path}: {again}; remove one of them")
         names.add(name)
 
 
@@ -135,8 +139,7 @@ def _where(text: str) -> str:
     """The line that is no YAML; the loader in C may name one after the last."""
     try:
         yaml.safe_load(text)
-    except yaml.MarkedYAMLError as error:
-        return f" at line {error.problem_mark.line + 1}" if error.problem_mark else ""
-    except (yaml.YAMLError, ValueError):
-        pass
+    except (yaml.YAMLError, ValueError) as error:
+        if mark := getattr(error, "problem_mark", None):
+            return f" at line {mark.line + 1}"
     return ""

@@ -1,21 +1,23 @@
 """The evidence on a registration: the rows that it names, and every reason not to judge by them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from orla.prereg import agreement, intervals, means, rows
-from orla.prereg.registration import QUANTITIES, Registration, Value, check_columns
-from orla.prereg.rows import Evidence, Row, Tables
+import numpy as np
 
-
-@dataclass(frozen=True)
-class Case:
-    """A registration with the evidence of each reading, and every obstacle in order."""
-
-    registration: Registration
-    evidence: tuple[Evidence, ...]
-    obstacles: tuple[str, ...]
+from orla.errors import OrlaError
+from orla.prereg import agreement, means, rows
+from orla.prereg.registration import (
+    QUANTITIES,
+    RESULT,
+    SEED,
+    Reading,
+    Registration,
+    Value,
+    check_columns,
+)
+from orla.prereg.rows import LEARNERS, Case, Evidence, Row, Tables, show
+from orla.prereg.rules import Estimate
 
 
 def read(
@@ -24,27 +26,19 @@ def read(
     binding: Mapping[str, Any] | None,
     assumed: Mapping[str, Value],
 ) -> Case:
-    """Read all that a registration names.
+    """Read all that a registration names; arguments as in `judge.verdicts`.
 
-    Args:
-        registration: The registration.
-        tables: Result -> its table.
-        binding: What the study binds, as from `binding.bound`, or None.
-        assumed: Column -> value, for columns that a registration of version 1 does not name.
-
-    Raises:
-        OrlaError: A result or column is missing, several rows fit, a label or unit is not that of
-            the columns, or a row's numbers disagree with one another or with those of its pairs.
+    OrlaError: a column is missing, several rows fit, or numbers or labels disagree.
     """
     check_columns(registration, {name: list(table.columns) for name, table in tables.items()})
     agreement.check(registration)
     if not registration.tested:
         evidence = tuple(
-            intervals.read(each, registration, tables, assumed) for each in registration.criteria
+            _interval(each, registration, tables, assumed) for each in registration.criteria
         )
         obstacles = [text for each in evidence for text in each.obstacles]
         obstacles += _checks(registration, tables, assumed)
-        obstacles += intervals.guards(registration, tables, assumed)
+        obstacles += _guards(registration, tables, assumed)
         return Case(registration, evidence, tuple(obstacles))
     obstacles = _binding(registration, binding)
     obstacles += _checks(registration, tables, registration.assumed)
@@ -61,20 +55,19 @@ def read(
 def _checks(registration: Registration, tables: Tables, assumed: Mapping[str, Value]) -> list[str]:
     """How manipulation checks fail; [] where all hold.
 
-    A quantity that a check reads is held to the registration's own unit, alpha, sample and
-    exclusions: one over two pairs that are left would show nothing.
+    A quantity that a check reads is held to the registration's own unit, alpha and sample.
     """
     problems = []
     for check in registration.checks:
         table = rows.assuming(tables[check.result], check.where, assumed)
         problems += rows.failures(check, table)
         if registration.tested and check.result == QUANTITIES:
-            for _, values in table[table["quantity"].isin(check.where["quantity"])].iterrows():
-                row = Row(registration.name, check.result, values)
-                problems += [
-                    f'manipulation check "{check.name}": {text}'
-                    for text in means.quantity_problems(registration, row)
-                ]
+            read = table[table["quantity"].isin(check.where["quantity"])]
+            problems += [
+                f'manipulation check "{check.name}": {text}'
+                for row in rows.rows_of(read, registration, check.result)
+                for text in means.quantity_problems(registration, row)
+            ]
     return problems
 
 
@@ -101,3 +94,89 @@ def _binding(registration: Registration, binding: Mapping[str, Any] | None) -> l
     if binding.get("uncommitted"):
         problems.append("its results were made by uncommitted code: commit it, and run again")
     return problems
+
+
+def _interval(
+    reading: Reading, registration: Registration, tables: Tables, assumed: Mapping[str, Value]
+) -> Evidence:
+    """The interval of a criterion of version 1, and every reason not to judge by it."""
+    columns = reading.columns
+    table = rows.assuming(tables[reading.result], reading.where, assumed)
+    row = rows.one_row(table, reading, registration.name)
+    if row is None:
+        return Evidence(reading, obstacles=(rows.missing(reading.result, reading.where, table),))
+    mean, low, high = (row.number(columns[role]) for role in ("estimate", "low", "high"))
+    what, n = columns["estimate"], row.count(columns["n"])
+    place = f"registration {registration.name}: {reading.result}"
+    if low > high:
+        ends = f"{columns['low']} above {columns['high']}"
+        raise OrlaError(f"{place} has {ends}; the two columns are swapped")
+    provenance = table.attrs.get("provenance", {}).get("config", {}).get("statistics", {})
+    alpha = row.values.get("alpha", provenance.get("alpha", agreement.ALPHA))
+    learners = registration.conditions.get("learner", [])
+    learners = [learners] if isinstance(learners, str) else learners
+    obstacles = [
+        *_units(reading, registration, row, n),
+        *row.other_alpha(alpha, agreement.ALPHA),
+        *(
+            f"{row.result} compares {row[column]}, and {' and '.join(learners)} are registered"
+            for column in LEARNERS
+            if learners and column in row.values and row[column] not in learners
+        ),
+    ]
+    if not np.isfinite([mean, low, high]).all():
+        obstacles.append(f"{what} has no finite {reading.interval}")
+    elif not low <= mean <= high:
+        # Resampled correlations may all be weaker than a perfect one; a mean's interval holds it.
+        if not np.isfinite(agreement.natural_range(what)).all():
+            outside = f"{show(mean)} outside its own interval [{show(low)}, {show(high)}]"
+            raise OrlaError(f"{place} has {what} {outside}; build the table again")
+        obstacles.append(f"{what} {show(mean)} lies outside its own interval")
+    if "unreliable" in columns and bool(row[columns["unreliable"]]):
+        obstacles.append(f"{what} is unreliable: its denominator is too small")
+    estimate = Estimate(mean, low=low, high=high)
+    return Evidence(reading, estimate, n or 0, obstacles=tuple(obstacles))
+
+
+def _units(reading: Reading, registration: Registration, row: Row, n: int | None) -> list[str]:
+    """How the sample differs from the one registered in version 1."""
+    size, least, column = registration.seeds, registration.least, reading.columns["n"]
+    if n is None:
+        return [f"{column} is {row[column]}, no count"]
+    problems = []
+    if n < least:
+        problems.append(f"n = {n}, fewer than the {least} registered as the least")
+    if (column := reading.columns.get("diverged")) is None:
+        if n > size:
+            problems.append(f"n = {n}, more than the {size} registered, and none is added")
+        return problems
+    if (diverged := row.count(column)) is None:
+        return [*problems, f"{column} is {row[column]}, no count"]
+    if n + diverged != size:
+        problems.append(f"n = {n} and {diverged} diverged: not the {size} registered")
+    if diverged > (most := registration.max_diverged):
+        problems.append(f"{diverged} diverged, more than the {most} registered as the most")
+    return problems
+
+
+def _guards(registration: Registration, tables: Tables, assumed: Mapping[str, Value]) -> list[str]:
+    """Guards of the held-out estimates of the conditions of version 1; [] without such a table.
+
+    Where the conditions name one learner, a guard counts that every estimate with this learner has,
+    for then it is not the other learner's.
+    """
+    if (result := RESULT[SEED]) not in tables or "learner" not in registration.conditions:
+        return []
+    conditions = {k: [v] if isinstance(v, str) else v for k, v in registration.conditions.items()}
+    learners = conditions.pop("learner")
+    table = rows.assuming(tables[result], conditions, {**assumed, "estimand": "heldout"})
+    for key, values in conditions.items():
+        if key in table:
+            table = table[table[key].isin(values)]
+    inside, both = table[list(LEARNERS)].isin(learners), len(learners) > 1
+    table = table[inside.all(axis=1) if both else inside.any(axis=1)]
+    each = rows.rows_of(table, registration, result)
+    if both:
+        return [f"{r['optimizer']}, {r['comparison']}: {text}" for r in each for text in r.guards]
+    shared = [set(row.guards) for row in each]
+    return sorted(set.intersection(*shared)) if shared else []

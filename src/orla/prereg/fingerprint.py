@@ -1,14 +1,8 @@
-"""Fingerprints of behaviour: what each part that a verdict depends on does with a small input.
-
-A part is run on a fixed input; its numbers, rounded to eight significant digits, are hashed under
-the part's name. A refactoring leaves a fingerprint as it is; a changed sign, bound or guard does
-not.
-"""
-
-from __future__ import annotations
+"""Fingerprints of behaviour: what each part that a verdict depends on does with a small input."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from orla.prereg import rehearsal, trials
+from orla.prereg.asked import quantities
 from orla.prereg.registration import Registration
 from orla.programs import compiling
 from orla.study.keys import peer_column
 from orla.study.plan import Condition, Plan
-from orla.study.quantities import quantity_of
 
 # Of an array's largest number; what is smaller is the rounding of a difference.
 _NOTHING = 1e-12
@@ -29,11 +23,10 @@ _NOTHING = 1e-12
 def fingerprint(
     parts: Mapping[str, partial], answers: dict[str, Any] | None = None
 ) -> dict[str, str]:
-    """Part -> hash of what it gives, each run eagerly and in float64.
+    """Part -> hash of what it gives, each run eagerly and in float64, to eight significant digits.
 
-    Args:
-        parts: Part -> a function with its arguments, of which some may be such functions.
-        answers: What these gave for other registrations, by function and arguments; it grows.
+    A part is a function with its arguments, of which some may be such functions; `answers` is what
+    these gave for other registrations, and grows.
     """
     answers = {} if answers is None else answers
     compiled = compiling.enabled()
@@ -73,25 +66,20 @@ def _texts(value: Any) -> Iterator[str]:
         yield str(array.shape)
         if array.dtype.kind == "f":
             finite = np.abs(array[np.isfinite(array)])
-            least = _NOTHING * (finite.max() if finite.size else 0.0)
-            array = np.where(np.abs(array) <= least, 0.0, array)
+            array = np.where(np.abs(array) <= _NOTHING * finite.max(initial=0.0), 0.0, array)
             yield " ".join(f"{number:.7e}" for number in array.ravel().astype(float))
         else:
             yield " ".join(map(str, array.ravel()))
 
 
 def parts(
-    plan: Plan, conditions: list[Condition], registration: Registration
+    plan: Plan, conditions: Sequence[Condition], registration: Registration
 ) -> dict[str, partial]:
-    """Every part that a registration depends on, by name.
-
-    They are its tasks' episodes, networks, learners (with their observers, probes, interventions
-    and starts), optimizers and pretraining, the sweep with the choice of the rate and the scores,
-    River's models that its quantity reads, and the statistics, guards and judge.
-    """
+    """Every part that a registration depends on, by name."""
     found: dict[str, partial] = {}
-    for task in dict.fromkeys(condition.task for condition in conditions):
-        found[f"episodes of {task}"] = partial(trials.episodes, plan.spec("task", task))
+    for condition in conditions:
+        task = plan.spec("task", condition.task)
+        found[f"episodes of {condition.task}"] = partial(trials.episodes, task)
     jobs = [plan.job(condition) for condition in conditions]
     jobs = [{**job, "network": trials.small(job["network"])} for job in jobs]
     for condition, job in zip(conditions, jobs, strict=True):
@@ -100,12 +88,10 @@ def parts(
         if plan.takes_pretrained(condition):
             settings = plan.pretraining(architecture)
             found[f"pretraining of {architecture}"] = partial(trials.pretrained, network, settings)
-        beside = "".join(
-            f", {kind} {' '.join(names)}"
-            for kind in ("observers", "probes", "interventions")
-            if (names := getattr(condition, kind))
-        )
-        name = f"learner {condition.learner} of {architecture}{beside}"
+        name = f"learner {condition.learner} of {architecture}"
+        for kind in ("observers", "probes", "interventions"):
+            if names := getattr(condition, kind):
+                name += f", {kind} {' '.join(names)}"
         found[name] = partial(trials.adapted, job)
         found[f"optimizer {condition.optimizer}"] = partial(trials.optimized, job["optimizer"])
         found[f"start {condition.start}"] = partial(trials.started, job["start"], network)
@@ -113,28 +99,26 @@ def parts(
         learners = list(dict.fromkeys(condition.learner for condition in conditions))[:2]
         specs = {learner: plan.spec("learner", learner) for learner in learners}
         models = partial(trials.swept, jobs[0], specs)
-        reads: dict[str, list[str]] = {}
+        reads = defaultdict(list)
         for name, columns in registration.reads:
-            reads.setdefault(name, []).extend(columns)
+            reads[name] += columns
         found["sweep and choice of the rate"] = partial(trials.chosen, models)
         tables = partial(trials.statistics, models, learners, plan.config["statistics"])
-        found["statistics"] = partial(trials.columns, tables, reads)
+        found["statistics"] = partial(trials.columns, tables, dict(reads))
     for peer in peers_read(plan, conditions, registration):
         found[f"River's {peer}"] = partial(trials.peer, peer)
-    found |= {
-        "guards": partial(rehearsal.guards_met),
-        "judge": partial(rehearsal.judged, registration),
-        "evidence": partial(rehearsal.read, rehearsal.like(registration)),
-        "checks": partial(rehearsal.checks_met, registration),
-    }
-    if "evidence" not in registration.binds.get("parts", {"evidence": ""}):
-        del found["evidence"], found["checks"]  # bound before there were these parts
+    found["guards"] = partial(rehearsal.guards_met)
+    found["judge"] = partial(rehearsal.judged, registration)
+    if "evidence" in registration.binds.get("parts", {"evidence": ""}):  # else bound before these
+        found["evidence"] = partial(rehearsal.read, rehearsal.like(registration))
+        found["checks"] = partial(rehearsal.checks_met, registration)
     return found
 
 
-def peers_read(plan: Plan, conditions: list[Condition], registration: Registration) -> list[str]:
+def peers_read(
+    plan: Plan, conditions: Sequence[Condition], registration: Registration
+) -> list[str]:
     """The names of River's models whose column the registration's quantity reads."""
-    given = plan.config.get("quantities", {}).get(registration.quantity)
-    read = {t.column for t in quantity_of(registration.quantity, given).terms} if given else set()
+    read = {t.column for q in quantities(plan, [registration.quantity]) for t in q.terms}
     named = [plan.option("task", c.task, "peers") or {} for c in conditions]
     return sorted({peer for peers in named for peer in peers if peer_column(peer) in read})

@@ -9,11 +9,10 @@ import pandas as pd
 
 from orla.errors import OrlaError
 from orla.prereg import evidence, told
-from orla.prereg.evidence import Case
 from orla.prereg.lock import Locked
 from orla.prereg.registration import Registration, Value, check_primary
-from orla.prereg.rows import Tables
-from orla.prereg.rules.base import Ps
+from orla.prereg.rows import Case, Tables
+from orla.prereg.rules import Ps
 
 Binding = Mapping[str, Any]
 
@@ -39,28 +38,23 @@ def verdicts(
     mixed: str = "",
     former: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Judge registrations whose locks were verified.
+    """Judge registrations whose locks were verified; those for other studies are left out.
 
     Args:
-        registrations: The registrations; those that are for other studies are left out.
         tables: Result -> its table.
         locks: Registration -> its lock, from `orla.prereg.lock.verify`.
         assumed: Column -> value, for columns that a registration of version 1 does not name.
         study: Name of the config.
         bindings: Registration -> what the study binds, as from `orla.prereg.binding.bound`.
-        datasets: TASK[/PAIR]/SPLIT -> data set, from the tables' provenance: what is simulated is
-            shown in other words.
+        datasets: TASK[/PAIR]/SPLIT -> data set, from the tables' provenance.
         mixed: How the tables' provenance differs; then every verdict is untestable.
         former: Registration -> the outcome that it had by the rules before an amendment.
 
     Returns:
-        One row a registration, columns `VERDICT_COLUMNS`. `reason` ends with the registration's
-        own words for the outcome; `lock_sha256` and `judged_sha256` are of the file as it was
-        locked and as it was judged.
+        One row a registration, columns `VERDICT_COLUMNS`.
 
     Raises:
-        OrlaError: As in `evidence.read`; a registration is not locked, or the study's
-            registrations have not exactly one primary.
+        OrlaError: As in `evidence.read`; one is not locked; or not exactly one is primary.
     """
     chosen = [each for each in registrations if not each.tested or study in each.studies]
     for each in chosen:
@@ -110,8 +104,6 @@ def judge(
     counts with p 1. A verdict that would be another with diverged models scored as the frozen
     network, without the pairs that fail a guard, or with a learner at the runner-up of its rates,
     is inconclusive; so is one that is not the same in five of six studies with one pair left out.
-
-    Args and errors: as in `verdicts`.
     """
     bindings = bindings or {}
     cases = [
@@ -126,10 +118,7 @@ def judge(
 
 
 def _formed(cases: Sequence[Case], field: str) -> list[dict[str, str]]:
-    """Of each case the outcome with estimates formed in another way, by the way's name.
-
-    field: "others", by how they are formed, or "left_out", by the pair, of the evidence.
-    """
+    """Of each case the outcome with its evidence's `others` or `left_out`, by their names."""
     found: list[dict[str, str]] = [{} for _ in cases]
     every = [[getattr(each, field) for each in case.evidence] for case in cases]
     for name in sorted({name for ways in every for way in ways for name in way}):
@@ -185,19 +174,9 @@ def holm(p: Sequence[float]) -> list[float]:
 
 
 def _verdict(
-    case: Case,
-    outcome: str,
-    ps: Sequence[Ps],
-    others: Mapping[str, str],
-    left_out: Sequence[str],
+    case: Case, outcome: str, ps: Sequence[Ps], others: Mapping[str, str], left_out: Sequence[str]
 ) -> dict[str, Any]:
-    """The columns that are decided by results.
-
-    Args:
-        case, outcome, ps: As decided with the estimates as they are.
-        others: How the estimates are formed otherwise -> the outcome then.
-        left_out: The outcomes with one pair left out.
-    """
+    """The columns that are decided by results; `others` and `left_out` are such outcomes."""
     registration, alpha = case.registration, case.registration.alpha
     deciding = {
         "untestable": [bool(each.obstacles) for each in case.evidence],

@@ -1,31 +1,48 @@
-"""The lock: digest and date of each registration and of each amendment, in one chain.
-
-A registration that differs from its line is refused unless an amendment, itself locked, names it
-and the SHA-256 that it now has; once amended it stays amended, even where it is changed back.
-"""
+"""The lock: digest and date of each registration and of each amendment, in one chain."""
 
 import datetime
+import hashlib
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from orla import files
 from orla.errors import OrlaError
-from orla.files import as_one_line, atomic, sha256
-from orla.prereg import chain, history
-from orla.prereg.amendments import AMENDMENTS, Amendment, read_all
-from orla.prereg.chain import Line
+from orla.files import MOST_TEXT, as_one_line, atomic, content, sha256
+from orla.prereg import amendments
+from orla.prereg.amendments import AMENDMENTS, Amendment
+from orla.prereg.documents import day
+from orla.provenance.collect import git
 
 LOCK = "LOCK"
+GIT, UNCHECKED, UNCOMMITTED = "git", "not checked", "not committed"
+BEGUN = datetime.date(2026, 11, 22)
+"""The day on which the chain began; a line without a chain is not dated later."""
+
+_DAY = datetime.timedelta(days=1)
+_LINE = re.compile(
+    r"(?P<sha256>[0-9a-f]{64}) +(?P<date>\d{4}-\d{2}-\d{2}) +(?P<file>\S+\.yaml)"
+    r"(?: +chain=(?P<chain>[0-9a-f]{64}))?"
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of LOCK: a file (relative to LOCK's folder), its SHA-256, and when it was locked."""
+
+    file: str
+    sha256: str
+    date: datetime.date
+
+    def __str__(self) -> str:
+        return f"{self.sha256}  {self.date}  {self.file}"
 
 
 @dataclass(frozen=True)
 class Locked:
-    """A registration that was verified.
-
-    `sha256` and `date` are those of its line in LOCK, `judged` is the SHA-256 of the file as it
-    stands, `history` one of "git", "not committed" and "not checked".
+    """A registration that was verified: its line in LOCK, and the SHA-256 of the file that is
+    `judged`; `history` is one of "git", "not committed" and "not checked".
     """
 
     file: str
@@ -33,7 +50,7 @@ class Locked:
     date: datetime.date
     judged: str = ""
     amendments: tuple[Amendment, ...] = ()
-    history: str = history.UNCHECKED
+    history: str = UNCHECKED
 
     @property
     def amended(self) -> bool:
@@ -41,27 +58,59 @@ class Locked:
         return bool(self.amendments)
 
 
-def read(folder: str | Path) -> dict[str, Line]:
-    """File, relative to a folder of registrations -> its line in LOCK; nothing without a LOCK.
+def parse(text: str, path: Path) -> list[Line]:
+    """Read the text of LOCK and check its chain (OrlaError); `path` names it in an error.
 
-    Raises:
-        OrlaError: As in `orla.prereg.chain.parse`.
+    A line is ``SHA-256 date file chain=HASH``, where HASH is the SHA-256 of the whole text before
+    the line followed by the line's first three fields. So a line that was changed, removed or put
+    in between is noticed at the next one. Lines older than the chain have three fields, and stand
+    first.
     """
+    found: dict[str, Line] = {}
+    before, chained, last = "", False, datetime.date.min
+    for number, raw in enumerate(text.splitlines(keepends=True), start=1):
+        place, wanted = f"{path}: line {number}", '"SHA-256 date file chain=SHA-256"'
+        if (match := _LINE.fullmatch(raw.rstrip())) is None:
+            raise OrlaError(f"{place} is not {wanted}; restore it from git")
+        line = Line(match["file"], match["sha256"], day(match["date"], f"{place}, date"))
+        if line.file in found:
+            raise OrlaError(f"{place} locks {line.file} again; keep the first line")
+        if line.date < last:
+            above = f"before the line above it ({last})"
+            raise OrlaError(f"{place} is dated {line.date}, {above}; restore LOCK from git")
+        if match["chain"] is None and (chained or line.date > BEGUN):
+            raise OrlaError(f"{place} has no chain; lock {line.file} with: orla prereg lock")
+        if match["chain"] not in (None, _hash(before, line)):
+            broken = f"the chain is broken at line {number} ({line.file}): this line or one above"
+            raise OrlaError(f"{path}: {broken} was changed, added or removed; restore it from git")
+        found[line.file] = line
+        before, chained, last = before + raw, match["chain"] is not None, line.date
+    return list(found.values())
+
+
+def extended(text: str, line: Line) -> str:
+    """The text of LOCK with one more line."""
+    before = text if not text or text.endswith("\n") else text + "\n"
+    return f"{before}{line}  chain={_hash(before, line)}\n"
+
+
+def _hash(before: str, line: Line) -> str:
+    return hashlib.sha256(f"{before}{line}".encode()).hexdigest()
+
+
+def read(folder: str | Path) -> dict[str, Line]:
+    """File, relative to a folder of registrations -> its line in LOCK; nothing without a LOCK."""
     path = Path(folder) / LOCK
-    return {line.file: line for line in chain.parse(_text(path), path)}
+    return {line.file: line for line in parse(_text(path), path)}
 
 
 def write(
     folder: str | Path, files: Iterable[str | Path], date: datetime.date | None = None
 ) -> list[Line]:
-    """Add registrations of a folder, or amendments in its ``amendments``, to LOCK.
+    """Add registrations, or amendments in ``amendments``, to LOCK; return the new lines.
 
-    One that is locked already with the same content is skipped. The day of locking is today if it
-    is not given. The lines that were added are returned.
-
-    Raises:
-        OrlaError: A file is missing, lies elsewhere, was locked with other content, or LOCK holds a
-            later date. Then nothing is added.
+    One that is locked already with the same content is skipped. OrlaError, and nothing is added: a
+    file is missing, lies elsewhere, was locked with other content, or LOCK holds a later date.
     """
     folder = Path(folder)
     path, entries, date = folder / LOCK, read(folder), date or datetime.date.today()
@@ -71,17 +120,14 @@ def write(
         line = Line(_name(folder, file), sha256(file), date)
         known = entries.setdefault(line.file, line)
         if known.sha256 != line.sha256:
-            raise OrlaError(
-                f"{file}: locked on {known.date} with other content and never locked again; undo "
-                f"the change, or say it in {folder / AMENDMENTS} with sha256 {line.sha256}"
-            )
+            other = f"locked on {known.date} with other content"
+            raise OrlaError(f"{file}: {other}; undo the change, or say it in an amendment")
         if known is line:
-            text = chain.extended(text, line)
+            text = extended(text, line)
             added.append(line)
     if added and date < last:
-        raise OrlaError(
-            f"{path}: its last line is dated {last}, after today ({date}); set the computer's clock"
-        )
+        dated = f"its last line is dated {last}, after today ({date})"
+        raise OrlaError(f"{path}: {dated}; set the computer's clock")
     if added:
         with atomic(path) as partial:
             partial.write_text(text)
@@ -89,11 +135,7 @@ def write(
 
 
 def require(folders: Iterable[str | Path]) -> None:
-    """Refuse a folder without LOCK.
-
-    Raises:
-        OrlaError: Naming a command that makes one, in which nothing is locked.
-    """
+    """Refuse (OrlaError) a folder without LOCK, with a command that makes an empty one."""
     for folder in folders:
         path = Path(folder) / LOCK
         if not path.is_file():
@@ -104,44 +146,75 @@ def require(folders: Iterable[str | Path]) -> None:
 
 
 def verify(folder: str | Path) -> dict[str, Locked]:
-    """Check LOCK, and every registration of a folder, by name, against it and its amendments.
+    """Check LOCK and every registration of a folder, by name, against it (OrlaError).
 
-    Raises:
-        OrlaError: A broken chain, a LOCK that disagrees with git, a file that is not locked or
-            differs from its lock (a registration: and from its last amendment), a line without its
-            file, or an amendment that does not fit.
+    A registration that differs from its line is refused unless an amendment, itself locked, names
+    it and the SHA-256 that it now has; once amended it stays so, even where it is changed back.
     """
     folder = Path(folder)
     path, entries = folder / LOCK, read(folder)
     present = sorted((*folder.glob("*.yaml"), *(folder / AMENDMENTS).glob("*.yaml")))
     for file in present:
         if file.relative_to(folder).as_posix() not in entries:
-            raise OrlaError(
-                f"{file}: not in {path}; add it with: python -m orla prereg lock {file}"
-            )
+            raise OrlaError(f"{file}: not in {path}; add it with: orla prereg lock {file}")
     for name, line in entries.items():
-        if folder / name not in present:
-            raise OrlaError(
-                f"{folder / name}: locked on {line.date} but missing; restore it from git"
-            )
-    amendments = read_all(folder, entries)
-    told = history.compare(path, list(entries.values())) if path.exists() else history.History()
+        if (file := folder / name) not in present:
+            raise OrlaError(f"{file}: locked on {line.date} but missing; restore it from git")
+    changes = amendments.read_all(folder, entries)
+    told = _history(path, list(entries.values())) if path.exists() else []
     verified = {}
-    for number, line in enumerate(entries.values()):
+    for line, state in zip(entries.values(), told, strict=True):
         if line.file.startswith(f"{AMENDMENTS}/"):
             continue
         file = folder / line.file
-        known, content = tuple(amendments.get(line.file, ())), sha256(file, files.MOST_TEXT)
-        if content != (known[-1].sha256 if known else line.sha256):
+        known, digest = tuple(changes.get(line.file, ())), sha256(file, MOST_TEXT)
+        if digest != (known[-1].sha256 if known else line.sha256):
             raise OrlaError(
                 f"{file}: differs from its {'last amendment' if known else 'lock'}; undo the "
-                f"change, or add a dated file to {folder / AMENDMENTS} that names {line.file}, "
-                f"sha256 {content}, what changed, why, and whether results had been seen, and "
-                "lock that file"
+                f"change, or lock an amendment in {folder / AMENDMENTS} with sha256 {digest}"
             )
-        fields = (line.file, line.sha256, line.date, content, known, told.of(number))
-        verified[file.stem] = Locked(*fields)
+        verified[file.stem] = Locked(line.file, line.sha256, line.date, digest, known, state)
     return verified
+
+
+def _history(path: Path, lines: Sequence[Line]) -> list[str]:
+    """What a verdict says of each line of LOCK, held against every version that was committed.
+
+    Nothing is compared outside a git work tree, in a shallow clone, or where LOCK is in no commit.
+    A LOCK that came with the first commit of a repository was copied there with its lines, so the
+    dates of those say nothing. OrlaError: a committed line was changed, or is dated more than a day
+    before or after its commit.
+    """
+    folder, log = path.resolve().parent, ""
+    is_tree = git(folder, "rev-parse", "--is-inside-work-tree", "--is-shallow-repository")
+    if is_tree == "true\nfalse":
+        log = git(folder, "log", "--reverse", "--format=%H %ct %P", "--", path.name)
+    if not log:
+        return [UNCHECKED] * len(lines)
+    present = path.read_text().rstrip("\n") + "\n"
+    imported = committed = 0
+    for commit, seconds, *parents in map(str.split, log.splitlines()):
+        text = git(folder, "show", f"{commit}:./{path.name}")
+        if not text:  # the commit removed LOCK, or brought an empty one
+            continue
+        when = datetime.datetime.fromtimestamp(int(seconds), datetime.UTC).date()
+        if not present.startswith(f"{text}\n"):
+            raise OrlaError(
+                f"{path}: the version committed on {when} is not the beginning of the present one, "
+                "so a line was changed or removed; restore it with: git checkout "
+                f"{commit[:9]} -- {path}"
+            )
+        count = len(text.splitlines())
+        if not parents:
+            imported = count
+        for line in lines[committed:count] if parents else ():
+            if abs(line.date - when) > _DAY:
+                order = "before" if line.date < when else "after"
+                dated = f"{line.file} is dated {line.date}, more than a day {order} the commit"
+                raise OrlaError(f"{path}: {dated} that locked it, {when}; commit it on its day")
+        committed = max(committed, count)
+    states = [UNCHECKED] * imported + [GIT] * (committed - imported)
+    return states + [UNCOMMITTED] * (len(lines) - len(states))
 
 
 def _text(path: Path) -> str:
@@ -149,7 +222,7 @@ def _text(path: Path) -> str:
     if not os.path.lexists(path):
         return ""
     with as_one_line(path, "not a text in UTF-8", "restore it from git"):
-        return files.content(path, files.MOST_TEXT).decode()
+        return content(path, MOST_TEXT).decode()
 
 
 def _name(folder: Path, file: Path) -> str:
@@ -158,8 +231,6 @@ def _name(folder: Path, file: Path) -> str:
         raise OrlaError(f"{file}: no such registration to lock; check the path")
     place, home = file.resolve().parent, folder.resolve()
     if file.suffix != ".yaml" or place not in (home, home / AMENDMENTS):
-        raise OrlaError(
-            f"{file}: a registration is a .yaml file in {folder}, an amendment one in "
-            f"{folder / AMENDMENTS}; move it there"
-        )
+        places = f"a .yaml file in {folder}, an amendment one in {folder / AMENDMENTS}"
+        raise OrlaError(f"{file}: a registration is {places}; move it there")
     return file.resolve().relative_to(home).as_posix()

@@ -8,7 +8,7 @@ from orla.errors import OrlaError
 from orla.prereg import rows
 from orla.prereg.registration import COUNTS, QUANTITY_PAIRS, RESULT, SEED, SOUND, Registration
 from orla.prereg.rows import LEARNERS, Evidence, Row, Tables, show
-from orla.prereg.rules.base import Estimate
+from orla.prereg.rules import Estimate
 from orla.results.scales import PP, SCALES
 from orla.statistics.means import moments
 
@@ -34,9 +34,7 @@ def read(registration: Registration, row: Row, tables: Tables, obstacles: list[s
         of_pairs = QUANTITY_PAIRS if registration.quantity else RESULT[SEED]
         pairs = rows.matching(tables[of_pairs], reading.where)
     if registration.quantity:
-        if row["scale"] != registration.scale:
-            obstacles = [*obstacles, _differs(row, "scale", registration.scale)]
-        obstacles = [*obstacles, *quantity_problems(registration, row)]
+        obstacles = [*obstacles, *quantity_problems(registration, row, scale=registration.scale)]
     else:
         obstacles = [*obstacles, *_gap_problems(registration, row, pairs, n)]
     if not np.isfinite(list(vars(estimate).values())).all() or not estimate.dof >= 1:
@@ -48,7 +46,12 @@ def read(registration: Registration, row: Row, tables: Tables, obstacles: list[s
         return Evidence(reading, estimate, n or 0, obstacles=tuple(dict.fromkeys(obstacles)))
     others = _others(registration, row, n or 0, pairs)
     left_out = {} if pairs is None else _left_out(registration, pairs)
-    return Evidence(reading, estimate, n or 0, others, left_out, notes=_notes(registration, row))
+    notes = []
+    if not registration.quantity and row["n_diverged"]:
+        notes.append(f"{int(row['n_diverged'])} diverged and left out")
+    if registration.by_pairs and row["n_failing"]:
+        notes.append(f"{int(row['n_failing'])} of {registration.pairs} pairs fail a guard")
+    return Evidence(reading, estimate, n or 0, others, left_out, notes=tuple(notes))
 
 
 def _left_out(registration: Registration, pairs: pd.DataFrame) -> dict[str, Estimate]:
@@ -66,14 +69,17 @@ def _left_out(registration: Registration, pairs: pd.DataFrame) -> dict[str, Esti
     }
 
 
-def _differs(row: Row, column: str, wanted: object) -> str:
-    return f'{row["quantity"]} has {column} "{row[column]}", and "{wanted}" is registered'
+def quantity_problems(registration: Registration, row: Row, **more: str) -> list[str]:
+    """How a quantity's row differs from what was registered, and the guards that it fails.
 
-
-def quantity_problems(registration: Registration, row: Row) -> list[str]:
-    """How a quantity's row differs from what was registered, and the guards that it fails."""
-    wanted = {"unit": registration.unit, "alpha": registration.alpha}
-    problems = [_differs(row, name, value) for name, value in wanted.items() if row[name] != value]
+    `more` are columns beside unit and alpha that must be as they are given.
+    """
+    wanted = more | {"unit": registration.unit, "alpha": registration.alpha}
+    problems = [
+        f'{row["quantity"]} has {column} "{row[column]}", and "{value}" is registered'
+        for column, value in wanted.items()
+        if row[column] != value
+    ]
     counts = {name: row.count(name) for name in COUNTS}
     if absent := [name for name, count in counts.items() if count is None]:
         problems.append(f"{', '.join(absent)} of {row['quantity']}: no count")
@@ -81,10 +87,8 @@ def quantity_problems(registration: Registration, row: Row) -> list[str]:
         run = counts["n_pairs"] + counts["n_without_meaning"]
         if run != registration.pairs:
             problems.append(f"{run} pairs: not the {registration.pairs} registered")
-        if counts["n_diverged"]:
-            problems.append(
-                f"{counts['n_diverged']} diverged, and a quantity has no value for them"
-            )
+        if diverged := counts["n_diverged"]:
+            problems.append(f"{diverged} diverged, and a quantity has no value for them")
         elif counts["n_seeds"] != registration.seeds:
             problems.append(f"{counts['n_seeds']} seeds: not the {registration.seeds} registered")
     if not registration.by_pairs:
@@ -117,8 +121,7 @@ def _gap_problems(
     for learner, measure in LEARNERS.items():
         if row[learner] not in registration.must_recover:
             continue
-        low = row.number(f"{measure}_low_percent")
-        if not low >= LEAST_RECOVERY:
+        if not (low := row.number(f"{measure}_low_percent")) >= LEAST_RECOVERY:
             end = (
                 "the lower 95 % end of its recovery over the better of the frozen network and the "
                 f"best constant is {show(low)} %, below {LEAST_RECOVERY:g} %"
@@ -150,19 +153,18 @@ def _seeds(registration: Registration, row: Row, place: str) -> list[str]:
 
 def _pairs(registration: Registration, row: Row, pairs: pd.DataFrame, n: int | None) -> list[str]:
     """How the pairs differ from those registered, and whether too many of them fail a guard."""
-    problems, scale = [], SCALES[registration.scale]
-    column = registration.readings[0].columns["n"]
+    problems, columns = [], registration.readings[0].columns
     if n is None:
-        problems.append(f"{column} is {row[column]}, no count")
+        problems.append(f"{columns['n']} is {row[columns['n']]}, no count")
     if len(pairs) != registration.pairs:
         problems.append(f"{len(pairs)} pairs: not the {registration.pairs} registered")
-    each = [Row(row.registration, RESULT[SEED], values) for _, values in pairs.iterrows()]
+    each = rows.rows_of(pairs, registration, RESULT[SEED])
     for pair in each:
         problems += _seeds(registration, pair, f"pair {pair['pair']}: ")
-    finite = np.isfinite(pairs[scale.mean()].to_numpy(float))
+    finite = np.isfinite(pairs[columns["estimate"]].to_numpy(float))
     failing = np.array([bool(pair.guards) for pair in each], dtype=bool)
     if not problems:
-        held = [row.count(name) for name in (column, "n_failing", "n_diverged")]
+        held = [row.count(name) for name in (columns["n"], "n_failing", "n_diverged")]
         of_pairs = [int(sum(each)) for each in (finite, failing, pairs["n_diverged"])]
         if held != of_pairs:
             problems.append(
@@ -179,33 +181,26 @@ def _check_numbers(
 ) -> None:
     """Refuse an estimate that disagrees with its interval, its units or the pairs' own rows."""
     [reading] = registration.readings
-    place = f"registration {registration.name}: {reading.result}"
     what = registration.quantity or reading.columns["estimate"]
-    if not estimate.low <= estimate.mean <= estimate.high:
-        raise OrlaError(
-            f"{place} has {what} {show(estimate.mean)} outside its own interval "
-            f"[{show(estimate.low)}, {show(estimate.high)}]; build the table again"
-        )
+    mean, low, high = estimate.mean, estimate.low, estimate.high
     half = stats.t.ppf(1 - registration.alpha, estimate.dof) * estimate.standard_error
-    ends = [estimate.mean - half, estimate.mean + half]
-    if not np.allclose([estimate.low, estimate.high], ends, rtol=_NEAR, atol=_NEAR):
-        raise OrlaError(
-            f"{place} has the interval [{show(estimate.low)}, {show(estimate.high)}], and its "
-            f"standard error gives [{show(ends[0])}, {show(ends[1])}]; build the table again"
-        )
-    if estimate.dof > n - 1:
-        raise OrlaError(
-            f"{place}: {what} has {estimate.dof:g} degrees of freedom over {n} units; build the "
-            "table again"
-        )
-    if registration.quantity or pairs is None:
-        return
-    mean = float(pairs[reading.columns["estimate"]].mean())
-    if not np.isclose(estimate.mean, mean, rtol=_NEAR, atol=_NEAR):
-        raise OrlaError(
-            f"{place} has {what} {show(estimate.mean)}, and the mean of its pairs in estimates is "
-            f"{show(mean)}; build both again"
-        )
+    ends, near = [mean - half, mean + half], {"rtol": _NEAR, "atol": _NEAR}
+    of_pairs = mean
+    if not (registration.quantity or pairs is None):
+        of_pairs = float(pairs[reading.columns["estimate"]].mean())
+    wrong = {
+        f" has the interval [{show(low)}, {show(high)}], and its standard error gives "
+        f"[{show(ends[0])}, {show(ends[1])}]; build the table again": np.allclose(
+            [low, high], ends, **near
+        ),
+        f": {what} has {estimate.dof:g} degrees of freedom over {n} units; build the table "
+        "again": estimate.dof <= n - 1,
+        f" has {what} {show(mean)}, and the mean of its pairs in estimates is {show(of_pairs)}; "
+        "build both again": np.isclose(mean, of_pairs, **near),
+    }
+    for text, agrees in wrong.items():
+        if not agrees:
+            raise OrlaError(f"registration {registration.name}: {reading.result}{text}")
 
 
 def _others(
@@ -214,17 +209,16 @@ def _others(
     """Other ways to form the estimate, where some model diverged or some pair fails a guard."""
     [reading] = registration.readings
     units = dict.fromkeys(reading.ways, n)
+    skipped = {SOUND: not (registration.by_pairs and row["n_failing"])}
     if registration.quantity:
         units[SOUND] = n + int(row["n_without_meaning"]) - int(row["n_failing"])
-    elif pairs is None:
-        units[_FROZEN] = registration.seeds
     else:
+        skipped[_FROZEN] = not row["n_diverged"]
+        units[_FROZEN] = registration.seeds
+    if not (registration.quantity or pairs is None):
         of_pairs = {way: pairs.get(formed.columns[0]) for way, formed in reading.ways.items()}
         of_pairs[SOUND] = pairs[reading.columns["estimate"]][pairs["guards"] == ""]
         units = {way: int(np.isfinite(gaps).sum()) for way, gaps in of_pairs.items()}
-    skipped = {SOUND: not _failing(registration, row)}
-    if not registration.quantity:
-        skipped[_FROZEN] = not row["n_diverged"]
     others: dict[str, Estimate] = {}
     for way, formed in reading.ways.items():
         mean, low, high = map(row.number, formed.columns)
@@ -237,16 +231,3 @@ def _others(
         words = f"{formed.words} (the highest)" if formed.words in others else formed.words
         others[words] = Estimate(mean, error, dof, low, high)
     return others
-
-
-def _failing(registration: Registration, row: Row) -> int:
-    return int(row["n_failing"]) if registration.by_pairs else 0
-
-
-def _notes(registration: Registration, row: Row) -> tuple[str, ...]:
-    notes = []
-    if not registration.quantity and row["n_diverged"]:
-        notes.append(f"{int(row['n_diverged'])} diverged and left out")
-    if failing := _failing(registration, row):
-        notes.append(f"{failing} of {registration.pairs} pairs fail a guard")
-    return tuple(notes)

@@ -9,8 +9,7 @@ from orla.prereg import region
 from orla.prereg.amendments import seen_in_words
 from orla.prereg.documents import load, parse
 from orla.prereg.registration import PAIR, QUANTITIES, SEED, Check, Reading, Registration
-from orla.prereg.rules.base import MeanRule, rules
-from orla.prereg.rules.inside import Inside
+from orla.prereg.rules import Inside, MeanRule, rules
 from orla.results.scales import PP, SCALES
 from orla.schema import nearest
 
@@ -22,23 +21,19 @@ _AS_GIVEN = (
 
 
 def read(path: str | Path) -> Registration:
-    """Read one registration, a YAML file of any version.
-
-    Raises:
-        OrlaError: The file does not fit the schema of its version, a region is malformed, parts
-            are missing or too many, or parts contradict one another.
-    """
+    """Read one registration, a YAML file of any version; OrlaError for any mistake."""
     path = Path(path)
     document = parse(path)
     later = isinstance(document, dict) and "version" in document
     document = load(path, "version-3" if later else "version-1")
-    given = {name: document[name] for name in _AS_GIVEN if name in document} | {
-        "name": path.stem,
-        "folder": path.parent,
-        "checks": _checks(path, document),
-        "max_diverged": document["exclusions"]["max_diverged"],
-    }
-    return Registration(**given, **(_version_3 if later else _version_1)(path, document))
+    return Registration(
+        **{name: document[name] for name in _AS_GIVEN if name in document},
+        **(_version_3 if later else _version_1)(path, document),
+        name=path.stem,
+        folder=path.parent,
+        checks=_checks(path, document),
+        max_diverged=document["exclusions"]["max_diverged"],
+    )
 
 
 def read_all(folder: str | Path) -> list[Registration]:
@@ -48,35 +43,28 @@ def read_all(folder: str | Path) -> list[Registration]:
 
 def _version_1(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
     sample, data = document["sample"], document["existing_data"]
-    if sample["minimum"] > sample["size"]:
-        raise OrlaError(
-            f'{path}: "sample.minimum" is {sample["minimum"]}, more than "sample.size" '
-            f"{sample['size']}; lower it"
-        )
-    criteria = enumerate(document["criteria"])
+    least, size = sample["minimum"], sample["size"]
+    if least > size:
+        wrong = f'"sample.minimum" is {least}, more than "sample.size" {size}'
+        raise OrlaError(f"{path}: {wrong}; lower it")
+    criteria = []
+    for i, given in enumerate(document["criteria"]):
+        name = f"{path}: criteria[{i}]"
+        for key, value in given["where"].items():
+            registered = document["conditions"].get(key, value)
+            if value not in (registered if isinstance(registered, list) else [registered]):
+                differs = f'{key} is {value}, and "conditions.{key}" is {registered}'
+                raise OrlaError(f"{name}.where: {differs}; make them agree")
+        rule = Inside(region.parse(given["region"], name))
+        read = (given[part] for part in ("result", "where", "columns"))
+        criteria.append(Reading(*read, rule, given["unit"], given["interval"]))
     return {
         "version": 1,
-        "criteria": tuple(
-            _criterion(each, document["conditions"], f"{path}: criteria[{i}]")
-            for i, each in criteria
-        ),
+        "criteria": tuple(criteria),
         "seen": f"when locked: {data['status']} ({' '.join(data['statement'].split())})",
-        "seeds": sample["size"],
-        "least": sample["minimum"],
+        "seeds": size,
+        "least": least,
     }
-
-
-def _criterion(given: Mapping[str, Any], conditions: Mapping[str, Any], name: str) -> Reading:
-    for key, value in given["where"].items():
-        registered = conditions.get(key, value)
-        if value not in (registered if isinstance(registered, list) else [registered]):
-            raise OrlaError(
-                f'{name}.where: {key} is {value}, and "conditions.{key}" is {registered}; make '
-                "them agree"
-            )
-    rule = Inside(region.parse(given["region"], name))
-    where, columns = given["where"], given["columns"]
-    return Reading(given["result"], where, columns, rule, given["unit"], given["interval"])
 
 
 def _version_3(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
@@ -100,31 +88,27 @@ def _check_parts(path: Path, document: Mapping[str, Any]) -> None:
     """Refuse parts that do not belong to what is read, or to its unit."""
     unit, exclusions = document["unit"], document["exclusions"]
     about, by_pairs = "quantity" in document, unit == PAIR
-
-    def demand(having: str, name: str, within: Mapping[str, Any], wanted: bool) -> None:
-        if (name.rpartition(".")[2] in within) != wanted:
-            lack = "missing; add it" if wanted else "too much; remove it"
-            raise OrlaError(f'{path}: with {having}, "{name}" is {lack}')
-
-    for name in _GAP:
-        demand(f"{'a' if about else 'no'} quantity", name, document, not about)
-    if about:
-        demand("a quantity", "scale", document, True)
-        if exclusions["max_diverged"]:
-            raise OrlaError(
-                f'{path}: a quantity has no value for a model that diverged; set "exclusions.'
-                'max_diverged" to 0'
-            )
-    elif document.get("scale", PP.unit) not in SCALES:
-        raise OrlaError(
-            f'{path}: "scale" is {document["scale"]}; a gap is of {" or ".join(SCALES)}'
-        )
+    having, at = f"{'a' if about else 'no'} quantity", f"unit {unit}"
     # A quantity of a task without pairs has none.
     pair = unit == SEED and (not about or "pair" in document)
-    demand(f"unit {unit}", "pair", document, pair)
-    demand(f"unit {unit}", "sample.pairs", document["sample"], by_pairs)
-    demand(f"unit {unit}", "exclusions.max_failing", exclusions, by_pairs)
-    if not about and document["minus"][0] == document["minus"][1]:
+    for condition, name, within, wanted in (
+        *((having, name, document, not about) for name in _GAP),
+        (having, "scale", document, about or "scale" in document),
+        (at, "pair", document, pair),
+        (at, "sample.pairs", document["sample"], by_pairs),
+        (at, "exclusions.max_failing", exclusions, by_pairs),
+    ):
+        if (name.rpartition(".")[2] in within) != wanted:
+            lack = "missing; add it" if wanted else "too much; remove it"
+            raise OrlaError(f'{path}: with {condition}, "{name}" is {lack}')
+    if about:
+        if exclusions["max_diverged"]:
+            wrong = "a quantity has no value for a model that diverged"
+            raise OrlaError(f'{path}: {wrong}; set "exclusions.max_diverged" to 0')
+        return
+    if (scale := document.get("scale", PP.unit)) not in SCALES:
+        raise OrlaError(f'{path}: "scale" is {scale}; a gap is of {" or ".join(SCALES)}')
+    if document["minus"][0] == document["minus"][1]:
         raise OrlaError(f'{path}: "minus" subtracts a learner from itself; name two learners')
 
 
@@ -133,16 +117,12 @@ def _must_recover(path: Path, document: Mapping[str, Any], rule: MeanRule) -> tu
     learners = document.get("must_recover", minus)
     for learner in learners:
         if learner not in minus:
-            raise OrlaError(
-                f'{path}: "must_recover" has {learner}, which "minus" does not compare; '
-                f"{nearest(learner, minus)}"
-            )
+            wrong = f'"must_recover" has {learner}, which "minus" does not compare'
+            raise OrlaError(f"{path}: {wrong}; {nearest(learner, minus)}")
     for learner in minus[rule.adapting]:
         if learner not in learners:
-            raise OrlaError(
-                f'{path}: "must_recover" lacks {learner}, which a claim of {rule.name} needs to be '
-                "shown to adapt; add it"
-            )
+            lack = f'"must_recover" lacks {learner}, which a claim of {rule.name} needs'
+            raise OrlaError(f"{path}: {lack} to be shown to adapt; add it")
     return tuple(learners)
 
 
@@ -154,15 +134,9 @@ def _checks(path: Path, document: Mapping[str, Any]) -> tuple[Check, ...]:
             raise OrlaError(f"{name}: an interval equals no value; name one column, or a region")
         if each["result"] == QUANTITIES and "quantity" not in each["where"]:
             raise OrlaError(f'{name}.where: names no quantity; add "quantity"')
-        checks.append(
-            Check(
-                name=each["name"],
-                why=each["why"],
-                result=each["result"],
-                where={k: v if isinstance(v, list) else [v] for k, v in each["where"].items()},
-                ends=(column,) if isinstance(column, str) else tuple(column),
-                region=None if "equals" in wanted else region.parse(wanted, name),
-                equals=wanted.get("equals"),
-            )
-        )
+        where = {k: v if isinstance(v, list) else [v] for k, v in each["where"].items()}
+        ends = (column,) if isinstance(column, str) else tuple(column)
+        within = None if "equals" in wanted else region.parse(wanted, name)
+        equals = wanted.get("equals")
+        checks.append(Check(each["name"], each["result"], where, ends, within, equals))
     return tuple(checks)

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from orla.errors import OrlaError
 from orla.prereg.region import Region
-from orla.prereg.rules.base import MeanRule, Rule
-from orla.results.scales import PP, SCALES, WAYS
+from orla.prereg.rules import Inside, MeanRule
+from orla.results.scales import PP, SCALES, WAYS, Scale
 from orla.schema import nearest
 from orla.study.keys import DEFAULTS
 
@@ -26,7 +26,7 @@ OTHERS = {SOUND: "without the pairs that fail a guard"} | dict.fromkeys(
 )
 """Other ways to form a quantity, in words."""
 
-_ENDS = ("low", "high")
+_QUANTITY = Scale("", "value{}", "t90_{}{}", ("{}", "{}"), "n_{}s")
 COUNTS = ("n_pairs", "n_without_meaning", "n_seeds", "n_diverged", "n_failing")
 _OF_QUANTITY = ("scale", "unit", *COUNTS, "guards", "alpha")
 _OF_GAP = (
@@ -53,7 +53,7 @@ class Reading:
     result: str
     where: Mapping[str, Value]
     columns: Mapping[str, str]
-    rule: Rule
+    rule: MeanRule | Inside
     scale: str
     interval: str
     ways: Mapping[str, Way] = field(default_factory=dict)
@@ -73,7 +73,6 @@ class Check:
     """
 
     name: str
-    why: str
     result: str
     where: Mapping[str, list[Value]]
     ends: tuple[str, ...]
@@ -87,19 +86,13 @@ class Registration:
 
     Attributes:
         name, folder: its file's name without the suffix, and the folder that the file lies in.
-        criteria: what is judged in version 1.
+        seeds: networks a pair, those that diverged included; of version 1, units.
+        criteria, least: of version 1, what is judged, and the fewest finite units.
         rule, scale: of later versions the claim, and its unit of measurement.
         seen: what had been seen when it was written, in words.
-        conditions: key -> value or values, of the rows that it is about.
-        seeds: networks a pair, those that diverged included; of version 1, units.
-        least: with fewer finite units it is untestable (version 1).
         studies: names of the configs that it is for; of version 1 (), for any.
-        primary: whether it stands alone; the others of a study are a Holm-corrected family.
         quantity: the quantity of the config that it is about, or "" for a gap; then `comparison`
             and `minus` say which.
-        must_recover: learners that are to be shown to adapt.
-        margin_reason: why a wide margin says something.
-        binds: what it binds, as written by ``prereg bind``.
     """
 
     name: str
@@ -150,54 +143,45 @@ class Registration:
     @property
     def readings(self) -> tuple[Reading, ...]:
         """What is judged."""
-        if not self.tested:
-            return self.criteria
-        return (self._of_quantity() if self.quantity else self._of_gap(self.unit),)
+        return (self._read(self.unit),) if self.tested else self.criteria
 
     @property
     def reads(self) -> list[tuple[str, list[str]]]:
         """(result, columns) of everything that is read."""
+        read = [(reading.result, reading.names) for reading in self.criteria]
         if self.quantity:
-            read = [(QUANTITIES, [*self._of_quantity().names, *_OF_QUANTITY])]
+            read = [(QUANTITIES, [*self._read(self.unit).names, *_OF_QUANTITY])]
             read += [(QUANTITY_PAIRS, ["quantity", "pair", "value"])] * self.by_pairs
         elif self.tested:
             # Of a gap over pairs the rows of its pairs are read too.
-            of_units = {unit: [*self._of_gap(unit).names, *_OF_GAP] for unit in (SEED, self.unit)}
+            of_units = {unit: [*self._read(unit).names, *_OF_GAP] for unit in (SEED, self.unit)}
             of_units[SEED] += ["pair", "guards", *["has_meaning"] * (self.scale == PP.unit)]
             if self.by_pairs:
                 of_units[PAIR] += ["n_failing", SCALES[self.scale].count.format(SEED)]
             read = [(RESULT[unit], names) for unit, names in of_units.items()]
-        else:
-            read = [(reading.result, reading.names) for reading in self.criteria]
         return read + [(check.result, [*check.where, *check.ends]) for check in self.checks]
 
-    def _of_quantity(self) -> Reading:
-        columns = {"estimate": "value", "low": "t90_low", "high": "t90_high"}
-        ways = {
-            way: Way(words, tuple(f"{name}_{way}" for name in columns.values()))
-            for way, words in OTHERS.items()
+    def _read(self, unit: str) -> Reading:
+        """The quantity's row, or that of the gap over units of one kind."""
+        if self.quantity:
+            scale, result, where = _QUANTITY, QUANTITIES, {"quantity": self.quantity}
+            words = OTHERS
+        else:
+            scale, result = SCALES[self.scale], RESULT[unit]
+            where = self.assumed | dict(self.conditions) | {"comparison": self.comparison}
+            words = {way: OTHERS.get(way, f"with {text}") for way, text in WAYS.items() if way}
+            if unit == SEED:
+                del words[SOUND]
+        columns = {
+            way: (scale.mean(way), *map(scale.ends(way).format, ("low", "high")))
+            for way in ("", *words)
         }
-        columns |= {"standard_error": "standard_error", "dof": "dof", "n": f"n_{self.unit}s"}
-        return self._reading(QUANTITIES, {"quantity": self.quantity}, columns, ways)
-
-    def _of_gap(self, unit: str) -> Reading:
-        """The gap over units of one kind."""
-        scale = SCALES[self.scale]
-        columns = {way: (scale.mean(way), *map(scale.ends(way).format, _ENDS)) for way in WAYS}
-        ways = {
-            way: Way(OTHERS.get(way, f"with {words}"), columns[way])
-            for way, words in WAYS.items()
-            if way and not (way == SOUND and unit == SEED)
-        }
-        roles = dict(zip(("estimate", *_ENDS), columns[""], strict=True))
-        roles |= {name: scale.column(name) for name in ("standard_error", "dof")}
-        roles["n"] = scale.count.format(unit)
-        where = self.assumed | dict(self.conditions) | {"comparison": self.comparison}
-        return self._reading(RESULT[unit], where, roles, ways)
-
-    def _reading(self, result: str, where: Any, columns: Any, ways: Any) -> Reading:
+        more = {name: scale.column(name) for name in ("standard_error", "dof")}
+        more["n"] = scale.count.format(unit)
+        roles = dict(zip(("estimate", "low", "high"), columns.pop(""), strict=True)) | more
+        ways = {way: Way(words[way], names) for way, names in columns.items()}
         level = f"{100 * (1 - 2 * self.alpha):g} % t interval"
-        return Reading(result, where, columns, self.rule, self.scale, level, ways)
+        return Reading(result, where, roles, self.rule, self.scale, level, ways)
 
     @property
     def checked(self) -> list[str]:
@@ -215,21 +199,15 @@ class Registration:
 
 
 def check_columns(registration: Registration, columns: Mapping[str, Collection[str]]) -> None:
-    """Refuse (OrlaError) a registration that names a result or column that is not among `columns`.
-
-    Args:
-        columns: Result -> its columns.
-    """
+    """Refuse (OrlaError) a result or column that is not among `columns`, result -> columns."""
     place = f"registration {registration.name}"
     for result, names in registration.reads:
         if result not in columns:
             raise OrlaError(f'{place}: there is no result "{result}"; {nearest(result, columns)}')
         for name in names:
             if name not in columns[result]:
-                raise OrlaError(
-                    f'{place}: result "{result}" has no column "{name}"; '
-                    f"{nearest(name, columns[result])}"
-                )
+                near = nearest(name, columns[result])
+                raise OrlaError(f'{place}: result "{result}" has no column "{name}"; {near}')
 
 
 def check_primary(
@@ -244,7 +222,5 @@ def check_primary(
     for study in sorted(named if studies is None else named & set(studies)):
         primary = [each.name for each in tested if each.primary and study in each.studies]
         if len(primary) != 1:
-            raise OrlaError(
-                f'{place}: study "{study}" has {len(primary)} primary registrations '
-                f"({', '.join(primary) or 'none'}); exactly one must have primary: true"
-            )
+            has = f"has {len(primary)} primary registrations ({', '.join(primary) or 'none'})"
+            raise OrlaError(f'{place}: study "{study}" {has}; exactly one must be primary')

@@ -1,7 +1,5 @@
 """Trials of guards and judge: verdicts on made-up rows around every bound of a registration."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
@@ -16,7 +14,7 @@ from orla.errors import OrlaError
 from orla.prereg import evidence, judge
 from orla.prereg.registration import QUANTITY_PAIRS, RESULT, SEED, Check, Registration
 from orla.prereg.rows import LEARNERS, Tables
-from orla.prereg.rules.more_than import MoreThan
+from orla.prereg.rules import MoreThan
 from orla.results import guards
 from orla.results.scales import SCALES
 from orla.study.keys import DEFAULTS
@@ -50,11 +48,7 @@ def judged(registration: Registration) -> Any:
 
 
 def read(plain: Registration) -> Any:
-    """What is read of made-up rows, of rows with a number missing or changed, and of a binding.
-
-    Args:
-        plain: From `like`.
-    """
+    """What is read of made-up rows, of rows with a number missing or changed, and of a binding."""
     mean = float(plain.rule.gaps(0.1)[0])
     whole = _tables(plain, mean, 0.1)
     found = [_read(plain, _tables(plain, mean, 0.1, **change)) for change in _changes(plain)]
@@ -81,11 +75,9 @@ def like(registration: Registration) -> Registration:
 def checks_met(registration: Registration) -> Any:
     """What is read where each of a registration's checks holds, fails, and has no row."""
     plain, error, means = _made_up(registration)
-    whole, found = _tables(plain, float(means[0]), error), []
-    for check in registration.checks:
-        checked = replace(plain, checks=(check,))
-        found += [_read(checked, tables) for tables in _checked(checked, whole)]
-    return found
+    whole = _tables(plain, float(means[0]), error)
+    checked = [replace(plain, checks=(check,)) for check in registration.checks]
+    return [_read(each, tables) for each in checked for tables in _checked(each, whole)]
 
 
 def _read(registration: Registration, tables: Tables, *binding: Any) -> Any:
@@ -103,10 +95,7 @@ def _read(registration: Registration, tables: Tables, *binding: Any) -> Any:
 
 
 def _checked(registration: Registration, tables: Tables) -> Iterator[Tables]:
-    """Tables with the rows of a registration's check: that hold, fail, were made at another level.
-
-    And without any row.
-    """
+    """Rows of a registration's check that hold, fail, are of another level, and none at all."""
     [check], [reading] = registration.checks, registration.readings
     row = tables[reading.result].iloc[0].to_dict() | registration.assumed
     where = [dict(zip(check.where, each, strict=True)) for each in product(*check.where.values())]
@@ -126,9 +115,8 @@ def _ends(check: Check) -> tuple[Any, Any]:
         return check.equals, "x" if isinstance(check.equals, str) else not check.equals
     finite = [bound for bound in (region.low, region.high) if np.isfinite(bound)]
     points = (finite[0] - 1, float(np.mean(finite)), finite[-1] + 1, finite[0])
-    inside = [point for point in points if region.contains(point, point)]
-    outside = [point for point in points if not region.contains(point, point)]
-    return inside[0], outside[0]
+    within = {region.contains(point, point): point for point in reversed(points)}
+    return within[True], within[False]
 
 
 def _made_up(registration: Registration) -> tuple[Registration, float, np.ndarray]:
@@ -161,29 +149,18 @@ def _tables(
     guard: str = "",
     has_meaning: bool = True,
 ) -> dict[str, pd.DataFrame]:
-    """Tables with one row of the registration, and one a pair.
-
-    `outlier`: by how many errors the first pair lies above the mean.
-    """
+    """Tables with one row of it, and one a pair; the first lies `outlier` errors above the mean."""
     [reading] = registration.readings
     seeds, number = seeds or registration.seeds, number or registration.pairs
     by_pairs, columns = registration.by_pairs, reading.columns
     n = number if by_pairs else seeds - diverged
     dof = max(n - 1, 1)
     half = stats.t.ppf(1 - registration.alpha, dof) * error
-    formed = {tuple(columns[role] for role in ("estimate", "low", "high")): gap}
-    for shift, way in enumerate(reading.ways.values()):
-        formed[way.columns] = gap + 2 * error * shift
     row: dict[str, Any] = {
         **DEFAULTS,
         **reading.where,
         **dict(zip(LEARNERS, registration.minus or ("", ""), strict=True)),
         **{f"{name}_low_percent": recovery for name in LEARNERS.values()},
-        **{
-            c: x
-            for cs, mean in formed.items()
-            for c, x in zip(cs, (mean, mean - half, mean + half), strict=True)
-        },
         columns["standard_error"]: error,
         columns["dof"]: dof,
         "unit": registration.unit,
@@ -198,6 +175,12 @@ def _tables(
         "n_failing": failing if by_pairs else 0,
         columns["n"]: n,
     }
+    formed = [([columns[role] for role in ("estimate", "low", "high")], gap)]
+    formed += [
+        (way.columns, gap + 2 * error * shift) for shift, way in enumerate(reading.ways.values())
+    ]
+    for names, mean in formed:
+        row |= dict(zip(names, (mean, mean - half, mean + half), strict=True))
     above = outlier * error * np.array([1.0, *[-1 / max(number - 1, 1)] * (number - 1)])
     names = [f"pair-{i}" for i in range(number)]
     if registration.quantity:

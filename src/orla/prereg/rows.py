@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from orla.errors import OrlaError
-from orla.prereg.registration import Check, Reading, Value
-from orla.prereg.rules.base import Estimate
+from orla.prereg.registration import Check, Reading, Registration, Value
+from orla.prereg.rules import Estimate
 
 Tables = Mapping[str, pd.DataFrame]
 LEARNERS = {"learner_full": "over_best_full", "learner_immediate": "over_best_immediate"}
@@ -37,6 +37,15 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class Case:
+    """A registration with the evidence of each reading, and every obstacle in order."""
+
+    registration: Registration
+    evidence: tuple[Evidence, ...]
+    obstacles: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Row:
     """The values of a row of a result that a registration (its name) reads."""
 
@@ -48,27 +57,20 @@ class Row:
         return self.values[column]
 
     def number(self, column: str) -> float:
-        """A value as a number; NaN where it is missing.
-
-        Raises:
-            OrlaError: It is text.
-        """
+        """A value as a number; NaN where it is missing. OrlaError if it is text."""
         value = self[column]
         if pd.isna(value):
             return np.nan
         try:
             return float(value)
         except (TypeError, ValueError):
-            raise OrlaError(
-                f'registration {self.registration}: column "{column}" of {self.result} holds '
-                f"{value!r}, not a number; name a column of numbers"
-            ) from None
+            holds = f'column "{column}" of {self.result} holds {value!r}, not a number'
+            raise OrlaError(f"registration {self.registration}: {holds}") from None
 
     def count(self, column: str) -> int | None:
         """A value as a count; None where it is missing, infinite, negative or no whole number."""
         value = self.number(column)
-        whole = bool(np.isfinite(value)) and value >= 0 and value == int(value)
-        return int(value) if whole else None
+        return int(value) if value >= 0 and value.is_integer() else None
 
     @property
     def guards(self) -> list[str]:
@@ -87,6 +89,11 @@ class Row:
         ]
 
 
+def rows_of(table: pd.DataFrame, registration: Registration, result: str) -> list[Row]:
+    """Every row of a table that a registration reads."""
+    return [Row(registration.name, result, values) for _, values in table.iterrows()]
+
+
 def matching(table: pd.DataFrame, where: Mapping[str, Value]) -> pd.DataFrame:
     """Rows that hold these values."""
     for column, value in where.items():
@@ -98,16 +105,11 @@ def assuming(
     table: pd.DataFrame, where: Mapping[str, Any], assumed: Mapping[str, Value]
 ) -> pd.DataFrame:
     """Rows that hold the assumed values, of columns that exist and that `where` does not name."""
-    silent = {c: v for c, v in assumed.items() if c in table and c not in where}
-    return matching(table, silent)
+    return matching(table, {c: v for c, v in assumed.items() if c in table and c not in where})
 
 
 def one_row(table: pd.DataFrame, reading: Reading, registration: str) -> Row | None:
-    """The row that a registration (its name) reads; None where there is none.
-
-    Raises:
-        OrlaError: There are several; columns in which they differ are named.
-    """
+    """The row that a registration (its name) reads; None without one, OrlaError for several."""
     where, result = reading.where, reading.result
     rows = matching(table, where)
     if len(rows) > 1:
@@ -161,6 +163,6 @@ def _in_words(where: Mapping[str, Value]) -> str:
 def _holds(check: Check, values: Sequence[Value]) -> bool:
     if check.region is None:
         return bool(values[0] == check.equals)
-    ends = pd.to_numeric(pd.Series(list(values)), errors="coerce")
-    low, high = float(ends.iloc[0]), float(ends.iloc[-1])
-    return bool(np.isfinite([low, high]).all()) and low <= high and check.region.contains(low, high)
+    ends = pd.to_numeric(pd.Series(list(values)), errors="coerce").to_numpy(float)
+    low, high = ends[0], ends[-1]
+    return bool(np.isfinite(ends).all() and low <= high and check.region.contains(low, high))

@@ -5,7 +5,7 @@ from typing import Any
 
 from orla.prereg.registration import Registration
 from orla.prereg.rows import Evidence, show
-from orla.prereg.rules.base import Ps
+from orla.prereg.rules import Ps
 
 IN_SIMULATION = {"supported": "shown in simulation", "falsified": "not shown in simulation"}
 """Outcome -> what is displayed for it on simulated data."""
@@ -14,10 +14,7 @@ IN_SIMULATION = {"supported": "shown in simulation", "falsified": "not shown in 
 def simulated(datasets: Mapping[str, Any], task: str, pair: str = "") -> bool:
     """Whether the data of a task, and pair if it is given, are simulated.
 
-    Args:
-        datasets: TASK[/PAIR]/SPLIT -> data set, from a table's provenance. Where none is of this
-            task, all are looked at.
-        task, pair: As a registration names them.
+    `datasets` are TASK[/PAIR]/SPLIT -> data set; where none is of this task, all are looked at.
     """
     of_task = [
         data

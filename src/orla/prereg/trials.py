@@ -1,7 +1,5 @@
 """Small trials of the parts that a verdict depends on: what each does with a fixed input."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -43,9 +41,8 @@ MODELS = "lr_curves"  # the result with a row a model
 def small(network: Mapping[str, Any]) -> dict[str, Any]:
     """A network's specification with as few hidden units as it takes; of a stack as it is."""
     for hidden in () if "layers" in network else (_HIDDEN, 2 * _HIDDEN):
-        small = {**network, "hidden": hidden}
         with suppress(OrlaError):
-            _made(small)
+            _made(small := {**network, "hidden": hidden})
             return small
     return dict(network)
 
@@ -78,13 +75,11 @@ def _made(network: Mapping[str, Any]) -> Architecture:
     return network_of(network, _INPUTS, _OUTPUTS)
 
 
-def _fresh(architecture: Architecture) -> dict[str, torch.Tensor]:
-    """Fresh parameters of some networks."""
-    return initial_parameters(architecture, range(_SEEDS), torch.float64)
+def _fresh(architecture: Architecture, seeds: int = _SEEDS) -> dict[str, torch.Tensor]:
+    return initial_parameters(architecture, range(seeds), torch.float64)
 
 
 def _moments(steps: int) -> Any:
-    """A short stream, for each of these networks."""
     return moments(_stream(steps), np.arange(_SEEDS), torch.float64)
 
 
@@ -102,7 +97,7 @@ def outputs(network: Mapping[str, Any]) -> Any:
 def started(start: Any, network: Mapping[str, Any]) -> Any:
     """Parameters that a start makes of fresh ones."""
     architecture = _made(network)
-    params = {n: p[0] for n, p in initial_parameters(architecture, [0], torch.float64).items()}
+    params = {name: p[0] for name, p in _fresh(architecture, seeds=1).items()}
     part = catalogue.make("start", start)
     return _plain(part.apply(architecture, params, torch.Generator().manual_seed(0)))
 
@@ -110,11 +105,10 @@ def started(start: Any, network: Mapping[str, Any]) -> Any:
 def pretrained(network: Mapping[str, Any], settings: Mapping[str, Any]) -> Any:
     """Networks and learning curves after two epochs of pretraining."""
     few = Pretraining(**{**settings, "max_epochs": 2})
-    steps = 2 * max(200, few.window) + 50
-    share = {"validation_fraction": max(few.validation_fraction, 0.3)}
+    few = replace(few, validation_fraction=max(few.validation_fraction, 0.3))
+    stream = _stream(2 * max(200, few.window) + 50)
     loss = catalogue.make("loss", _episode().loss)
-    few = replace(few, **share)
-    params, curve = pretrain(_made(network), _stream(steps), range(_SEEDS), few, loss)
+    params, curve = pretrain(_made(network), stream, range(_SEEDS), few, loss)
     return _plain(params), curve
 
 
@@ -189,10 +183,10 @@ def statistics(
     )
     tables = {"models": pd.concat([first, second], ignore_index=True)}
     of_gaps = [RESULT[SEED], RESULT[PAIR]] if len(learners) > 1 else []
-    names = [*of_gaps, QUANTITIES, QUANTITY_PAIRS]
-    for name in names:
+    for name in (*of_gaps, QUANTITIES, QUANTITY_PAIRS):
         tables[name] = base.build(name, tables, settings)
-    return {name: tables[name] for name in names}
+    del tables["models"]
+    return tables
 
 
 def columns(tables: Mapping[str, pd.DataFrame], reads: Mapping[str, list[str]]) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from orla.prereg.registration import PAIR, RESULT, SEED
-from orla.prereg.rules.equivalent_within import EquivalentWithin
+from orla.prereg.rules import EquivalentWithin
 from orla.results.base import Settings
 from orla.results.contrasts import COMPARED, contrasts
 from orla.results.estimands import AT_END

@@ -13,7 +13,7 @@ from scipy import stats
 
 from orla.prereg import judge
 from orla.prereg.registration import PAIR, RESULT, SEED, Registration
-from orla.prereg.rules.base import MeanRule, rules
+from orla.prereg.rules import MeanRule, rules
 from orla.results import base
 from orla.results.scales import VARIANCE
 from orla.truth import worlds

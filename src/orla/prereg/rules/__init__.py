@@ -1,1 +1,0 @@
-"""Rules: what a registration may claim of an estimate, one file a rule."""
