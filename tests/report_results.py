@@ -43,25 +43,9 @@ SIMULATED = StudyFacts(
 RECORDED = replace(SIMULATED, name="odoherty", label="indy, M1", simulated=False)
 KEYS = [*NAMED]
 STEPS = {"80-20": 13200, "50-50": 8200}
-LANGUAGE = [
-    "model",
-    "parameters",
-    "rank",
-    "learner",
-    "optimizer",
-    "rate",
-    "edge",
-    "seed",
-    "stream",
-    "token",
-    "segment",
-    "domain",
-    "frozen",
-    "loss",
-    "heldout",
-    "domain_loss",
-    "domain_error",
-]
+LANGUAGE = ["model", "parameters", "rank", "learner", "optimizer", "rate", "edge", "seed", "stream"]
+LANGUAGE += ["token", "segment", "domain", "frozen", "loss", "heldout"]
+LANGUAGE += ["domain_loss", "domain_error"]
 SETTINGS = base.Settings(
     resamples=20, comparisons={name: base.Comparison(*c) for name, c in COMPARISONS.items()}
 )
@@ -313,18 +297,8 @@ def _traces(heldout: pd.DataFrame) -> pd.DataFrame:
 
 def _verdicts() -> pd.DataFrame:
     """One of each outcome, as far as a reader sees it."""
-    columns = [
-        "registration",
-        "title",
-        "outcome",
-        "reason",
-        "estimate",
-        "low",
-        "high",
-        "threshold",
-        "n",
-        "amended",
-    ]
+    columns = ["registration", "title", "outcome", "reason", "estimate", "low", "high"]
+    columns += ["threshold", "n", "amended"]
     rows = [
         ("adam-equivalence", "Adam at 50/50 is equivalent within ±3 pp", "supported",
          "the 90 % interval lies inside ±3 pp", -0.3, -2.7, 2.1, "between −3 and 3", 20, False),
@@ -378,22 +352,9 @@ def _power() -> pd.DataFrame:
 
 
 def _truth_controls() -> pd.DataFrame:
-    columns = [
-        "world",
-        "true_gap",
-        "claim",
-        "studies",
-        "supported",
-        "falsified",
-        "inconclusive",
-        "untestable",
-        "right",
-        "wrong",
-        "undecided",
-        "wrong_share",
-        "wrong_low",
-        "wrong_high",
-    ]
+    columns = ["world", "true_gap", "claim", "studies", "supported", "falsified"]
+    columns += ["inconclusive", "untestable", "right", "wrong", "undecided", "wrong_share"]
+    columns += ["wrong_low", "wrong_high"]
     rows = [
         ("A/A", 0.0, "within 0.02", 100, 91, 1, 8, 0, 91, 1, 8, 0.01, 0.0003, 0.054),
         ("planted", 0.04, "within 0.02", 100, 2, 83, 15, 0, 83, 2, 15, 0.02, 0.002, 0.07),
