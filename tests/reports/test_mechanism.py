@@ -62,19 +62,21 @@ def models(seeds=5, drawn=0, lacks=(), **condition):
     keys = dict(zip(KEYS, ("recordings", "", "rnn", FULL, "sgd", "float64", "50-50"), strict=False))
     keys |= {"intervention": "none", "start": "pretrained"} | condition
     probed = {name: center for name, center in PAST.items() if name not in lacks}
-    return pd.DataFrame(
-        [
-            keys
-            | {name: center * generator.uniform(0.9, 1.1) for name, center in probed.items()}
-            | {"seed": seed, "learning_rate": 1e-3, "diverged": False, "selected": True}
-            | {"selected_on_test": True, "edge": False, "unreliable": False}
-            | {"recovery_heldout_percent": generator.normal(40, 5)}
-            | {"recovery_adapt_percent": generator.normal(60, 5)}
-            | {"adapt_error": generator.uniform(5e-4, 7e-4), "whh_share_null": 4096 / 6850}
-            | {"heldout_error": generator.uniform(0.5, 0.6), "validation_error": 0.5}
-            for seed in range(seeds)
-        ]
-    )
+    keys |= {"learning_rate": 1e-3, "diverged": False, "selected": True, "selected_on_test": True}
+    keys |= {"edge": False, "unreliable": False, "whh_share_null": 4096 / 6850}
+    rows = [
+        {name: center * generator.uniform(0.9, 1.1) for name, center in probed.items()}
+        | {"seed": seed, "recovery_heldout_percent": generator.normal(40, 5)}
+        | {"recovery_adapt_percent": generator.normal(60, 5)}
+        | {"adapt_error": generator.uniform(5e-4, 7e-4)}
+        | {"heldout_error": generator.uniform(0.5, 0.6), "validation_error": 0.5}
+        for seed in range(seeds)
+    ]
+    return pd.DataFrame([keys | row for row in rows])
+
+
+OTHER = models(task="another", optimizer="adam", learner="immediate", lacks=list(PAST))
+BOTH = models(), models(learner=STEP)
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +94,7 @@ def table():
             given |= dict.fromkeys(("heldout", "models", "lr_curves"), frame)
         for need in catalogue.part("table", name).part.more["needs"]:
             if need not in given:
-                given[need] = base.build(need, {"models": given["models"]}, settings())
+                given[need] = base.build(need, {"models": given["models"]}, settings(resamples=20))
         return build(name, given, study)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -131,8 +133,7 @@ PAPERS = {
 
 @pytest.mark.parametrize("name", TABLES)
 def test_every_number_of_the_paper_stands_there_and_nothing_was_run(name, table):
-    other = models(task="another", optimizer="adam", learner="immediate", lacks=list(PAST))
-    document = table(name, other)
+    document = table(name, OTHER)
     assert not document.ran
     if name == "cadence":
         assert not document.panels
@@ -331,10 +332,8 @@ def test_tables_of_everything_fit_the_page(table, everything, few, simulated, tm
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_study_of_ones_own_shows_no_table_of_the_paper(name, table):
-    frames = [models(), models(learner=STEP)]
-    own = replace(STUDY, reproduces=False, recordings=())
-    document = table(name, *frames, study=own)
+    document = table(name, *BOTH, study=replace(STUDY, reproduces=False, recordings=()))
     assert document.ran == (name == "cadence")
     if document.ran:
         assert "paper" not in document.caption + "".join(document.notes)
-        assert "paper" in "".join(table(name, *frames).notes)
+        assert "paper" in "".join(table(name, *BOTH).notes)

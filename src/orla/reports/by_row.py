@@ -65,14 +65,18 @@ class ByPapersRow(BesidePaper):
     )
 
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
+        def learner(line: Line) -> str:
+            return study.called("learner", line.row["learner"]).removesuffix(", per step")
+
+        def adapting(line: Line) -> str:
+            return _ours(line.row, "adapting") + EDGE * bool(line.row["edge"])
+
         return (
             called("architecture", header="Net"),
-            cell("Learner", _learner, align="l"),
+            cell("Learner", learner, align="l"),
             called("optimizer"),
             cell("n", lambda line: comparison.seeds(line.row["adapting"]), "Ours"),
-            cell(
-                "Adapting", lambda o: _ours(o.row, "adapting") + EDGE * bool(o.row["edge"]), "Ours"
-            ),
+            cell("Adapting", adapting, "Ours"),
             *(_reading(header, name) for name, header in self.further.items()),
             _reading("Held-out", "heldout"),
             cell("", _papers, "Paper"),
@@ -101,11 +105,9 @@ class ByPapersRow(BesidePaper):
                 "not_comparable": row.get("not_comparable", ""),
                 "place": place,
             }
-            line["compared"] = _said(
-                study, line, row, "heldout" if measure.on_heldout else "adapting"
-            )
-            for other in self.further:
-                line[f"compared_{other}"] = _said(study, line, row, other)
+            readings = {f"compared_{other}": other for other in self.further}
+            readings["compared"] = "heldout" if measure.on_heldout else "adapting"
+            line |= {n: _said(study, line, row, reading) for n, reading in readings.items()}
             title = ", ".join(study.called(k, keys[k]) for k in ("task", "split") if k in keys)
             # "best optimizer" and Adam are one line, where Adam is the best.
             once = (*keys.items(), name, line["paper"])
@@ -198,14 +200,6 @@ def _mean(models: pd.DataFrame, column: str, part: str, lower: bool) -> Mean:
     ordered = values.where(~lost, np.inf if lower else -np.inf)
     mean = comparison.mean_of(values, int(lost.sum()))
     return mean._replace(worse=int(worse.sum()), median=float(ordered.median()))
-
-
-def _learner(line: Line) -> str:
-    return line.study.called("learner", line.row["learner"]).removesuffix(", per step")
-
-
-def _adapting(line: Line) -> str:
-    return _ours(line.row, "adapting") + EDGE * bool(line.row["edge"])
 
 
 def _ours(row: Row, name: str) -> str:

@@ -22,10 +22,7 @@ class PastCosines(
     ByCondition, name="cosine", label="Cosine of the immediate and the past gradient",
     chapter="mechanism", order=10, needs=("measured",), paper="cosine",
 ):  # fmt: skip
-    """The cosine along a stream that drifts, exact and by windows, beside the paper's nine cells.
-
-    What the paper measured by windows stands beside ours by windows, the rest beside ours per step.
-    """
+    """The cosine along a stream that drifts, exact and by windows, each beside the paper's."""
 
     panel_by = EPISODE
     says = (

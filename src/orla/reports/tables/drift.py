@@ -17,6 +17,7 @@ from orla.study.keys import DEFAULTS, KEYS
 
 _REFITTED = "refitted on the adapt part"
 _RATIOS = "‖ΔW_hh‖/‖ΔW_out‖"
+_TABLE_3 = "The paper's ratios, and its gaps at 80/20 beside float64, are those of its Table 3."
 
 
 def _recovery(line: Line) -> str:
@@ -98,7 +99,7 @@ class Heldout(
 
 
 def _papers_gap(line: Line) -> str:
-    digits = 1 if is_missing(line.row["paper_update_ratio"]) else 0
+    digits = int(is_missing(line.row["paper_update_ratio"]))
     return shared.paper_text(line.row, "gap_pp", digits, signed=True)
 
 
@@ -142,8 +143,5 @@ class RatioGap(
                 f"{count(row['n_seeds'])} seeds of one pair{alike})."
             )
         if any(not is_missing(row["paper_update_ratio"]) for row in contents.records):
-            notes.append(
-                "The paper's ratios, and its gaps at 80/20 beside float64, are those of its "
-                "Table 3."
-            )
+            notes.append(_TABLE_3)
         return notes + shared.mark_notes(contents.panels)

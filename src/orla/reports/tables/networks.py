@@ -30,10 +30,7 @@ class ProjectedOut(
     BesidePaper, name="intervention", label="The first direction of the past gradient taken out",
     chapter="mechanism", order=40, needs=("heldout",), paper="text",
 ):  # fmt: skip
-    """Recovery lost by an intervention, beside how concentrated G_past was without it.
-
-    With the optimizer of the paper's test, a line a network and the rank correlation below.
-    """
+    """Recovery lost by an intervention with the optimizer of the paper's test, a line a network."""
 
     says = (
         "Whether networks whose past gradient is concentrated (top1 and energy, without the "
@@ -73,9 +70,8 @@ class ProjectedOut(
             if len(pairs):
                 blank = False
                 part = study.declaration("intervention", keys["intervention"])
-                papers = part.get("name", tested) == tested
-                below = self._ranks(keys, pairs) if papers else [_mean(keys, pairs)]
-                yield title, [*_losses(keys, pairs), *below]
+                summary = self._ranks if part.get("name", tested) == tested else _mean
+                yield title, [*_losses(keys, pairs), *summary(keys, pairs)]
         if blank:
             none = pd.DataFrame(columns=[_TOP1, _ENERGY, "lost"], dtype=float)
             yield study.called("optimizer", first["optimizer"]), self._ranks(first, none)
@@ -108,31 +104,30 @@ class ProjectedOut(
         return lines
 
 
-def _line(name: str, text: str, *numbers: Beside, **columns: Any) -> dict[str, Any]:
+def _line(name: str, text: str, *numbers: Beside, **columns: Any) -> Row:
     blank = dict.fromkeys((_TOP1, _ENERGY, RECOVERY, f"{RECOVERY}_changed")) | {"share": MISSING}
     return blank | columns | {"name": name, "text": text, "numbers": numbers}
 
 
-def _mean(keys: Row, pairs: pd.DataFrame) -> dict[str, Any]:
+def _mean(keys: Row, pairs: pd.DataFrame) -> Iterator[Row]:
     lost, routed = mean_of(pairs["lost"]), mean_of(pairs[_ROUTED] * 100)
     numbers = [Beside(keys, "lost_pp", lost), Beside(keys, f"{_ROUTED}_percent", routed)]
-    return _line("mean", mean_text(lost, 1, signed=True), *numbers, share=mean_text(routed, 1))
+    yield _line("mean", mean_text(lost, 1, signed=True), *numbers, share=mean_text(routed, 1))
 
 
 def _pairs(unchanged: pd.DataFrame, changed: pd.DataFrame) -> pd.DataFrame:
     """Networks that ran both, with the concentration of the plain run; none without any."""
     if _TOP1 not in unchanged:
         return unchanged.iloc[:0]
-    before, after = ["seed", RECOVERY, _TOP1, _ENERGY], ["seed", RECOVERY, _ROUTED]
-    both = unchanged.reindex(columns=before).merge(
-        changed.reindex(columns=after), on="seed", suffixes=("", "_changed")
-    )
+    before = unchanged.reindex(columns=["seed", RECOVERY, _TOP1, _ENERGY])
+    after = changed.reindex(columns=["seed", RECOVERY, _ROUTED])
+    both = before.merge(after, on="seed", suffixes=("", "_changed"))
     both = both.sort_values("seed", ignore_index=True)
     both["lost"] = both[RECOVERY] - both[f"{RECOVERY}_changed"]
     return both if np.isfinite(both[_TOP1]).any() else both.iloc[:0]
 
 
-def _losses(keys: Row, pairs: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _losses(keys: Row, pairs: pd.DataFrame) -> Iterator[Row]:
     """A line a network, or a pair of sessions by its name."""
     for row in pairs.to_dict("records"):
         name = row["seed"] if isinstance(row["seed"], str) else f"seed {row['seed']}"
@@ -150,10 +145,7 @@ class Isotropy(
     BesidePaper, name="isotropy", label="Error by the imposed condition number",
     chapter="mechanism", order=50, needs=("lr_curves",), paper="condition_number",
 ):  # fmt: skip
-    """Networks whose recurrent weights have a prescribed condition number, a row each.
-
-    Such a network has the option ``condition``.
-    """
+    """Networks with a prescribed condition number of W_hh (option ``condition``), a row each."""
 
     remarks = (
         "Where ∂h/∂θ does not follow W_hh, nothing was imposed on it, and equal errors "

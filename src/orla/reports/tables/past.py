@@ -6,18 +6,11 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from orla.reports import paper_rows
+from orla.reports import comparison, paper_rows
 from orla.reports.beside import CELLS, EPISODE, ByCondition
 from orla.reports.cells import Cell, Line, Row, called, cell, mean, mean_seeds, network, value
 from orla.reports.cells import beside as both
-from orla.reports.comparison import (
-    RECOVERY,
-    Beside,
-    Mean,
-    mean_of_condition,
-    means_by_keys,
-    printed,
-)
+from orla.reports.comparison import RECOVERY, Beside, Mean, means_by_keys, printed
 from orla.reports.numbers import count
 from orla.reports.paper import load
 from orla.reports.paper_rows import full_learner, papers_structure, plain
@@ -96,10 +89,7 @@ class Structure(
     _OfReadings, name="structure", label="Structure of the past gradient", chapter="mechanism",
     order=20, needs=("measured",), paper="structure",
 ):  # fmt: skip
-    """Concentration of G_past and G_imm, and where the first direction of G_past lies.
-
-    Networks of the kind that the paper measures here; the others have a table of their own.
-    """
+    """Concentration of G_past and G_imm in networks of the kind that the paper measures here."""
 
     cells = (
         *_OfReadings.concentration,
@@ -221,5 +211,6 @@ class Capacity(
         for row in rows.to_dict("records"):
             for side in _LEARNERS:
                 keys = tuple({**row, "learner": self.papers_rows[0][side]}[name] for name in KEYS)
-                row["means"][side] = mean_of_condition(measured.get(keys, {}), RECOVERY)
+                means = measured.get(keys, {})
+                row["means"][side] = comparison.mean_of_condition(means, RECOVERY)
         return rows
