@@ -316,12 +316,12 @@ def test_every_cell_and_number_is_the_kept_one(name, table, everything, golden):
 
 
 @pytest.mark.skipif(PDFLATEX is None, reason="pdflatex is not installed")
-def test_tables_of_everything_fit_the_page(table, everything, few, simulated, tmp_path):
+def test_tables_of_everything_fit_the_page(table, everything, results, simulated, tmp_path):
     """These tables of everything, and all others of a usual study, which fit as they are."""
     inputs = []
     for name in catalogue.parts("table"):
         of = name in TABLES
-        document = table(name, *everything) if of else build(name, few, simulated)
+        document = table(name, *everything) if of else build(name, results, simulated)
         assert document.ran or not of, name
         write(document, tmp_path / f"{name}.tex", tmp_path / "t.csv")
         assert not re.search(r"\bnan\b", (tmp_path / f"{name}.tex").read_text().lower())

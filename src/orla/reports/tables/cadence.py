@@ -105,7 +105,7 @@ class CadenceStructure(
 
 def _by_seed(rows: pd.DataFrame, column: str, scale: float = 1.0) -> pd.Series:
     """The finite values."""
-    values = rows.set_index("seed").reindex(columns=[column])[column].astype(float)
+    values = rows.reindex(columns=["seed", column]).set_index("seed")[column].astype(float)
     return values[np.isfinite(values)] * scale
 
 
