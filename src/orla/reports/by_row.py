@@ -188,7 +188,8 @@ def measured(models: pd.DataFrame, keys: Row, measure: Measure) -> dict[str, Any
         readings["coarse"] = rows[rows["is_coarse"]], measure.adapting
     for name, (some, column) in readings.items():
         ours[name] = _mean(some, column, "heldout" if name == "heldout" else "adapt", measure.lower)
-    return ours | {"edge": bool(learned[estimand.edge].any())}
+    several = measure.on_heldout or rows["learning_rate"].nunique() > 1
+    return ours | {"edge": bool(several and learned[estimand.edge].any())}
 
 
 def _mean(models: pd.DataFrame, column: str, part: str, lower: bool) -> Mean:
