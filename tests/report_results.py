@@ -11,19 +11,15 @@ from orla.results import base
 from orla.study import refits
 from orla.study.drift import COLUMNS
 from orla.study.efficiency import MEASURES
+from orla.study.keys import KEYS as NAMED
 
 OPTIMIZERS = ("sgd", "adafactor", "adam", "lars")
 LEARNERS = ("immediate", "immediate-200", "tbptt-200-200", "rtrl", "last-layer")
 BEST = {"sgd": 3e-3, "adafactor": 3e-4, "adam": 3e-4, "lars": 1e-3}
-LEVEL = {
-    ("immediate", "sgd"): 42.0,
-    ("immediate", "adafactor"): 39.6,
-    ("immediate", "adam"): 41.7,
-    ("immediate", "lars"): 12.6,
-    ("tbptt-200-200", "sgd"): 32.1,
-    ("tbptt-200-200", "adafactor"): 32.9,
-    ("tbptt-200-200", "adam"): 41.4,
-    ("tbptt-200-200", "lars"): 38.1,
+LEVELS = {
+    "immediate": {"sgd": 42.0, "adafactor": 39.6, "adam": 41.7, "lars": 12.6},
+    "tbptt-200-200": {"sgd": 32.1, "adafactor": 32.9, "adam": 41.4, "lars": 38.1},
+    "last-layer": dict.fromkeys(OPTIMIZERS, 22.0),
 }
 COMPARISONS = {
     "per_step": Comparison("full − immediate, per step", "rtrl", "immediate"),
@@ -45,13 +41,11 @@ SIMULATED = StudyFacts(
     pretraining={"rnn": 50, "lstm": 50, "rnn-pretrained-1": 1, "rnn-pretrained-200": 200},
 )
 RECORDED = replace(SIMULATED, name="odoherty", label="indy, M1", simulated=False)
+KEYS = [*NAMED]
 STEPS = {"80-20": 13200, "50-50": 8200}
-KEYS = ["task", "pair", "architecture", "learner", "optimizer", "precision", "split"]
-KEYS += ["intervention", "start"]
 LANGUAGE = ["model", "parameters", "rank", "learner", "optimizer", "rate", "edge", "seed", "stream"]
 LANGUAGE += ["token", "segment", "domain", "frozen", "loss", "heldout"]
 LANGUAGE += ["domain_loss", "domain_error"]
-SETTING = [key for key in KEYS if key != "learner"]
 SETTINGS = base.Settings(
     resamples=20, comparisons={name: base.Comparison(*c) for name, c in COMPARISONS.items()}
 )
@@ -69,19 +63,23 @@ def make_results(
     headline_seeds: int | None = None,
     splits: tuple[str, ...] = ("80-20", "50-50"),
     architectures: tuple[str, ...] = ("rnn",),
-    diverged: bool = True,
     pairs: tuple[str, ...] = ("default",),
+    names: list[str] | None = None,
 ) -> dict[str, pd.DataFrame]:
-    """All results by file stem; with ``diverged`` one model in a few is lost at high rates."""
+    """Results by file stem, of which one model in a few is lost at high rates.
+
+    Of statistics all, or those of these names and what they need.
+    """
     curves = pd.concat(
         [
-            _sweep(architecture, learner, optimizer, split, seeds, diverged, pair)
+            _sweep(architecture, learner, optimizer, split, seeds, pair)
             for pair in pairs
             for architecture in architectures
             for split in splits
             for optimizer in OPTIMIZERS
             for learner in LEARNERS
-            for seeds in [_seeds(optimizer, split, n_seeds, headline_seeds)]
+            for headline in [(optimizer, split) == ("adam", "50-50")]
+            for seeds in [(headline and headline_seeds) or n_seeds]
         ],
         ignore_index=True,
     )[lambda frame: [*KEYS, *(c for c in frame if c not in KEYS)]]
@@ -96,10 +94,12 @@ def make_results(
     heldout = models[models["selected"]].reset_index(drop=True)
     tables = {"models": models, "horizon": _horizon(heldout), "alignment": _alignment(heldout)}
     tables["profile"] = profile(heldout)
-    for name in base.in_order():
+    for name in base.in_order(names):
         tables[name] = base.build(name, tables, SETTINGS)
         if name == "estimates":  # a rate on the edge of its grid is marked, and guards nothing here
             tables[name]["guards"] = ""
+    if names is not None:
+        return tables | {"heldout": heldout}
     costs = {measure: 40.0 + i for i, measure in enumerate(MEASURES)}
     counted = {"models": models.assign(**costs, frozen_r2_mean=0.4, reference_r2_mean=0.7)}
     tables["footprints"] = base.build("footprints", counted, SETTINGS)
@@ -121,10 +121,6 @@ def make_results(
     }
 
 
-def _seeds(optimizer: str, split: str, n_seeds: int, headline_seeds: int | None) -> int:
-    return headline_seeds if headline_seeds and (optimizer, split) == ("adam", "50-50") else n_seeds
-
-
 def past_columns(heldout: pd.DataFrame) -> dict[str, np.ndarray]:
     """What the probes of the past gradient add, all different, and different for each model."""
     centers = {
@@ -134,11 +130,9 @@ def past_columns(heldout: pd.DataFrame) -> dict[str, np.ndarray]:
         "sign_differs_share": 0.36,
     }  # fmt: skip
     names = heldout["learner"] + heldout["optimizer"]
-    moved = np.array([hash_text(name) % 97 for name in names])
-    moved = 1 + moved / 1000 + heldout["seed"].to_numpy() / 100
+    moved = 1 + names.map(hash_text).to_numpy() % 97 / 1000 + heldout["seed"].to_numpy() / 100
+    moved[heldout["diverged"].to_numpy(bool)] = np.nan
     found = {name: center * moved for name, center in centers.items()}
-    lost = heldout["diverged"].to_numpy(bool)
-    found = {name: np.where(lost, np.nan, values) for name, values in found.items()}
     return found | {"whh_share_null": np.full(len(heldout), 4096 / 6850)}
 
 
@@ -175,20 +169,13 @@ def profile(models: pd.DataFrame, windows: int = 12, units: int = 64) -> pd.Data
 
 
 def _sweep(
-    architecture: str,
-    learner: str,
-    optimizer: str,
-    split: str,
-    n_seeds: int,
-    diverged: bool,
-    pair: str,
+    architecture: str, learner: str, optimizer: str, split: str, n_seeds: int, pair: str
 ) -> pd.DataFrame:
     own = [] if pair == "default" else list(pair.encode())
     generator = np.random.default_rng([hash_text(f"{learner}{optimizer}{split}"), *own])
     best = BEST[optimizer] * (3 if "200" in learner else 1)
     rates = best * 10.0 ** np.arange(-1, 1.5, 0.5)
-    level = LEVEL.get((learner, optimizer), 22.0 if learner == "last-layer" else 35.0)
-    level += 4.0 if architecture == "lstm" else 0.0
+    level = LEVELS.get(learner, {}).get(optimizer, 35.0) + 4.0 * (architecture == "lstm")
     key = ("recordings", pair, architecture, learner, optimizer, "float64", split, "none")
     key = dict(zip(KEYS, (*key, "pretrained"), strict=True))
     rows = []
@@ -198,18 +185,16 @@ def _sweep(
             distance = np.log10(rate / best)
             recovery = level + of_seed - 60 * max(distance, 0) ** 2 - 12 * min(distance, 0) ** 2
             recovery += generator.normal(0, 1.5)
-            lost = diverged and distance > 0.9 and (seed + len(learner)) % 2 == 0
-            measured = {
-                "validation_error": 1.1 - 0.006 * recovery,
-                "validation_rolling_error": 1.1 - 0.006 * recovery,
+            lost = distance > 0.9 and (seed + len(learner)) % 2 == 0
+            validated = ("validation_error", "validation_rolling_error")
+            measured = dict.fromkeys(validated, 1.1 - 0.006 * recovery) | {
                 "heldout_error": 1.1 - 0.0067 * recovery,
                 "adapt_error": 1.0 - 0.005 * recovery,
                 "adapt_vs_best_rtrl_percent": recovery + 50,
                 "heldout_vs_best_rtrl_percent": recovery + 40,
                 "recovery_heldout_percent": recovery,
                 "recovery_adapt_percent": recovery + 8,
-                "r2_mean": 0.01 * recovery,
-                "r2_weighted": 0.01 * recovery,
+                **dict.fromkeys(("r2_mean", "r2_weighted"), 0.01 * recovery),
             }
             # With LARS the held-out part, with Adam the tail, would choose a lower rate.
             lower = {"lars": "selected_on_test", "adam": "selected_on_tail"}.get(optimizer)
@@ -228,16 +213,11 @@ def _sweep(
                 | {"unreliable": False, "edge": optimizer == "lars" and learner == "immediate"}
             )
     frame = pd.DataFrame(rows)
-    if diverged and (learner, optimizer, split) == ("tbptt-200-200", "sgd", "80-20"):
-        frame = _lose_selected(frame, seed=0)
-    return frame
-
-
-def _lose_selected(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
-    lost = frame["selected"] & (frame["seed"] == seed)
-    measures = [name for name in frame if name.startswith(("recovery_", "r2_", "validation"))]
-    frame.loc[lost, [*measures, "heldout_error"]] = np.nan
-    frame.loc[lost, "diverged"] = True
+    if (learner, optimizer, split) == ("tbptt-200-200", "sgd", "80-20"):
+        gone = frame["selected"] & (frame["seed"] == 0)
+        measures = [name for name in frame if name.startswith(("recovery_", "r2_", "validation"))]
+        frame.loc[gone, [*measures, "heldout_error"]] = np.nan
+        frame.loc[gone, "diverged"] = True
     return frame
 
 
@@ -257,8 +237,7 @@ def _refits() -> dict[str, float]:
 
 def _horizon(heldout: pd.DataFrame) -> pd.DataFrame:
     """Recoveries that full learning raises with the horizon."""
-    of_paper = heldout["learner"].isin(["immediate", "tbptt-200-200"])
-    models = heldout[of_paper & (heldout["split"] == "80-20")]
+    models = heldout.query("learner in ('immediate', 'tbptt-200-200') and split == '80-20'")
     later = 0.3 * (models["learner"] == "tbptt-200-200")
     columns = [*KEYS, "seed", "learning_rate", "recovery_heldout_percent"]
     return pd.concat(
@@ -272,7 +251,7 @@ def _horizon(heldout: pd.DataFrame) -> pd.DataFrame:
 
 def _alignment(heldout: pd.DataFrame) -> pd.DataFrame:
     """Gradients along immediate learning with Adam, beside exact RTRL's."""
-    driven = heldout[(heldout["learner"] == "immediate") & (heldout["optimizer"] == "adam")]
+    driven = heldout.query("learner == 'immediate' and optimizer == 'adam'")
     driven = driven[[*KEYS, "seed", "learning_rate", "diverged", "selected"]]
     watched = {"immediate": (0.81, 0), "trace": (0.62, 54_800), "rtrl": (1.0, 5_900_000)}
     return pd.concat(
@@ -290,9 +269,8 @@ def _alignment(heldout: pd.DataFrame) -> pd.DataFrame:
 
 def _other_networks(multiverse: pd.DataFrame) -> pd.DataFrame:
     """The same gaps of networks that were pretrained by other windows, of two optimizers."""
-    more = multiverse[multiverse["optimizer"].isin(["adam", "lars"])]
-    more = more[(more["architecture"] == "rnn") & (more["split"] == "80-20")]
-    more = more[more["freezing_step"].isna()]
+    some = "optimizer in ('adam', 'lars') and architecture == 'rnn' and split == '80-20'"
+    more = multiverse.query(some)[lambda rows: rows["freezing_step"].isna()]
     moved = {"rnn-pretrained-1": -6.0, "rnn-pretrained-200": 4.0}
     others = [
         more.assign(
@@ -341,12 +319,10 @@ def _drift_report(pairs: tuple[str, ...]) -> pd.DataFrame:
     """Two sessions a pair, which decoders of 1, 5 and 10 steps read."""
     nan, rows = np.nan, []
     for side, session in zip("ab", ("first", "second"), strict=True):
+        of = {"session": (nan, session), "seconds": (1335.0, ""), "scored": (1.0, "")}
+        of |= {"inputs": (40.0, "of 96"), "about": (nan, "subject indy, area M1")}
         rows += [
-            ("session", side, nan, nan, nan, session),
-            ("seconds", side, 1335.0, nan, nan, ""),
-            ("scored", side, 1.0, nan, nan, ""),
-            ("inputs", side, 40.0, nan, nan, "of 96"),
-            ("about", side, nan, nan, nan, "subject indy, area M1"),
+            (measure, side, number, nan, nan, words) for measure, (number, words) in of.items()
         ]
     for at, within_a, within_b, a_to_b in (("1", 0.4, 0.35, 0.2), ("10", 0.6, 0.55, 0.3)):
         scores = {"within_a": within_a, "within_b": within_b, "a_to_b": a_to_b}
@@ -362,19 +338,17 @@ def _drift_report(pairs: tuple[str, ...]) -> pd.DataFrame:
 
 
 def _power() -> pd.DataFrame:
-    rows = []
-    for name, unit, n, sd in (
-        ("cadence-explains-lars", "pair", 12, 6.2),
-        ("gradient-within-3", "pair", 12, 4.0),
-        ("adam-equivalence", "seed", 20, 6.2),
-        ("sgd-gap", "seed", 5, 8.1),
-    ):
-        for gap in np.linspace(-6, 6, 13):
-            power = float(np.clip(1.1 - (abs(gap) + sd / np.sqrt(n)) / 5, 0, 1))
-            row = {"registration": name, "unit": unit, "n": n, "sd": sd, "scale": "pp"}
-            row["true_gap"] = gap
-            rows.append(row | {"supported": power, "n_80": np.nan if abs(gap) > 3 else 18.0})
-    return pd.DataFrame(rows)
+    registered = [
+        ("cadence-explains-lars", "pair", 12, 6.2, "pp"),
+        ("gradient-within-3", "pair", 12, 4.0, "pp"),
+        ("adam-equivalence", "seed", 20, 6.2, "pp"),
+        ("sgd-gap", "seed", 5, 8.1, "pp"),
+    ]
+    rows = pd.DataFrame(registered, columns=["registration", "unit", "n", "sd", "scale"])
+    rows = rows.merge(pd.DataFrame({"true_gap": np.linspace(-6, 6, 13)}), how="cross")
+    size = rows["true_gap"].abs()
+    power = (1.1 - (size + rows["sd"] / np.sqrt(rows["n"])) / 5).clip(0, 1)
+    return rows.assign(supported=power, n_80=np.where(size > 3, np.nan, 18.0))
 
 
 def _truth_controls() -> pd.DataFrame:

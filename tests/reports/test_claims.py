@@ -54,71 +54,53 @@ def test_aggregates_leave_out_what_diverged(aggregate, text):
     assert answer({**GAP, "where": {}, "aggregate": aggregate}, {"gaps": gaps}) == text
 
 
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ({**GAP, "where": {"optimizer": "lars"}}, "matches"),
-        ({**GAP, "where": {"optimiser": "lars"}}, "lacks"),
-    ],
-)
-def test_a_wrong_question_is_refused(spec, message, results):
+@pytest.mark.parametrize(("key", "message"), [("optimizer", "matches"), ("optimiser", "lacks")])
+def test_a_wrong_question_is_refused(key, message, results):
     with pytest.raises(OrlaError, match=message):
-        answer(spec, results)
+        answer({**GAP, "where": {key: "lars"}}, results)
+
+
+def said(registration, results, study):
+    """The line of the claim that a registration tests."""
+    return {line["registration"]: line for line in lines(results, study)}[registration]
 
 
 def test_verdicts_stand_beside_their_claims(results, simulated):
-    by_registration = {
-        line["registration"]: line for line in lines(results, simulated) if line["registration"]
-    }
-    assert by_registration["adam-equivalence"]["outcome"] == "supported"
-    assert by_registration["lars-advantage"]["amended"]
-    assert by_registration["last-layer-floor"]["outcome"] == ""  # not among the fixture's verdicts
-    assert len(lines(results, simulated)) == len(load().claims)
+    of = {"verdicts": results["verdicts"]}
+    assert said("adam-equivalence", of, simulated)["outcome"] == "supported"
+    assert said("lars-advantage", of, simulated)["amended"]
+    assert said("last-layer-floor", of, simulated)["outcome"] == ""  # not among these verdicts
+    assert len(lines(of, simulated)) == len(load().claims)
 
 
 def test_only_what_the_paper_may_stand_beside_answers(results, simulated):
     assert apply(results, simulated)
-    other = {
-        name: frame.assign(task="sine") if "task" in frame else frame
-        for name, frame in results.items()
-    }
+    other = {n: f.assign(task="sine") if "task" in f else f for n, f in results.items()}
     assert not apply(other, simulated)
-    assert all(
-        part.endswith("not run") for line in lines(other, simulated) for part in line["ours"]
-    )
+    told = [part for line in lines(other, simulated) for part in line["ours"]]
+    assert all(part.endswith("not run") for part in told)
 
 
 def test_each_pair_of_sessions_answers_for_itself(results, simulated):
     gaps = results["gaps"]
     both = pd.concat([gaps, gaps.assign(pair="second", gap_pp=gaps["gap_pp"] + 50)])
-    [line] = [
-        found
-        for found in lines({"gaps": both}, simulated)
-        if found["registration"] == "lars-advantage"
-    ]
+    told = said("lars-advantage", {"gaps": both}, simulated)["ours"]
     row = gaps.query("optimizer == 'lars' and split == '80-20' and comparison == 'paper'")
     gap = row["gap_pp"].item()
-    assert [part[: part.index(" pp")] for part in line["ours"]] == [
-        f"default: gap: +{gap:.1f}",
-        f"second: gap: +{gap + 50:.1f}",
-    ]
+    wanted = [f"default: gap: +{gap:.1f}", f"second: gap: +{gap + 50:.1f}"]
+    assert [part[: part.index(" pp")] for part in told] == wanted
 
 
 def test_windows_of_ones_own_do_not_answer_for_the_papers(results, simulated):
     own = {"paper": Comparison("diagonal", "tbptt-20-20", "immediate")}
-    [line] = [
-        found
-        for found in lines(results, replace(simulated, comparisons=own))
-        if found["registration"] == "lars-advantage"
-    ]
-    assert line["ours"] == ["gap: not run"]
+    study = replace(simulated, comparisons=own)
+    assert said("lars-advantage", {"gaps": results["gaps"]}, study)["ours"] == ["gap: not run"]
 
 
 def test_an_order_of_more_optimizers_is_not_that_of_the_papers_four(results, simulated):
-    def said(order):
-        told = lines(results | {"ratio_gap_order": order}, simulated)
-        return next(line for line in told if line["registration"] == "ratio-gap-ordering")["ours"]
-
-    order = results["ratio_gap_order"]
-    assert said(order)[0].startswith("rank correlation: +1.00")
-    assert said(order.assign(n_optimizers=12)) == ["rank correlation: not run"]
+    for order, text in (
+        (results["ratio_gap_order"], "rank correlation: +1.00"),
+        (results["ratio_gap_order"].assign(n_optimizers=12), "rank correlation: not run"),
+    ):
+        told = said("ratio-gap-ordering", {"ratio_gap_order": order}, simulated)["ours"]
+        assert told[0].startswith(text)

@@ -8,7 +8,6 @@ from report_results import build
 
 from orla.reports.opening import opening
 from orla.reports.study import StudyFacts
-from orla.reports.table import write
 
 STUDY = StudyFacts(name="language")
 
@@ -43,7 +42,7 @@ def norms() -> pd.DataFrame:
 RESULTS = {"language": language(), "language_norms": norms()}
 
 
-def test_both_denominators_stand_beside_the_papers_rows(tmp_path):
+def test_both_denominators_stand_beside_the_papers_rows():
     table = build("lora", RESULTS, STUDY)
     large, small, paper = table.panels
     assert "1,000 weights, rank 4" in large.title and len(large.rows) == len(small.rows) == 3
@@ -54,8 +53,7 @@ def test_both_denominators_stand_beside_the_papers_rows(tmp_path):
     assert [row[1].endswith("*") for row in large.rows] == ["SGD" in row[0] for row in large.rows]
     assert len(paper.rows) == 7 and any("133.5" in row[6] for row in paper.rows)
     assert any("15 % with Adam and 26 % with Adafactor" in note for note in table.notes)
-    write(table, tmp_path / "t.tex", tmp_path / "t.csv")
-    assert pd.read_csv(tmp_path / "t.csv")["proxy"].max() == pytest.approx(136.8)
+    assert table.data["proxy"].max() == pytest.approx(136.8)
 
 
 def test_segments_and_norms():
@@ -85,8 +83,7 @@ def test_figure_and_opening():
     )
 
 
-def test_models_that_no_shift_harms_have_a_table_without_recoveries(tmp_path):
-    small = language().query("model == 'small'")
-    table = build("lora", {"language": small}, STUDY)
-    write(table, tmp_path / "lora.tex", tmp_path / "lora.csv")
-    assert pd.read_csv(tmp_path / "lora.csv").query("model == 'small'")["before"].isna().all()
+def test_models_that_no_shift_harms_have_a_table_without_recoveries():
+    small = RESULTS["language"].query("model == 'small'")
+    data = build("lora", {"language": small}, STUDY).data
+    assert data.query("model == 'small'")["before"].isna().all()

@@ -29,26 +29,14 @@ def test_number(value, signed, text):
 
 @pytest.mark.parametrize("value", [None, math.nan, np.float64("nan"), math.inf, pd.NA])
 def test_missing_is_a_dash_everywhere(value):
-    assert number(value) == MISSING
-    assert rate(value) == MISSING
-    assert count(value) == MISSING
+    assert number(value) == rate(value) == count(value) == MISSING
     assert estimate(value, value, value) == MISSING
     assert interval(value, 1.0) == interval(1.0, value) == ""
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (1e-4, "10⁻⁴"),
-        (3e-3, "3×10⁻³"),
-        (0.1, "10⁻¹"),
-        (3.1623e-4, "3.2×10⁻⁴"),
-        (1.0, "10⁰"),
-        (0.0, "0"),
-    ],
-)
-def test_rate(value, text):
-    assert rate(value) == text
+def test_rate():
+    rates = {1e-4: "10⁻⁴", 3e-3: "3×10⁻³", 0.1: "10⁻¹", 3.1623e-4: "3.2×10⁻⁴", 1.0: "10⁰", 0.0: "0"}
+    assert {value: rate(value) for value in rates} == rates
 
 
 def test_bind_keeps_numbers_with_their_units():

@@ -1,6 +1,7 @@
 """Figures of the past gradient: every line, map and point is the data."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -8,50 +9,48 @@ import pytest
 from drawing import draw, intervals, series
 from report_results import KEYS, SIMULATED
 
+from orla.reports.study import where
+
 FULL = "tbptt-200-200"
 STUDY = replace(
     SIMULATED, instances={"architecture": {"small": {"kind": "rnn", "hidden": 4}}, "learner": {}}
 )
 
 
-def profile(optimizers=("sgd", "lars"), splits=("80-20",), seeds=(0, 1, 2), **condition):
-    """Rows of all quantities of a network of four units and nine windows."""
-    keys = dict(zip(KEYS, ("recordings", "", "small", FULL, "", "float64", ""), strict=False))
-    keys |= {"intervention": "none", "start": "pretrained"} | condition
-    rows = []
-    for optimizer in optimizers:
-        for split in splits:
-            for seed in seeds:
-                generator = np.random.default_rng([*map(ord, optimizer + split), seed])
-                of = {
-                    "singular_past": np.sort(generator.uniform(0.01, 1, 9))[::-1],
-                    "singular_immediate": np.sort(generator.uniform(0.01, 1, 9))[::-1],
-                    "turn_cosine": generator.uniform(-1, 1, 8),
-                    "u1_map": generator.normal(size=16),
-                }
-                key = keys | {"optimizer": optimizer, "split": split, "seed": seed}
-                key |= {"learning_rate": 1e-3}
-                rows += [
-                    key | {"quantity": quantity, "index": i, "value": value}
-                    for quantity, values in of.items()
-                    for i, value in enumerate(values)
-                ]
-    return pd.DataFrame(rows)
-
-
-def values(frame, quantity, seed, optimizer="sgd", split="80-20"):
-    keys = {"quantity": quantity, "seed": seed, "optimizer": optimizer, "split": split}
-    rows = frame[(frame[list(keys)] == pd.Series(keys)).all(axis=1)]
-    return rows.sort_values("index")["value"].tolist()
-
-
 def shuffled(frame):
     return frame.sample(frac=1, random_state=0).reset_index(drop=True)
 
 
+def profile(seeds=(0, 1, 2)):
+    """Rows of all quantities of a network of four units and nine windows."""
+    keys = dict(zip(KEYS, ("recordings", "", "small", FULL, "", "float64", "80-20"), strict=False))
+    keys |= {"intervention": "none", "start": "pretrained", "learning_rate": 1e-3}
+    rows = []
+    for optimizer, seed in product(("sgd", "lars"), seeds):
+        generator = np.random.default_rng([*map(ord, optimizer), seed])
+        of = {
+            "singular_past": np.sort(generator.uniform(0.01, 1, 9))[::-1],
+            "singular_immediate": np.sort(generator.uniform(0.01, 1, 9))[::-1],
+            "turn_cosine": generator.uniform(-1, 1, 8),
+            "u1_map": generator.normal(size=16),
+        }
+        rows += [
+            keys | {"optimizer": optimizer, "seed": seed, "quantity": quantity}
+            | {"index": i, "value": value}
+            for quantity, values in of.items()
+            for i, value in enumerate(values)
+        ]  # fmt: skip
+    return shuffled(pd.DataFrame(rows))
+
+
+def values(frame, quantity, seed, optimizer):
+    rows = where(frame, quantity=quantity, seed=seed, optimizer=optimizer)
+    return rows.sort_values("index")["value"].tolist()
+
+
 def test_spectra_are_a_line_a_seed_and_kind():
     frame = profile()
-    figure, caption = draw("past_spectra", {"profile": shuffled(frame)}, STUDY)
+    figure, caption = draw("past_spectra", {"profile": frame}, STUDY)
     titles = [axes.get_title() for axes in figure.axes]
     assert titles == ["SGD, 80/20", "LARS, 80/20"]
     for axes, optimizer in zip(figure.axes, ("sgd", "lars"), strict=True):
@@ -69,7 +68,7 @@ def test_spectra_are_a_line_a_seed_and_kind():
 
 def test_the_map_is_of_the_first_seed_with_rows_as_in_the_weights():
     frame = profile(seeds=(3, 1))
-    figure, caption = draw("past_map", {"profile": shuffled(frame)}, STUDY)
+    figure, caption = draw("past_map", {"profile": frame}, STUDY)
     maps = [axes.images[0] for axes in figure.axes if axes.images]
     assert len(maps) == 2
     for image, optimizer in zip(maps, ("sgd", "lars"), strict=True):
@@ -81,24 +80,18 @@ def test_the_map_is_of_the_first_seed_with_rows_as_in_the_weights():
     assert "seed 1" in caption.caption
 
 
-def ratios(optimizers=("sgd", "lars"), splits=("80-20", "50-50"), **condition):
-    keys = {"task": "recordings", "pair": "", "architecture": "rnn", "precision": "float64"}
-    keys |= {"intervention": "none", "start": "pretrained"} | condition
-    return pd.DataFrame(
-        [
-            keys
-            | {"optimizer": optimizer, "split": split, "n_seeds": 5}
-            | {"update_ratio": 3.0 + 2 * i + j, "update_ratio_low": 2.5 + 2 * i + j}
-            | {"update_ratio_high": 3.25 + 2 * i + j, "gap_pp": 10.0 * i - 5 - j}
-            | {"low_pp": 10.0 * i - 8 - j, "high_pp": 10.0 * i - 3 - j}
-            for j, split in enumerate(splits)
-            for i, optimizer in enumerate(optimizers)
-        ]
-    )
-
-
 def test_the_plane_has_a_point_an_optimizer_with_both_intervals():
-    frame, diamonds = ratios(), []
+    keys = {"task": "recordings", "pair": "", "architecture": "rnn", "precision": "float64"}
+    keys |= {"intervention": "none", "start": "pretrained", "n_seeds": 5}
+    kinds = product(enumerate(("80-20", "50-50")), enumerate(("sgd", "lars")))
+    rows = [
+        keys
+        | {"optimizer": optimizer, "split": split, "update_ratio": 3.0 + 2 * i + j}
+        | {"update_ratio_low": 2.5 + 2 * i + j, "update_ratio_high": 3.25 + 2 * i + j}
+        | {"gap_pp": 10.0 * i - 5 - j, "low_pp": 10.0 * i - 8 - j, "high_pp": 10.0 * i - 3 - j}
+        for (j, split), (i, optimizer) in kinds
+    ]
+    frame, diamonds = pd.DataFrame(rows), []
     figure, caption = draw("ratio_gap_plane", {"ratio_gap": shuffled(frame)}, STUDY)
     for axes, split in zip(figure.axes, ("80-20", "50-50"), strict=True):
         found = {}

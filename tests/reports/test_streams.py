@@ -22,23 +22,13 @@ CONDITIONS = [
 
 
 def results():
-    scores = {"measure": "prequential_accuracy", "mean": 92.0, "sd": 1.0, "n_seeds": 5}
-    scores |= {
-        "n_diverged": 0,
-        "t95_low": 91.0,
-        "t95_high": 93.0,
-        "t90_low": 91.2,
-        "t90_high": 92.8,
-    }
+    scores = {"measure": "prequential_accuracy", "mean": 92.0, "n_seeds": 5, "n_diverged": 0}
+    scores |= {"t95_low": 91.0, "t95_high": 93.0}
     measured = pd.DataFrame([keys | scores for keys in CONDITIONS])
     other = measured.assign(measure="heldout_error", mean=0.2)
     index = np.arange(4)
-    profile = pd.concat(
-        pd.DataFrame(
-            keys | {"quantity": "accuracy", "seed": 0, "index": index, "value": 90.0 + index}
-        )
-        for keys in CONDITIONS
-    )
+    windows = {"quantity": "accuracy", "seed": 0, "index": index, "value": 90.0 + index}
+    profile = pd.concat(pd.DataFrame(keys | windows) for keys in CONDITIONS)
     peers = pd.concat(
         pd.DataFrame({"task": task, "peer": peer, "seed": seed, "index": index})
         .assign(step=1000 * (index + 1), scored=index > 0, accuracy=80.0, bytes=2e6)
@@ -51,24 +41,16 @@ def results():
         [keys | {"us": 9.0, "bytes": 1.2e5} for keys in CONDITIONS]
         + [{"task": "hyperplane", "peer": "forest", "us": 800.0, "bytes": 2e6}]
     )
-    return {
-        "measured": pd.concat([measured, other]),
-        "profile": profile,
-        "peers": peers,
-        "speed": speed,
-    }
+    measured = pd.concat([measured, other])
+    return {"measured": measured, "profile": profile, "peers": peers, "speed": speed}
 
 
 def test_models_stand_beside_each_other():
     table = build("streaming", results(), STUDY)
     assert [panel.title for panel in table.panels] == ["hyperplane", "rbf"]
     rows = {row[0]: row[1:] for row in table.panels[0].rows}
-    assert rows["RNN, immediate, per step, Adam"] == (
-        "92.00 [91.00,\u00a093.00]",
-        "5",
-        "9.0",
-        "120 kB",
-    )
+    network = ("92.00 [91.00,\u00a093.00]", "5", "9.0", "120 kB")
+    assert rows["RNN, immediate, per step, Adam"] == network
     assert "RNN, immediate, per step, Adam, W_hh held, W_hh at zero" in rows
     forest = rows["Adaptive Random Forest"]
     assert forest[0].startswith("80.50 [") and forest[1:] == ("2", "800.0", "2.0 MB")
@@ -83,9 +65,7 @@ def test_lines_follow_the_windows_and_drifts_are_marked():
     drifting, other = figure.axes
     lines = {len(line.get_xdata()): line for line in drifting.lines}
     assert list(lines[4].get_xdata()) == [1000, 2000, 3000, 4000]
-    assert len(drifting.lines) == len(other.lines) + 1 and list(lines[2].get_xdata()) == [
-        2000,
-        2000,
-    ]
+    assert len(drifting.lines) == len(other.lines) + 1
+    assert list(lines[2].get_xdata()) == [2000, 2000]
     assert series(figure)[-2:] == ["Adaptive Random Forest", "majority (the commonest class)"]
     assert "window of 1000 rows" in caption.caption and "abrupt drifts" in caption.caption

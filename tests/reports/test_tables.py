@@ -1,12 +1,12 @@
 """Tables: what they say, that they hold no NaN, and that LaTeX takes them."""
 
+import functools
 import re
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from made_latex import PDFLATEX, UNSCALED, compile_latex
 from report_results import build
 
 from orla import catalogue
@@ -21,14 +21,16 @@ UNUSUAL = {"mechanism", "streams", "vision", "language"}
 USUAL = [name for name in NAMES if catalogue.part("table", name).part.chapter not in UNUSUAL]
 
 
-def line(table, panel, first):
-    rows = next(p.rows for p in table.panels if p.title.startswith(panel))
-    return next(row for row in rows if row[0].startswith(first))
+@pytest.fixture(scope="module")
+def table(few, simulated):
+    """A table of the few results, made once."""
+    return functools.cache(lambda name: build(name, few, simulated))
 
 
-def with_losses(results):
+@pytest.fixture(scope="module")
+def lost(few):
     """The same results after every full-gradient model diverged."""
-    results = {name: frame.copy() for name, frame in results.items()}
+    results = {name: frame.copy() for name, frame in few.items()}
     full = results["conditions"]["learner"] == "tbptt-200-200"
     measures = [c for c in results["conditions"] if "percent" in c or c.startswith("r2")]
     results["conditions"].loc[full, measures] = np.nan
@@ -46,64 +48,54 @@ def with_losses(results):
 
 
 @pytest.mark.parametrize("name", USUAL)
-def test_every_cell_and_number_is_the_kept_one(name, few, build_results, simulated, golden):
+def test_every_cell_and_number_is_the_kept_one(name, table, build_results, simulated, golden):
+    document = table(name)
     if name == "over_pairs":  # one pair has no interval
-        few = build_results(n_seeds=2, splits=("80-20",), pairs=("one", "other", "third"))
-    golden(name, build(name, few, simulated))
+        pairs = ("one", "other", "third")
+        some = build_results(n_seeds=2, splits=("80-20",), pairs=pairs, names=[name])
+        document = build(name, some, simulated)
+    golden(name, document)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_simulated_is_said_in_caption_and_csv(name, results, simulated, recorded):
-    table = build(name, results, simulated)
-    assert table.caption.startswith("SIMULATED")
-    tasks = table.data.get("task", pd.Series("recordings", index=table.data.index))
-    assert table.data["simulated"].equals((tasks == "recordings").rename("simulated"))
-    real = build(name, results, recorded)
-    assert "SIMULATED" not in to_latex(real)
-    assert not real.data["simulated"].any()
+def test_simulated_is_said_and_nothing_is_a_nan(name, table, lost, simulated, recorded, tmp_path):
+    for document in (table(name), build(name, lost, simulated)):
+        assert document.caption.startswith("SIMULATED")
+        data = document.data
+        tasks = data.get("task", pd.Series("recordings", index=data.index))
+        assert data["simulated"].equals((tasks == "recordings").rename("simulated"))
+        write(document, tmp_path / "t.tex", tmp_path / "t.csv")
+        for path in (tmp_path / "t.tex", tmp_path / "t.csv"):
+            text = re.sub(r"\bnone,pretrained\b", "", path.read_text())  # the two key columns
+            assert not re.search(r"\b(nan|none|inf|NA)\b", text, re.IGNORECASE)
+    needs = catalogue.part("table", name).part.more["needs"]
+    nothing = to_latex(build(name, {need: lost[need].iloc[:0] for need in needs}, recorded))
+    assert "No condition of this table was run" in nothing and "SIMULATED" not in nothing
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("prepare", [lambda r: r, with_losses], ids=["as is", "diverged"])
-def test_never_a_nan(name, prepare, results, simulated, tmp_path):
-    table = build(name, prepare(results), simulated)
-    write(table, tmp_path / "t.tex", tmp_path / "t.csv")
-    for path in (tmp_path / "t.tex", tmp_path / "t.csv"):
-        text = re.sub(r"\bnone,pretrained\b", "", path.read_text())  # the two key columns
-        assert not re.search(r"\b(nan|none|inf|NA)\b", text, re.IGNORECASE)
+def test_of_recordings_no_table_says_simulated(few, recorded):
+    for name in ("heldout", "bci_gap", "optimizers", "verdict", "learners"):
+        document = build(name, few, recorded)
+        assert "SIMULATED" not in to_latex(document) and not document.data["simulated"].any()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_empty_results_give_an_empty_table(name, results, simulated):
-    nothing = {key: frame.iloc[:0] for key, frame in results.items()}
-    assert "No condition of this table was run" in to_latex(build(name, nothing, simulated))
-
-
-def test_heldout_marks_what_is_unreliable(results, simulated):
-    unreliable = {n: results[n].assign(unreliable=True) for n in ("conditions", "baselines")}
-    table = build("heldout", results | unreliable, simulated)
+def test_heldout_says_what_is_unreliable_and_what_diverged(few, lost, simulated):
+    unreliable = {n: few[n].assign(unreliable=True) for n in ("conditions", "baselines")}
+    table = build("heldout", few | unreliable, simulated)
     rows = [row for panel in table.panels for row in panel.rows if row[3] != "not run"]
     assert len(rows) == sum(map(len, unreliable.values())) and all(row[3] == "–¶" for row in rows)
     assert any(note.startswith("¶") for note in table.notes)
+    table = build("heldout", lost, simulated)
+    panel = next(p for p in table.panels if p.title.startswith("RNN, float64, 80/20: TBPTT-200"))
+    assert [row[3] for row in panel.rows if row[0] == "Adam"] == ["diverged"]
 
 
-def test_all_diverged_is_said(results, simulated):
-    table = build("heldout", with_losses(results), simulated)
-    assert line(table, "RNN, float64, 80/20: TBPTT-200", "Adam")[3] == "diverged"
-
-
-def test_verdicts_in_the_order_of_the_claims(results, simulated):
-    turned = results["verdicts"].iloc[::-1]
+def test_verdicts_in_the_order_of_the_claims(few, simulated):
+    turned = few["verdicts"].iloc[::-1]
     own = turned.iloc[:1].assign(registration="own", title="one's own")
     table = build("verdict", {"verdicts": pd.concat([own, turned])}, simulated)
-    assert table.data["registration"].tolist() == [
-        "adam-equivalence",
-        "lars-advantage",
-        "immediate-lars-fails",
-        "sgd-gap",
-        "ratio-gap-ordering",
-        "own",
-    ]
+    order = ["adam-equivalence", "lars-advantage", "immediate-lars-fails", "sgd-gap"]
+    assert table.data["registration"].tolist() == [*order, "ratio-gap-ordering", "own"]
     rows = table.panels[0].rows
     assert rows[0][1:3] == ("shown in simulation", "−0.30 [−2.70,\u00a02.10]")
     assert rows[1][0].endswith("†") and any("amended" in note for note in table.notes)
@@ -111,13 +103,28 @@ def test_verdicts_in_the_order_of_the_claims(results, simulated):
 
 
 def test_long_tables_go_on_in_a_second_float(build_results, simulated):
-    many = build_results(n_seeds=2, architectures=("rnn", "lstm"))
+    names = ["conditions", "baselines"]
+    many = build_results(n_seeds=1, architectures=("rnn", "lstm"), names=names)
     latex = to_latex(build("heldout", many, simulated))
     assert latex.count(r"\begin{table}") == latex.count(r"\end{table}") > 1
     assert latex.count(r"\label{") == 1
     notes = r"\ensuremath{^{\mathrm{p}}} the paper's float32 pilot"
     assert latex.count(notes) == 1
     assert latex.index(notes) > latex.rindex(r"\end{tabular}")
+
+
+def test_many_comparisons_go_on_in_a_second_float_with_the_first_columns(few, simulated):
+    own = {f"own{i}": Comparison(f"own {i}", "rtrl", "trace") for i in range(4)}
+    estimates = few["estimates"].query("estimand == 'heldout'")
+    first = estimates.query("comparison == 'per_step'")
+    rows = pd.concat([estimates, *(first.assign(comparison=name) for name in own)])
+    study = replace(simulated, comparisons=dict(simulated.comparisons) | own)
+    table = build("bci_gap", {"estimates": rows}, study)
+    latex = to_latex(table)
+    assert len(table.columns) == 12 and latex.count(r"\begin{table}") == 2
+    heads = [line for line in latex.splitlines() if line.startswith("Optimizer & n & ")]
+    assert [line.count("&") for line in heads] == [6, 6]
+    assert "own 3" in heads[1] and "own 3" not in heads[0]
 
 
 @pytest.mark.parametrize(
@@ -134,17 +141,6 @@ def test_escape(text, latex):
     assert escape(text) == latex
 
 
-@pytest.mark.skipif(PDFLATEX is None, reason="pdflatex is not installed")
-def test_tables_compile_in_a_minimal_document(results, simulated, tmp_path):
-    inputs = []
-    for name in NAMES:
-        write(build(name, results, simulated), tmp_path / f"{name}.tex", tmp_path / "t.csv")
-        inputs.append(rf"\input{{{name}}}\clearpage")
-    log = compile_latex(tmp_path, "\n".join(inputs), UNSCALED)  # the usual study's fit as they are
-    assert "Overfull" not in log
-    assert "Float too large" not in log
-
-
 def test_a_cause_is_said_once():
     given = {"reason": "no row with a = b; no row with a = b; n = 1. So nothing is known."}
     assert reasons(given) == ("no row with a = b; n = 1.", "So nothing is known.")
@@ -152,31 +148,19 @@ def test_a_cause_is_said_once():
     assert reasons({"reason": "3 diverged"}) == ("3 diverged.", "")
 
 
-def test_many_comparisons_go_on_in_a_second_float_with_the_first_columns(results, simulated):
-    own = dict(simulated.comparisons) | {
-        f"own{i}": Comparison(f"own {i}", "rtrl", "trace") for i in range(4)
-    }
-    estimates = results["estimates"].query("estimand == 'heldout'")
-    first = estimates.query("comparison == 'per_step'")
-    rows = pd.concat([estimates, *(first.assign(comparison=f"own{i}") for i in range(4))])
-    table = build("bci_gap", {"estimates": rows}, replace(simulated, comparisons=own))
-    latex = to_latex(table)
-    assert len(table.columns) == 12 and latex.count(r"\begin{table}") == 2
-    heads = [line for line in latex.splitlines() if line.startswith("Optimizer & n & ")]
-    assert [line.count("&") for line in heads] == [6, 6]
-    assert "own 3" in heads[1] and "own 3" not in heads[0]
-
-
-def test_baselines_stand_below_the_learners_of_their_networks(results, simulated):
-    table = build("heldout", results, simulated)
-    [panel] = [
-        p for p in table.panels if "refitted on the adapt part" in p.title and "80/20" in p.title
-    ]
-    assert [(row[0], row[3]) for row in panel.rows] == [
-        ("readout", "31.0 [31.0,\xa031.0]"),
-        ("ridge", "24.0 [24.0,\xa024.0]"),
-    ]
-    learners = [p.title for p in table.panels].index(panel.title)
-    assert all("refitted" not in p.title for p in table.panels[:learners] if "80/20" in p.title)
-    rows = table.data[table.data["learner"] == "refitted on the adapt part"]
-    assert set(rows["recovery_percent"].round(9)) == {24.0, 31.0}
+def test_models_that_diverged_are_counted_over_all_rates(few, simulated):
+    """A condition without any is left out."""
+    models = few["lr_curves"].query("learner == 'immediate' and optimizer in ('adam', 'sgd')")
+    models = models.assign(diverged=False, diverged_step=-1)
+    frame = pd.concat([models, models.assign(task="sine")], ignore_index=True)
+    adam = frame.query("optimizer == 'adam' and task == 'recordings'")
+    rates = sorted(adam["learning_rate"].unique())
+    for (rate, seed), step in {(1, 0): 12, (1, 1): 30, (2, 0): 5}.items():
+        at = adam.index[(adam["learning_rate"] == rates[rate]) & (adam["seed"] == seed)]
+        frame.loc[at, ["diverged", "diverged_step"]] = True, step
+    document = build("divergence", {"lr_curves": frame}, simulated)
+    assert document.ran and len(document.panels) == 1
+    adam, sgd = (document.data.set_index("optimizer").loc[name] for name in ("adam", "sgd"))
+    assert (adam["n_diverged"], adam["first_step"], adam["median_step"]) == (3, 5, 12)
+    assert adam["safe_rate"] == rates[0] and sgd["n_diverged"] == 0
+    assert np.isnan(sgd["first_step"]) and sgd["safe_rate"] == sgd["highest_rate"]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from orla.reports.beside import VS_RTRL
+from orla.reports.by_row import VS_RTRL
 from orla.reports.estimates import BASELINES, ESTIMANDS, OF_HELDOUT, has_meaning, is_guarded
 from orla.reports.numbers import estimate, is_missing, number
 from orla.reports.paper import load

@@ -4,11 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from orla.reports.comparison import Beside, Mean, mean_of_condition, printed, seeds
-from orla.reports.numbers import MISSING, count, estimate, number
-from orla.reports.paper_rows import network_name
-from orla.reports.study import StudyFacts
+from orla.reports.numbers import MISSING, count, estimate, known, number
+from orla.reports.paper_rows import same_size
+from orla.reports.study import HIDDEN, StudyFacts
 from orla.reports.table import Column
-from orla.reports.tables.shared import lost_seeds
 from orla.reports.words import NOT_RUN
 
 Row = Mapping[str, Any]
@@ -27,7 +26,7 @@ class Line(NamedTuple):
 
     def mean(self, measure: str) -> Mean | None:
         """Ours of a condition; None where it was not run."""
-        return mean_of_condition(self.row, measure)
+        return mean_of_condition(self.row["means"], measure)
 
 
 class Cell(NamedTuple):
@@ -57,20 +56,19 @@ def network() -> Cell:
     """A network's name; that of a row of the paper alone with its units."""
 
     def text(line: Line) -> str:
-        return network_name(line.study, line.row["architecture"], line.paper)
+        name, row = line.row["architecture"], line.paper
+        sized = row is not None and not same_size(line.study, name, row)
+        hidden = f", hidden {row.get('hidden', HIDDEN)}" if sized else ""
+        return line.study.called("architecture", name) + hidden
 
     return cell("Network", text, align="l")
 
 
 def value(
-    header: str,
-    column: str,
-    write: Callable[..., str] = number,
-    group: str = "",
-    align: str = "r",
-    **how: Any,
+    header: str, column: str, write: Callable[..., str] = number, group: str = "", **how: Any
 ) -> Cell:
     """A column of the row, written by a function of `orla.reports.numbers`, such as `rate`."""
+    align = how.pop("align", "r")
     return cell(header, lambda line: write(line.row[column], **how), group, align)
 
 
@@ -83,6 +81,11 @@ def ends(header: str, *columns: str, group: str = "", n: str = "n_seeds", **how:
         return estimate(*(line.row[c] for c in columns), n=line.row.get(n), **how)
 
     return cell(header, text, group)
+
+
+def lost_seeds(row: Row) -> int:
+    """How many seeds diverged, as far as the row says."""
+    return int(known(row.get("n_diverged"), 0))
 
 
 def counted() -> Cell:
@@ -108,20 +111,15 @@ def beside(header: str, ours: str | Callable[[Line], Beside], group: str = "", *
 def mean(
     header: str, measure: str, paper: str = "", *, scale: float = 1.0, ending: str = "", **how: Any
 ) -> Cell:
-    """A condition's mean over the paper's number.
+    """A condition's mean, times a scale, over the paper's number, which may have another name.
 
-    Args:
-        header, measure: of the column.
-        paper: what the paper calls it, where that is another name.
-        scale: what ours is multiplied by, as the paper's is in per cent.
-        ending: see `orla.reports.comparison.printed`.
-        **how: group of the column, digits, signed.
+    `ending`: see `orla.reports.comparison.printed`; `how`: group of the column, digits, signed.
     """
 
     def ours(line: Line) -> Beside:
         mean = line.mean(measure)
         if mean is not None:
-            mean = mean.times(scale)
+            mean = Mean(*(scale * number for number in mean[:3]), *mean[3:])
         return Beside(line.row, measure, mean, printed(line.paper, paper or measure, ending))
 
     return beside(header, ours, **how)

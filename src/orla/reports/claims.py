@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 
 from orla.errors import OrlaError
-from orla.reports import numbers
-from orla.reports.numbers import is_missing
+from orla.reports.numbers import interval, known, number
 from orla.reports.paper import load
 from orla.reports.study import CONDITION, PAPERS, StudyFacts
 from orla.reports.verdicts import outcome_words
@@ -33,7 +32,23 @@ def lines(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[dict[s
     for name, frame in _beside_paper(results, study).items():
         for pair, rows in frame.groupby(["task", "pair"], sort=False):
             by_pair.setdefault(pair, {})[name] = rows
-    return [_line(claim, by_pair, verdicts, study) for claim in load().claims]
+    told = []
+    for claim in load().claims:
+        verdict = verdicts.get(claim.get("registration"), {})
+        # Our figures may be of another network than the one that the verdict is about.
+        network = known(verdict.get("network"), "")
+        words = outcome_words(verdict, study) if verdict else ""
+        words += f" ({network})" if network else ""
+        ours = [
+            (f"{pair}: " if len(by_pair) > 1 else "") + answer(spec, given)
+            for (_, pair), given in by_pair.items()
+            for spec in claim["ours"]
+        ]
+        ours = ours or [f"{spec['label']}: {NOT_RUN}" for spec in claim["ours"]]
+        line = {"registration": "", **claim} | {"ours": ours, "words": words}
+        of = {"outcome": verdict.get("outcome", ""), "amended": bool(verdict.get("amended"))}
+        told.append(line | of)
+    return told
 
 
 def apply(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> bool:
@@ -66,7 +81,9 @@ def answer(spec: Mapping[str, Any], results: Mapping[str, pd.DataFrame]) -> str:
     Raises:
         OrlaError: several rows match where one must, or a column does not exist.
     """
-    rows = _rows(spec, results.get(spec["result"], pd.DataFrame()))
+    rows = results.get(spec["result"], pd.DataFrame())
+    for column, value in spec["where"].items() if len(rows) else ():
+        rows = rows[_column(spec, rows, column) == value]
     if rows.empty:
         return f"{spec['label']}: {NOT_RUN}"
     values = _column(spec, rows, spec["estimate"])
@@ -87,42 +104,9 @@ def answer(spec: Mapping[str, Any], results: Mapping[str, pd.DataFrame]) -> str:
             f"claims.yaml: claim part '{spec['label']}' matches {len(rows)} rows of results/"
             f"{spec['result']}, not one; name more columns under 'where'"
         )
-    text = " to ".join(numbers.number(figure, **style) for figure in figures)
+    text = " to ".join(number(figure, **style) for figure in figures)
     unit = f" {spec['unit']}" if spec.get("unit") else ""
     return f"{spec['label']}: {text}{unit}{sample}"
-
-
-def _line(
-    claim: Mapping[str, Any],
-    by_pair: Mapping[tuple, Mapping],
-    verdicts: Mapping[str, Any],
-    study: StudyFacts,
-) -> dict[str, Any]:
-    verdict = verdicts.get(claim.get("registration"))
-    ours = [
-        (f"{key[1]}: " if len(by_pair) > 1 else "") + answer(spec, results)
-        for key, results in by_pair.items()
-        for spec in claim["ours"]
-    ]
-    return {"registration": "", **claim} | {
-        "ours": ours or [f"{spec['label']}: {NOT_RUN}" for spec in claim["ours"]],
-        "outcome": verdict["outcome"] if verdict else "",
-        "words": _words(verdict, study) if verdict else "",
-        "amended": bool(verdict and verdict["amended"]),
-    }
-
-
-def _words(verdict: Mapping[str, Any], study: StudyFacts) -> str:
-    """The verdict, and the network that it is about: our figures may be of another."""
-    network = verdict.get("network")
-    about = "" if is_missing(network) or not network else f" ({network})"
-    return outcome_words(dict(verdict), study) + about
-
-
-def _rows(spec: Mapping[str, Any], frame: pd.DataFrame) -> pd.DataFrame:
-    for column, value in spec["where"].items() if len(frame) else ():
-        frame = frame[_column(spec, frame, column) == value]
-    return frame
 
 
 def _column(spec: Mapping[str, Any], frame: pd.DataFrame, column: str) -> pd.Series:
@@ -138,9 +122,9 @@ def _sample(spec: Mapping[str, Any], rows: pd.DataFrame, digits: int | None = No
     """The interval, where `digits` are given, and the number of seeds, in brackets."""
     parts = []
     if digits is not None and "low" in spec and ("n" not in spec or rows[spec["n"]].min() >= 2):
-        ends = numbers.interval(*rows[[spec["low"], spec["high"]]].iloc[0], digits)
+        ends = interval(*rows[[spec["low"], spec["high"]]].iloc[0], digits)
         parts += [f"{spec['interval']} {ends}"] if ends else []
     if "n" in spec:
-        counts = sorted({int(n) for n in rows[spec["n"]]})
-        parts.append("n = " + (str(counts[0]) if len(counts) == 1 else f"{counts[0]}–{counts[-1]}"))
+        counts = {int(n) for n in rows[spec["n"]]}
+        parts.append("n = " + "–".join(map(str, sorted({min(counts), max(counts)}))))
     return f" ({', '.join(parts)})" if parts else ""

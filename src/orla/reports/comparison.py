@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from orla.reports.numbers import MISSING, interval, is_missing, number
+from orla.reports.numbers import MISSING, Number, is_missing, known, number
 from orla.reports.words import NOT_RUN
 from orla.statistics.means import moments
 from orla.study.keys import KEYS
@@ -47,38 +47,22 @@ class Mean(NamedTuple):
     worse: int = 0
     median: float = np.nan
 
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The interval; the mean itself where an end is missing."""
-        low, high = (self.value if is_missing(end) else end for end in self[1:3])
-        return low, high
-
-    def times(self, scale: float) -> Self:
-        """The mean and its interval in another unit."""
-        return self._replace(value=self.value * scale, low=self.low * scale, high=self.high * scale)
-
 
 class Printed(NamedTuple):
     """A number of the paper with its interval or range; `reason`: why ours is not comparable."""
 
-    value: float | None
-    low: float | None = None
-    high: float | None = None
+    value: Number
+    low: Number = None
+    high: Number = None
     place: str | None = None
     is_range: bool = False
     reason: str = ""
 
-    @property
-    def spread(self) -> float | None:
-        """Half of the interval."""
-        return None if self.low is None or self.high is None else (self.high - self.low) / 2
-
-    def text(self, digits: int, signed: bool, ends: bool = False) -> str:
-        """The number, with its interval where `ends`; a range by its two ends."""
+    def text(self, digits: int, signed: bool) -> str:
+        """The number; a range by its two ends."""
         if self.is_range:
             return f"{number(self.low, digits)} to {number(self.high, digits)}"
-        text = number(self.value, digits, signed)
-        return f"{text} {interval(self.low, self.high, digits)}".rstrip() if ends else text
+        return number(self.value, digits, signed)
 
 
 def mean_of(values: Iterable[float], diverged: int = 0) -> Mean:
@@ -102,23 +86,20 @@ def printed(row: Mapping[str, Any] | None, name: str, ending: str = "") -> Print
     return Printed(row[name], *ends, place, reason=reason) if name in row else None
 
 
-def compared(ours: Mean | None, paper: float | None, spread: float | None = None) -> str:
+def compared(ours: Mean | None, paper: Number, spread: Number = None) -> str:
     """`AGREES`, `DIFFERS`, `WIDE` or `NO_ANSWER`; `spread` is the paper's half interval."""
     if ours is None or is_missing(paper) or is_missing(ours.value):
         return NO_ANSWER
-    low, high = ours.ends
-    reach = 0.0 if is_missing(spread) else spread
+    low, high = (known(end, ours.value) for end in (ours.low, ours.high))
+    reach = known(spread, 0.0)
     overlap = low <= paper + reach and paper - reach <= high
     if not (overlap or math.isclose(ours.value, paper, rel_tol=0, abs_tol=SAME * abs(paper))):
         return DIFFERS
     settles = (high - low) / 2 <= TELLS * abs(paper)
-    return _or_worse(ours, AGREES if settles else WIDE)
-
-
-def _or_worse(ours: Mean, said: str) -> str:
-    """What is said, but `DIFFERS` where seeds worse than frozen make the interval too wide."""
-    lone = is_missing(ours.high)  # a seed without others has no interval
-    return DIFFERS if ours.worse and (said == WIDE or lone) else said
+    # Seeds worse than frozen make an interval too wide; a seed without others has none.
+    if ours.worse and (not settles or is_missing(ours.high)):
+        return DIFFERS
+    return AGREES if settles else WIDE
 
 
 def mean_text(ours: Mean | None, digits: int, signed: bool = False, without: str = MISSING) -> str:
@@ -131,9 +112,8 @@ def mean_text(ours: Mean | None, digits: int, signed: bool = False, without: str
     if is_missing(ours.value):
         return "diverged" if ours.diverged else without
     if ours.worse:
-        median = number(ours.median, digits, signed)
-        middle = f"median {median}" if math.isfinite(ours.median) else "median diverged"
-        return f"{middle}\n{ours.worse} of {ours.n + ours.diverged} worse"
+        median = number(ours.median, digits, signed) if math.isfinite(ours.median) else "diverged"
+        return f"median {median}\n{ours.worse} of {ours.n + ours.diverged} worse"
     half = "" if is_missing(ours.high) else f" ± {number((ours.high - ours.low) / 2, digits)}"
     return number(ours.value, digits, signed) + half
 
@@ -156,11 +136,13 @@ class Beside(NamedTuple):
     @property
     def said(self) -> str:
         """What the rule says of both."""
-        if self.paper is None:
+        if self.paper is None or self.ours is None:
             return NO_ANSWER
-        if self.paper.reason and self.ours is not None:
+        if self.paper.reason:
             return NOT_COMPARABLE
-        return compared(self.ours, self.paper.value, self.paper.spread)
+        low, high = self.paper.low, self.paper.high
+        spread = None if low is None or high is None else (high - low) / 2
+        return compared(self.ours, self.paper.value, spread)
 
     def text(self, digits: int = 2, signed: bool = False) -> str:
         """Two lines, ours over the paper's; the second is left out where the paper has none."""
@@ -196,9 +178,8 @@ def by_condition(means: Mapping[tuple[str, ...], Mapping[str, Mean]]) -> pd.Data
     return pd.DataFrame([[*keys, one] for keys, one in means.items()], columns=[*KEYS, "means"])
 
 
-def mean_of_condition(row: Mapping[str, Any] | None, measure: str) -> Mean | None:
-    """A mean of a row of `by_condition`; None where it was not run or not measured."""
-    means = (row or {}).get("means", {})
+def mean_of_condition(means: Mapping[str, Mean], measure: str) -> Mean | None:
+    """One of a condition's means; None where it was not run or not measured."""
     recovery = means.get(RECOVERY)
     lost = recovery and not recovery.n and recovery.diverged
     return means.get(measure, Mean(np.nan, diverged=lost) if lost else None)

@@ -2,12 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from math import nan
 from typing import Any
 
 import pandas as pd
 
-from orla.reports.numbers import interval, is_missing, number
+from orla.reports.numbers import interval, is_missing, known, number
 from orla.reports.study import StudyFacts
 from orla.reports.table import Panel
 from orla.results import guards
@@ -23,9 +22,8 @@ ESTIMANDS = {
     "heldout": "frozen once, at the end",
     "adapt": "over the adapt part, while learning",
 }
+# What a reader calls the decoders of `baselines`.
 BASELINES = {"ridge": "ridge", "recursive": "RLS", "kalman": "Kalman", "readout": "readout"}
-"""What a reader calls the decoders of `baselines`."""
-
 OF_HELDOUT = ("stable", "heldout")
 PAPERS_ESTIMAND = OF_HELDOUT[1]
 # Metrics of the multiverse; R2 and the error are in hundredths there.
@@ -44,26 +42,26 @@ def by_estimand(
     rows: pd.DataFrame, study: StudyFacts, *more: str
 ) -> Iterator[tuple[str, str, pd.DataFrame]]:
     """Each condition's rows of each estimand, as (estimand, title, rows); named estimands first."""
-    known = list(ESTIMANDS)
+    order = list(ESTIMANDS)
     names = rows["estimand"].unique().tolist() if "estimand" in rows else []
-    for name in sorted(names, key=lambda e: (known.index(e) if e in known else len(known), e)):
+    for name in sorted(names, key=lambda e: (order.index(e) if e in order else len(order), e)):
         for title, _, group in study.groups(rows[rows["estimand"] == name], *more):
             yield name, title, group
 
 
 def has_meaning(row: Mapping[str, Any]) -> bool:
     """Whether recovery says anything here: its denominator is clear."""
-    if not is_missing(row.get("unreliable")) and row["unreliable"]:
+    if known(row.get("unreliable"), False):
         return False
     if is_missing(row.get("denominator")):
         return True
-    error = row.get("denominator_se")
-    return not guards.denominator_fails(row["denominator"], nan if is_missing(error) else error)
+    error = known(row.get("denominator_se"), float("nan"))
+    return not guards.denominator_fails(row["denominator"], error)
 
 
 def is_guarded(row: Mapping[str, Any]) -> bool:
     """Whether a guard fails: of a pair's estimate, or in one of its pairs."""
-    return bool(_text(row.get("guards"))) or _count(row, "n_failing") > 0
+    return bool(known(row.get("guards"), "")) or known(row.get("n_failing"), 0) > 0
 
 
 def with_points(rows: pd.DataFrame, seeds: pd.DataFrame) -> list[dict[str, Any]]:
@@ -83,7 +81,7 @@ def gap_lines(row: Mapping[str, Any]) -> str:
         lines = [number(row["gap_pp"], signed=True) + (GUARDED if is_guarded(row) else "")]
         lines += [ends] if ends else []
     else:
-        lost = has_meaning(row) and _count(row, "n_diverged") > 0
+        lost = has_meaning(row) and known(row.get("n_diverged"), 0) > 0
         lines = ["diverged" if lost else NO_MEANING]
     for name, column in (("R²", "r2_gap"), ("−ΔMSE", "error_gap")):
         if not is_missing(row.get(column)):
@@ -108,23 +106,16 @@ def recovery_end(row: Mapping[str, Any], side: str, end: str) -> float | None:
 
 def guard_notes(rows: list[dict[str, Any]], panels: list[Panel]) -> list[str]:
     """What the marks in these panels mean: each guard's reason once, with the number of gaps."""
-    told, text = [], "".join(cell for panel in panels for line in panel.rows for cell in line)
+    told, text = [], "".join(panel.text for panel in panels)
     if NO_MEANING in text:
         told.append(
             "¶ recovery has no meaning here: its denominator, frozen minus reference error, is too "
             "small or too uncertain."
         )
     if GUARDED in text:
-        reasons = Counter(r for row in rows for r in _text(row.get("guards")).split("; ") if r)
+        given = (str(known(row.get("guards"), "")).split("; ") for row in rows)
+        reasons = Counter(reason for each in given for reason in each if reason)
         told += [f"‡ {reason} ({n} gap{'' if n == 1 else 's'})." for reason, n in reasons.items()]
-        if any(_count(row, "n_failing") > 0 for row in rows):
+        if any(known(row.get("n_failing"), 0) > 0 for row in rows):
             told.append("‡ a guard fails in at least one pair; the column says in how many.")
     return told
-
-
-def _count(row: Mapping[str, Any], column: str) -> float:
-    return 0 if is_missing(row.get(column)) else row[column]
-
-
-def _text(value: object) -> str:
-    return "" if is_missing(value) else str(value)

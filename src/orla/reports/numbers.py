@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+Number = float | None
 MISSING = "–"
 _BOUND = re.compile(r"(?<=\d) (?=(?:%|pp\b))|(?<=\bn) (?==)|(?<=\bn =) (?=\d)")
 _POWER = re.compile(r"\^(-?\d+)")
@@ -20,7 +21,7 @@ def is_missing(value: object) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
 
 
-def number(value: float | None, digits: int = 1, signed: bool = False) -> str:
+def number(value: Number, digits: int = 1, signed: bool = False) -> str:
     """A number with fixed digits; missing is a dash, and what rounds to zero has no sign."""
     if is_missing(value):
         return MISSING
@@ -46,7 +47,7 @@ def powers(text: str) -> str:
     return _POWER.sub(lambda power: power[1].translate(_SUPERSCRIPTS), text)
 
 
-def memory(value: float | None) -> str:
+def memory(value: Number) -> str:
     """Bytes in the unit that leaves one to three digits before the point: 3.5 MB."""
     if is_missing(value):
         return MISSING
@@ -57,14 +58,19 @@ def memory(value: float | None) -> str:
     return f"{value:.1f} GB"
 
 
-def rate(value: float | None) -> str:
+def rate(value: Number) -> str:
     """A learning rate: 3×10⁻⁴; missing is a dash; zero stays zero."""
     if is_missing(value):
         return MISSING
     return scientific(value) if value else "0"
 
 
-def interval(low: float | None, high: float | None, digits: int = 1) -> str:
+def known(value: Any, default: Any) -> Any:
+    """A value, or another where it is missing."""
+    return default if is_missing(value) else value
+
+
+def interval(low: Number, high: Number, digits: int = 1) -> str:
     """``[low, high]`` that no line break parts, or nothing where an end is missing."""
     if is_missing(low) or is_missing(high):
         return ""
@@ -72,21 +78,16 @@ def interval(low: float | None, high: float | None, digits: int = 1) -> str:
 
 
 def estimate(
-    value: float | None,
-    low: float | None = None,
-    high: float | None = None,
-    digits: int = 1,
-    signed: bool = False,
-    n: int | None = None,
+    value: Number, *ends: Number, digits: int = 1, signed: bool = False, n: Number = None
 ) -> str:
     """An estimate and its interval; one seed has no interval, and a missing estimate is a dash."""
-    ends = "" if n is not None and n < 2 else interval(low, high, digits)
-    if is_missing(value):
-        return MISSING
-    return f"{number(value, digits, signed)} {ends}".rstrip()
+    text = number(value, digits, signed)
+    if len(ends) < 2 or text == MISSING or (n is not None and n < 2):
+        return text
+    return f"{text} {interval(*ends, digits)}".rstrip()
 
 
-def count(value: float | None) -> str:
+def count(value: Number) -> str:
     """A whole number, or a dash."""
     return MISSING if is_missing(value) else str(int(value))
 

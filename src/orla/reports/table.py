@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, zip_longest
 from pathlib import Path
 
 import pandas as pd
@@ -20,6 +20,7 @@ _END = r" \tabularnewline"
 _GAPS = {"scriptsize": 1.5}
 # Long names of a user's own parts make a table too wide for the page: it is scaled to the width.
 _FITTED = r"\resizebox{\ifdim\width>\linewidth \linewidth\else\width\fi}{!}{%"
+_NOTES = r"\par\smallskip\parbox{{\linewidth}}{{\scriptsize\raggedright {}}}"
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,11 @@ class Panel:
 
     title: str
     rows: Sequence[tuple[str, ...]]
+
+    @property
+    def text(self) -> str:
+        """All that is written in it."""
+        return "".join([*(cell for row in self.rows for cell in row), self.title])
 
 
 @dataclass(frozen=True)
@@ -87,6 +93,15 @@ class TableDocument:
         """Whether any column stands under a shared header."""
         return any(column.group for column in self.columns)
 
+    def choose(self, columns: Sequence[int]) -> "TableDocument":
+        """The table with some of its columns, by their numbers."""
+        rows = ([tuple(row[c] for c in columns) for row in panel.rows] for panel in self.panels)
+        return replace(
+            self,
+            columns=[self.columns[c] for c in columns],
+            panels=[replace(panel, rows=r) for panel, r in zip(self.panels, rows, strict=True)],
+        )
+
 
 def write(table: TableDocument, tex_path: Path | str, csv_path: Path | str) -> None:
     """Write a table as LaTeX, which needs the booktabs package alone, and its .csv twin.
@@ -103,10 +118,8 @@ def write(table: TableDocument, tex_path: Path | str, csv_path: Path | str) -> N
 def to_latex(table: TableDocument) -> str:
     """The table as one ``table`` float, or several where one page would not hold it."""
     floats = [(part, panels) for part in _narrowed(table) for panels in _floats(part)]
-    blocks = ["% needs \\usepackage{booktabs,graphicx}"]
-    for i, (part, panels) in enumerate(floats):
-        blocks.append(_float(part, panels, continued=i > 0, last=i == len(floats) - 1))
-    return "\n".join(blocks) + "\n"
+    blocks = [_float(*one, i > 0, i == len(floats) - 1) for i, one in enumerate(floats)]
+    return "\n".join(["% needs \\usepackage{booktabs,graphicx}", *blocks]) + "\n"
 
 
 def _narrowed(table: TableDocument) -> Iterator[TableDocument]:
@@ -115,15 +128,7 @@ def _narrowed(table: TableDocument) -> Iterator[TableDocument]:
     parts = -(-len(rest) // (table.widest - table.kept)) or 1
     for i in range(parts):
         part = rest[i * len(rest) // parts : (i + 1) * len(rest) // parts]
-        chosen = [*range(table.kept), *part]
-        yield replace(
-            table,
-            columns=[table.columns[c] for c in chosen],
-            panels=[
-                replace(panel, rows=[tuple(row[c] for c in chosen) for row in panel.rows])
-                for panel in table.panels
-            ],
-        )
+        yield table.choose([*range(table.kept), *part])
 
 
 def _floats(table: TableDocument) -> Iterator[list[Panel]]:
@@ -131,8 +136,7 @@ def _floats(table: TableDocument) -> Iterator[list[Panel]]:
     heights = [2 + sum(_height(row) for row in panel.rows) for panel in panels]
     count = -(-sum(heights) // _LINES_PER_FLOAT)
     share = sum(heights) / count
-    batch: list[Panel] = []
-    reached = 0.0
+    batch, reached = [], 0.0
     for panel, height in zip(panels, heights, strict=True):
         if batch and reached + height / 2 > share:
             yield batch
@@ -161,7 +165,7 @@ def _float(table: TableDocument, panels: list[Panel], continued: bool, last: boo
         *_body(table, panels),
         r"\bottomrule",
         r"\end{tabular}}",
-        *(_notes(table.notes) if last else []),
+        *([_NOTES.format(" ".join(map(escape, table.notes)))] if last and table.notes else []),
         r"\end{table}",
     ]
     return "\n".join(lines)
@@ -170,14 +174,14 @@ def _float(table: TableDocument, panels: list[Panel], continued: bool, last: boo
 def _header(table: TableDocument) -> list[str]:
     lines = []
     if table.has_groups:
-        cells, rules, start = [], [], 1
+        cells, rules, end = [], [], 0
         for title, width in table.groups:
+            end += width
             if title:
                 cells.append(rf"\multicolumn{{{width}}}{{c}}{{{escape(title)}}}")
-                rules.append(rf"\cmidrule(lr){{{start}-{start + width - 1}}}")
+                rules.append(rf"\cmidrule(lr){{{end - width + 1}-{end}}}")
             else:
                 cells += [""] * width
-            start += width
         lines = [" & ".join(cells) + r" \\", " ".join(rules)]
     return lines + _lines(tuple(column.header for column in table.columns), table.columns)
 
@@ -196,39 +200,23 @@ def _body(table: TableDocument, panels: list[Panel]) -> list[str]:
                 lines.append(r"\addlinespace")
             lines += _lines(row, table.columns)
     if not any(panel.rows for panel in panels):
-        lines.append(
-            rf"\multicolumn{{{width}}}{{@{{}}l}}{{No condition of this table was run.}} \\"
-        )
+        nothing = "No condition of this table was run."
+        lines.append(rf"\multicolumn{{{width}}}{{@{{}}l}}{{{nothing}}} \\")
     return lines
 
 
 def _lines(row: tuple[str, ...], columns: list[Column]) -> list[str]:
-    height = _height(row)
-    cells = [cell.split("\n") + [""] * height for cell in row]
-    lines = []
-    for i in range(height):
-        line = " & ".join(
-            _cell(cell[i], column, small=i > 0) for cell, column in zip(cells, columns, strict=True)
-        )
-        lines.append(line + (_END if i == height - 1 else _END + "[-1pt]"))
-    return lines
+    texts = zip_longest(*(cell.split("\n") for cell in row), fillvalue="")
+    lines = [" & ".join(map(_cell, line, columns, [i] * len(row))) for i, line in enumerate(texts)]
+    return [f"{line}{_END}[-1pt]" for line in lines[:-1]] + [lines[-1] + _END]
 
 
-def _cell(text: str, column: Column, small: bool) -> str:
+def _cell(text: str, column: Column, line: int) -> str:
     cell = escape(text)
-    if not cell:
-        return ""
-    if column.align.startswith("p"):
+    if cell and column.align.startswith("p"):
         return rf"\raggedright {cell}"
-    return rf"{{\scriptsize {cell}}}" if small else cell
+    return rf"{{\scriptsize {cell}}}" if cell and line else cell
 
 
 def _height(row: tuple[str, ...]) -> int:
     return max(cell.count("\n") + 1 for cell in row)
-
-
-def _notes(notes: list[str]) -> list[str]:
-    if not notes:
-        return []
-    text = " ".join(escape(note) for note in notes)
-    return [rf"\par\smallskip\parbox{{\linewidth}}{{\scriptsize\raggedright {text}}}"]

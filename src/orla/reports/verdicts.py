@@ -30,7 +30,7 @@ def verdict_lines(verdicts: pd.DataFrame | None, study: StudyFacts) -> list[Verd
             "n": sample(row),
             "reason": why,
             "former": MISSING if is_missing(f := row.get("former")) or not f else str(f),
-            "paper": (load().claim_of(row["registration"]) or {}).get("paper", ""),
+            "paper": load().claim_of(row["registration"]).get("paper", ""),
         }
         for row, why in (folded(verdicts, study) if verdicts is not None else ())
     ]

@@ -14,23 +14,13 @@ LABELLED = [name for name in TABLES if "label" in load().document[name]]
 # How the paper prints the words of our results.
 PRINTED = {
     "optimizer": {
-        "sgd": "SGD",
-        "adam": "Adam",
-        "lars": "LARS",
-        "adafactor": "Adafactor",
-        "rmsprop": "RMSprop",
-        "signsgd": "signSGD",
-        "signsgd-momentum": "momentum",
+        **{"sgd": "SGD", "adam": "Adam", "lars": "LARS", "adafactor": "Adafactor"},
+        **{"rmsprop": "RMSprop", "signsgd": "signSGD", "signsgd-momentum": "momentum"},
         "gradnorm": "Gradient normalization",
     },
     "architecture": {
-        "rnn": "RNN",
-        "lstm": "LSTM",
-        "retnet": "RetNet",
-        "rwkv": "RWKV",
-        "ctrnn": "CTRNN",
-        "slstm": "sLSTM",
-        "gru": "Vanilla GRU",
+        **{"rnn": "RNN", "lstm": "LSTM", "retnet": "RetNet", "rwkv": "RWKV", "ctrnn": "CTRNN"},
+        **{"slstm": "sLSTM", "gru": "Vanilla GRU"},
     },
     "task": {"sine": "Sine", "lorenz": "Lorenz", "recordings": "BCI", "delayed-sine": "Delayed"},
     "learner": {"immediate": "$d{=}0$ &", "tbptt-50-50": "Full RTRL &"},
@@ -38,11 +28,8 @@ PRINTED = {
 
 
 def named_in(latex: str, names: dict[str, str]) -> set[str]:
-    return {
-        name
-        for name, word in names.items()
-        if re.search(rf"(?<![A-Za-z]){re.escape(word)}(?![A-Za-z])", latex)
-    }
+    words = {name: rf"(?<![A-Za-z]){re.escape(word)}(?![A-Za-z])" for name, word in names.items()}
+    return {name for name, word in words.items() if re.search(word, latex)}
 
 
 def misnamed(file: dict) -> list[str]:

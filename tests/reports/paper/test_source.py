@@ -68,9 +68,8 @@ def changed(rows: list[dict]) -> Iterator[list[dict]]:
         for key, value in row.items():
             numbers = list(value) if isinstance(value, list) else [value]
             for at, number in enumerate(numbers):
-                if isinstance(number, bool) or not isinstance(number, int | float):
-                    continue
-                if f"{key.rpartition('_')[0]}_text" in row:
+                worded = f"{key.rpartition('_')[0]}_text" in row
+                if worded or isinstance(number, bool) or not isinstance(number, int | float):
                     continue
                 other = copy.deepcopy(rows)
                 wrong = [*numbers[:at], number * 1.001 + 0.001, *numbers[at + 1 :]]
@@ -81,11 +80,9 @@ def changed(rows: list[dict]) -> Iterator[list[dict]]:
 @pytest.mark.parametrize("name", LABELLED)
 def test_a_changed_number_is_noticed(name):
     file = load().document[name]
-    tried = 0
-    for rows in changed(file["rows"]):
-        tried += 1
-        assert len(misread(file | {"rows": rows})) == 1
-    assert tried >= len(file["rows"]) - 4  # four architectures have words alone
+    tried = [len(misread(file | {"rows": rows})) for rows in changed(file["rows"])]
+    assert set(tried) == {1}
+    assert len(tried) >= len(file["rows"]) - 4  # four architectures have words alone
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -94,9 +91,8 @@ def test_what_holds_for_every_row_is_quoted(name):
     quoted = [number for quote in file.get("quotes", ()) for number in printed(quote)]
     common = [n for key, value in file.get("common", {}).items() for n in numbers_in(key, value)]
     assert all(any(math.isclose(number, found) for found in quoted) for number in common)
-    across = [
-        n for part in file.get("across", ()) for key in part for n in numbers_in(key, part[key])
-    ]
+    parts = (item for part in file.get("across", ()) for item in part.items())
+    across = [number for item in parts for number in numbers_in(*item)]
     assert same(printed(file.get("head", "")), across)
 
 

@@ -1,21 +1,13 @@
 """The paper's own numbers and claims, read from the YAML files of this folder.
 
-One file holds one table or figure of the paper:
-
-    label    its LaTeX label (that of the section, where the table has none)
-    title    what it shows
-    place    where it stands; a row may name a place of its own
-    common   what holds for every row; the numbers in it are read from ``quotes``
-    across   for a table whose rows hold several conditions: what each condition is, left to
-             right; ``head`` is its LaTeX, from which their numbers are read
-    rows     one mapping for one row of the printed table. Lists hold a value for each condition
-             of ``across``, null where the paper has none. ``quote`` is the LaTeX that the row's
-             numbers are read from, in their order; ``also`` holds what another sentence adds;
-             ``ours`` names the instance of the study that stands for the paper's, or lists
-             several; ``not_comparable`` in it, or beside it, says why what the paper printed and
-             ours are not numbers of the same thing.
-
-Rows use the names of our results: columns task, architecture, learner, optimizer, precision, split.
+One file holds one table or figure: its LaTeX ``label`` (that of the section, where it has none),
+``title`` and ``place`` (a row may name its own); ``common``, what holds for every row, its numbers
+read from ``quotes``; and ``rows``, one for one printed row. Where rows hold several conditions,
+``across`` says what each is, left to right, ``head`` is its LaTeX, and lists in rows hold a value
+for each, null where the paper has none. Of a row ``quote`` is the LaTeX that its numbers are read
+from, in their order; ``also`` holds what another sentence adds; ``ours`` names the instance of the
+study that stands for the paper's, or lists several; ``not_comparable`` in it, or beside it, says
+why both are not numbers of the same thing. Columns are named as those of our results.
 """
 
 from collections.abc import Iterator
@@ -59,17 +51,21 @@ class Paper:
             OrlaError: there is no such table.
         """
         if name not in self.tables:
-            raise OrlaError(
-                f'the paper\'s numbers have no table "{name}"; {nearest(name, self.tables)}'
-            )
+            near = nearest(name, self.tables)
+            raise OrlaError(f'the paper\'s numbers have no table "{name}"; {near}')
         file = self.document[name]
         return [row for entry in file["rows"] for row in _conditions(entry, file)]
 
-    @property
+    def in_text(self, *columns: str, **values: Any) -> list[dict[str, Any]]:
+        """The rows that the paper's text adds, of those with these columns and values."""
+        rows = (row for row in self.table("text") if {*columns} <= row.keys())
+        return [row for row in rows if values.items() <= row.items()]
+
+    @cached_property
     def tasks(self) -> set[str]:
         """Names of the tasks that rows are about, as a study of ours has them."""
-        rows = (row for name in self.tables for row in self.table(name))
-        return {one["task"] for row in rows for one in stand_ins(row) if one.get("task")}
+        rows = (one for name in self.tables for row in self.table(name) for one in stand_ins(row))
+        return {row["task"] for row in rows if row.get("task")}
 
     @cached_property
     def learners(self) -> set[str]:
@@ -87,9 +83,9 @@ class Paper:
         """The registrations that test a claim, the weightiest claim first."""
         return [claim["registration"] for claim in self.claims if "registration" in claim]
 
-    def claim_of(self, registration: str) -> dict[str, Any] | None:
-        """The claim that a registration tests, or None."""
-        return next((c for c in self.claims if c.get("registration") == registration), None)
+    def claim_of(self, registration: str) -> dict[str, Any]:
+        """The claim that a registration tests, or {}."""
+        return next((c for c in self.claims if c.get("registration") == registration), {})
 
     @property
     def remarks(self) -> list[str]:

@@ -8,10 +8,14 @@ import pandas as pd
 from orla.catalogue import Part
 from orla.reports.cells import Cell, Line, Row
 from orla.reports.estimates import guard_notes
+from orla.reports.numbers import MISSING
 from orla.reports.paper_rows import full_learner
 from orla.reports.study import StudyFacts
 from orla.reports.table import Panel, TableDocument
-from orla.reports.tables.shared import mark_notes, twin, without_blank
+from orla.reports.tables.shared import mark_notes
+
+# A column of `Table.rows` that holds each row's panel, and stands in no .csv.
+PANEL = "panel of the table"
 
 
 class Contents(NamedTuple):
@@ -34,6 +38,7 @@ class Table(Part):
         cells: the columns.
         optional: headers or groups of columns that are left out where no line has a number there.
         by: what sets panels apart beside the condition, such as learner.
+        remarks: the first notes.
         layout: further fields of the document.
         empty: whether a study without any line shows the table.
     """
@@ -45,6 +50,7 @@ class Table(Part):
     cells: ClassVar[Sequence[Cell]] = ()
     optional: ClassVar[Collection[str]] = ()
     by: ClassVar[tuple[str, ...]] = ()
+    remarks: ClassVar[tuple[str, ...]] = ()
     layout: ClassVar[Mapping[str, Any]] = {}
     empty: ClassVar[bool] = True
 
@@ -53,9 +59,13 @@ class Table(Part):
         return needed[0]
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        """A title and its rows for each panel."""
-        for title, _, group in study.groups(rows, *self.by):
-            yield title, group.to_dict("records")
+        """A title and its rows for each panel: by the column `PANEL`, else by condition."""
+        if PANEL in rows:
+            for title, group in rows.groupby(PANEL, sort=False):
+                yield title, group.drop(columns=PANEL).to_dict("records")
+        else:
+            for title, _, group in study.groups(rows, *self.by):
+                yield title, group.to_dict("records")
 
     def lines(self, rows: list[Row]) -> list[Row]:
         """A panel's lines, by default a row each."""
@@ -76,12 +86,19 @@ class Table(Part):
         return says.format(main=main, full=full, rates_of=study.rates_of)
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        """What stands under the table: by default what its marks mean."""
-        return mark_notes(contents.panels) + guard_notes(contents.records, contents.panels)
+        """What stands under the table: by default remarks, and what its marks mean."""
+        guards = guard_notes(contents.records, contents.panels)
+        return [*self.remarks, *mark_notes(contents.panels), *guards]
 
     def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
-        """The .csv twin."""
-        return twin(contents.records, contents.rows.iloc[:0], study)
+        """The .csv twin: unrounded rows and the data set."""
+        empty = contents.rows.iloc[:0].drop(columns=PANEL, errors="ignore")
+        data = pd.DataFrame.from_records(contents.records) if contents.records else empty
+        data = data.astype({c: empty[c].dtype for c in data if c in empty})
+        simulated = study.simulates(data["task"]) if "task" in data else study.simulated
+        data.insert(0, "simulated", simulated)
+        data.insert(0, "dataset", study.name)
+        return data
 
     def ran(self, contents: Contents, study: StudyFacts) -> bool:
         """Whether the page shows the table."""
@@ -101,14 +118,24 @@ class Table(Part):
             contents.records.extend(numbers or (self.record(row, study) for row in group))
         data = self.data(contents, study)
         facts = study.of(data)
-        return TableDocument(
+        document = TableDocument(
             slug=self.part.name,
             title=self.part.label,
             caption=facts.prefix + self.caption(rows, study),
             simulated=facts.simulated,
-            **without_blank([cell.column for cell in cells], contents.panels, self.optional),
+            columns=[cell.column for cell in cells],
+            panels=contents.panels,
             notes=self.notes(contents, study, *needed),
             data=data,
             ran=self.ran(contents, study),
             **self.layout | {"kept": min(self.layout.get("kept", 1), len(cells))},
         )
+        return self._without_blank(document)
+
+    def _without_blank(self, table: TableDocument) -> TableDocument:
+        """The table, less its optional columns where none of them has a number."""
+        columns = list(enumerate(table.columns))
+        drop = {i for i, one in columns if {one.header, one.group} & {*self.optional}}
+        if any(row[i] != MISSING for panel in table.panels for row in panel.rows for i in drop):
+            return table
+        return table.choose([i for i, _ in columns if i not in drop])

@@ -1,28 +1,24 @@
 """Tables of learners, optimizers, networks and tasks: each beside the paper's, and their cost."""
 
 import re
-from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
 from orla.reports.alignment import against_exact, references
-from orla.reports.beside import LAST, VS_RTRL, ByPapersRow, Measure, errors, measured
-from orla.reports.cells import Row, called, cell, counted, ends, value
-from orla.reports.comparison import Mean
-from orla.reports.numbers import MISSING, memory, number, powers, rate
+from orla.reports.by_row import LAST, VS_RTRL, ByPapersRow, Errors, Measure
+from orla.reports.cells import called, cell, counted, ends, value
+from orla.reports.numbers import MISSING, count, memory, number, powers, rate
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
-from orla.reports.tables.base import Contents, Table
+from orla.reports.tables.base import PANEL, Contents, Table
 from orla.results.estimands import ESTIMANDS
-from orla.study.keys import SETTING
+from orla.study.keys import DEFAULTS, KEYS, SETTING
 
-_PARTS = "adapt", "heldout"
 _RECOVERY = Measure("recovery_adapt_percent", "recovery_heldout_percent")
 # The least rate of the only grid that the paper prints, Appendix A.
 _COARSE = 3e-4
-_LAST: Mapping[str, str] = {"last": "Last tenth"}
 
 
 class HeadToHead(
@@ -60,9 +56,12 @@ class Optimizers(
     )
     says = "Immediate derivatives by optimizer: recovery (%), on synthetic tasks exact RTRL is 100."
 
-    def more(self, models: pd.DataFrame, keys: Row, measure: Measure) -> dict[str, Mean | None]:
-        coarse = models[models["learning_rate"] >= _COARSE]
-        return {"coarse": measured(coarse, keys, measure)["adapting"]}
+    def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
+        by, coarse = [*KEYS, "learning_rate"], models[models["learning_rate"] >= _COARSE]
+        errors = coarse.assign(adapt_error=coarse["adapt_error"].astype(float).fillna(np.inf))
+        means = errors.groupby(by)["adapt_error"].mean()
+        best = means.groupby([*KEYS]).idxmin()
+        return models.assign(is_coarse=pd.MultiIndex.from_frame(models[by]).isin(best))
 
 
 class DecayGrid(
@@ -72,7 +71,7 @@ class DecayGrid(
     """Recovery by decay and optimizer, ours and the paper's."""
 
     measures: ClassVar = {
-        "recovery_percent": Measure(*(f"{part}_vs_hundred_percent" for part in _PARTS))
+        "recovery_percent": Measure("adapt_vs_hundred_percent", "heldout_vs_hundred_percent")
     }
     says = (
         "Trace learners by decay and optimizer: recovery over the adapt part (%), "
@@ -81,10 +80,9 @@ class DecayGrid(
 
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         at = [key for key in SETTING if key != "optimizer"] + ["seed"]
-        keys = load().document["decay_grid"]["hundred"]
-        hundreds = where(models, **keys)
+        hundreds = where(models, **load().document["decay_grid"]["hundred"])
         recovered = {}
-        for part in _PARTS:
+        for part in ("adapt", "heldout"):
             hundred = hundreds[hundreds[ESTIMANDS[part].selected].astype(bool)].set_index(at)
             reached = hundred.reindex(pd.MultiIndex.from_frame(models[at]))
             frozen = models[f"frozen_{part}_error"]
@@ -109,23 +107,18 @@ class Architectures(
 
 
 class Multilayer(
-    ByPapersRow, name="multilayer", label="Depth", chapter="breadth", order=50, paper="multilayer"
+    Errors, name="multilayer", label="Depth", chapter="breadth", order=50, paper="multilayer"
 ):
     """Errors by number of layers, ours and the paper's."""
 
-    measures = errors(6)
-    further = _LAST
-    remarks = (LAST,)
+    digits = 6
     says = "Best trace and best exact RTRL by number of layers: squared error after the change."
 
 
-class Horizon(
-    ByPapersRow, name="horizon", label="Delay", chapter="breadth", order=60, paper="delays"
-):
+class Horizon(Errors, name="horizon", label="Delay", chapter="breadth", order=60, paper="delays"):
     """Errors by delay, ours and the paper's."""
 
-    measures = errors(4)
-    further = _LAST
+    digits = 4
     remarks = (
         LAST,
         "Weights that learn follow the band's phase, and so may come below the least error of "
@@ -136,28 +129,26 @@ class Horizon(
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         # A network's frozen error is the same beside every learner and optimizer.
         by = [key for key in SETTING if key not in ("learner", "optimizer")] + ["seed"]
-        frozen = models.drop_duplicates(by).assign(
+        frozen = models.drop_duplicates(by)
+        frozen = frozen.assign(
             learner="frozen",
             optimizer="",
             learning_rate=0.0,
-            selected=True,
-            **dict.fromkeys(("diverged", "edge"), False),
-            adapt_error=lambda rows: rows["frozen_adapt_error"],
             last_adapt_error=np.nan,
-            heldout_error=lambda rows: rows["frozen_heldout_error"],
+            **dict.fromkeys(("selected", "selected_on_adapt"), True),
+            **dict.fromkeys(("diverged", "edge", "edge_on_adapt"), False),
+            **{f"{part}_error": frozen[f"frozen_{part}_error"] for part in ("adapt", "heldout")},
         )
         return pd.concat([models, frozen], ignore_index=True)
 
 
 class Windows(
-    ByPapersRow, name="tbptt", label="Windows of truncated backpropagation", chapter="breadth",
+    Errors, name="tbptt", label="Windows of truncated backpropagation", chapter="breadth",
     order=70, paper="windows",
 ):  # fmt: skip
     """Errors by window, ours and the paper's."""
 
-    measures = errors(5)
-    further = _LAST
-    remarks = (LAST,)
+    digits = 5
     says = (
         "Truncated backpropagation, an update a window: squared error after the change, by window."
     )
@@ -173,6 +164,10 @@ def _short(text: str) -> str:
     return (powers(first) or MISSING) + (_MORE if first != text else "")
 
 
+def _percent(share: float) -> str:
+    return MISSING if pd.isna(share) else f"{number(100 * share, 0)} %"
+
+
 class Learners(
     Table, name="learners", label="Learners' gradients and what they cost", chapter="breadth",
     order=10, needs=("learners",),
@@ -180,11 +175,12 @@ class Learners(
     """A panel a network and driver, a row a learner that watched: agreement, exactness, cost."""
 
     layout: ClassVar = {"size": "scriptsize"}
+    by = ("learner", "optimizer")
     cells = (
         called("learner", column="observer"),
-        value("Gradient", "exactness", _short, "Declared", "l"),
-        value("Time", "time", _short, "Declared", "l"),
-        value("Memory", "memory", _short, "Declared", "l"),
+        value("Gradient", "exactness", _short, "Declared", align="l"),
+        value("Time", "time", _short, "Declared", align="l"),
+        value("Memory", "memory", _short, "Declared", align="l"),
         value("Carried", "carried_bytes", memory),
         ends("Cosine", "cosine", "cosine_t95_low", "cosine_t95_high", digits=3),
         cell("above 0", lambda line: _percent(line.row["positive_share"])),
@@ -193,9 +189,9 @@ class Learners(
     )
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
-        exact = references(against_exact(rows, study), study) or "an exact learner"
         return (
-            f"Each learner's gradient of the recurrent parameters beside that of {exact}, on the "
+            "Each learner's gradient of the recurrent parameters beside that of "
+            f"{references(rows, study) or 'an exact learner'}, on the "
             "trajectory of the learner and optimizer in the heading. Cosine: mean over updates, "
             "then over seeds; brackets: 95 % t interval over seeds of one pair; above 0: share of "
             "updates with such a cosine; norm: median over updates of the ratio of the norms. "
@@ -203,22 +199,48 @@ class Learners(
             "it holds of one model between updates; n: seeds, and how many diverged (div.)."
         )
 
-    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        for title, _, group in study.groups(against_exact(rows, study), "learner", "optimizer"):
-            by_name = group.set_index("observer", drop=False)
-            lines = by_name.loc[study.ordered("learner", group["observer"])].to_dict("records")
-            yield title, [row | _declared(study, row["observer"]) for row in lines]
+    def rows(self, learners: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
+        if (rows := against_exact(learners, study)).empty:
+            return rows
+        order = study.ordered("learner", rows["observer"])
+        rows = rows.sort_values("observer", key=lambda n: n.map(order.index), kind="stable")
+        declared = [study.declaration("learner", name) for name in rows["observer"]]
+        names = ("exactness", "time", "memory")
+        return rows.assign(**{n: [one.get(n, "") for one in declared] for n in names})
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        marked = any(_MORE in text for p in contents.panels for row in p.rows for text in row)
         note = "‡ otherwise for some networks or windows: see the reference of learners."
-        return [note] if marked else []
+        return [note] * any(_MORE in panel.text for panel in contents.panels)
 
 
-def _declared(study: StudyFacts, learner: str) -> dict[str, str]:
-    declared = study.declaration("learner", learner)
-    return {name: declared.get(name, "") for name in ("exactness", "time", "memory")}
+class FootprintsTable(
+    Table, name="footprints", label="What a step of each network costs", chapter="breadth",
+    order=70, needs=("footprints",),
+):  # fmt: skip
+    """A panel a task and split, a line a network."""
 
+    says = (
+        "NeuroBench's metrics (Yik et al. 2025) of networks that do not adapt: parameters; "
+        "share of weights and of units' outputs that are zero; multiplications of a step, gates' "
+        "among them, whose factors are not zero (effective) and all (dense); R² (mean over "
+        "outputs) on the held-out part, and without drift. Means over seeds (n). What learning "
+        "adds is no part of it."
+    )
+    cells = (
+        called("architecture", header="Network"),
+        value("Parameters", "footprint_bytes", memory),
+        value("Weights", "connection_sparsity", group="Sparsity", digits=2),
+        value("Activations", "activation_sparsity", group="Sparsity", digits=2),
+        value("Effective", "effective_macs", group="Multiplications", digits=0),
+        value("Dense", "dense_macs", group="Multiplications", digits=0),
+        value("Held-out", "frozen_r2_mean", group="R²", digits=2),
+        value("Reference", "reference_r2_mean", group="R²", digits=2),
+        value("n", "n_seeds", count),
+    )
 
-def _percent(share: float) -> str:
-    return MISSING if pd.isna(share) else f"{number(100 * share, 0)} %"
+    def rows(self, footprints: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
+        rows = footprints.assign(intervention=DEFAULTS["intervention"])  # none is at work
+        panels = [
+            g.rows.assign(**{PANEL: g.title}) for g in study.groups(rows, without="architecture")
+        ]
+        return pd.concat(panels).drop(columns="intervention") if panels else footprints

@@ -10,7 +10,7 @@ from orla.reports import paper_rows
 from orla.reports.beside import BesidePaper
 from orla.reports.cells import Cell, Line, Row, called, cell, value
 from orla.reports.comparison import Beside, Mean, mean_of, mean_text, seeds
-from orla.reports.numbers import MISSING, is_missing, number
+from orla.reports.numbers import MISSING, number
 from orla.reports.paper import load
 from orla.reports.square import square
 from orla.reports.study import StudyFacts
@@ -37,12 +37,11 @@ def _both(measure: str, header: str, digits: int) -> Cell:
     """Both cadences' means, over the mean of their difference by network."""
 
     def text(line: Line) -> str:
-        if not (numbers := line.row[measure]):
+        if not line.row[measure]:
             return MISSING
-        *sides, apart = (one.ours or Mean(np.nan) for one in numbers)
+        *sides, apart = (one.ours or Mean(np.nan) for one in line.row[measure])
         means = " / ".join(number(one.value, digits) for one in sides)
-        below = "" if is_missing(apart.value) else f"\n{mean_text(apart, digits, True)}"
-        return means + below
+        return means + (f"\n{mean_text(apart, digits, True)}" if apart.n else "")
 
     return Cell(Column(header, "r"), text, lambda line: line.row[measure])
 
@@ -84,13 +83,13 @@ class CadenceStructure(
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         groups = study.groups(paper_rows.pairs_as_rows(paper_rows.plain(rows)))
         for title, keys, group in paper_rows.papers_first(study, groups):
-            lines = [
-                {"optimizer": optimizer, "gradient": gradient, "counts": _null(study, keys)} | line
-                for optimizer in study.present(group, "optimizer")
-                for gradient, learners in self.gradients(study).items()
-                for at in [group[group["optimizer"] == optimizer]]
-                if (line := _line([at[at["learner"] == name] for name in learners]))
-            ]
+            lines = []
+            for optimizer in study.present(group, "optimizer"):
+                at = group[group["optimizer"] == optimizer]
+                for gradient, learners in self.gradients(study).items():
+                    if line := _line([at[at["learner"] == name] for name in learners]):
+                        named = {"optimizer": optimizer, "gradient": gradient}
+                        lines.append(named | {"counts": _null(study, keys)} | line)
             if lines:
                 yield title, lines
 
@@ -98,8 +97,7 @@ class CadenceStructure(
         lines = [row for panel in contents.panels for row in panel.rows]
         shown = [any(row[at] != MISSING for row in lines) for at in (-2, -1)]
         notes = [note for note, some in zip(_NULLS.values(), shown, strict=True) if some]
-        pairs = (record["pair"] for record in contents.records)
-        return notes + paper_rows.notes_on_pairs(pairs)
+        return notes + paper_rows.notes_on_pairs(contents.records)
 
     def ran(self, contents: Contents, study: StudyFacts) -> bool:
         return bool(contents.panels)
@@ -107,32 +105,27 @@ class CadenceStructure(
 
 def _by_seed(rows: pd.DataFrame, column: str, scale: float = 1.0) -> pd.Series:
     """The finite values."""
-    values = rows.set_index("seed").reindex(columns=[column])[column].astype(float)
+    values = rows.reindex(columns=["seed", column]).set_index("seed")[column].astype(float)
     return values[np.isfinite(values)] * scale
 
 
 def _line(sides: list[pd.DataFrame]) -> dict[str, Any]:
     """A line of both cadences; {} where nothing was measured at both."""
-    by_seed = {
-        column: [_by_seed(side, column, scale) for side in sides]
-        for column, (_, _, scale) in _MEASURES.items()
-    }
-    if not any(all(map(len, values)) for values in by_seed.values()):
-        return {}
     line: dict[str, Any] = dict.fromkeys(_MEASURES, ())
-    keys = [dict(side[list(KEYS)].iloc[0]) for side in sides]
-    losses = [int(side["diverged"].sum()) for side in sides]
-    for column, values in by_seed.items():
-        if any(map(len, values)):
+    losses, at_both = [int(side["diverged"].sum()) for side in sides], False
+    for column, (_, _, scale) in _MEASURES.items():
+        values = [_by_seed(side, column, scale) for side in sides]
+        at_both |= all(map(len, values))
+        if any(map(len, values)) and all(map(len, sides)):
+            keys = [dict(side[list(KEYS)].iloc[0]) for side in sides]
             means = [mean if mean.n else None for mean in map(mean_of, values, losses)]
-            apart = Beside(
-                keys[1], f"{column}_window_minus_step", mean_of((values[1] - values[0]).dropna())
-            )
+            apart = mean_of((values[1] - values[0]).dropna())
             line[column] = [Beside(k, column, mean) for k, mean in zip(keys, means, strict=True)]
-            line[column].append(apart)
+            line[column].append(Beside(keys[1], f"{column}_window_minus_step", apart))
     n = len(np.intersect1d(*(side["seed"] for side in sides)))
     norms = mean_text(mean_of(_by_seed(sides[0], "weight_ratio")), 2)
-    return line | {"seeds": Mean(0.0, n=n, diverged=sum(losses)), "norms": norms}
+    line |= {"seeds": Mean(0.0, n=n, diverged=sum(losses)), "norms": norms}
+    return line if at_both else {}
 
 
 def _null(study: StudyFacts, keys: Row) -> str:
@@ -140,5 +133,5 @@ def _null(study: StudyFacts, keys: Row) -> str:
     row = paper_rows.papers_structure()[0]
     if study.paper(keys) is None or not paper_rows.like(study, keys["architecture"], row):
         return MISSING
-    sizes = {name: n for row in load().table("text") for name, n in row.items()}
+    sizes = {name: n for row in load().in_text() for name, n in row.items()}
     return number(np.sqrt(sizes["parameters_whh"] / sizes["parameters_wout"]), 2)

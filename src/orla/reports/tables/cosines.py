@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from orla.reports import paper_rows
-from orla.reports.beside import CELLS, ByCondition
+from orla.reports.beside import CELLS, EPISODE, ByCondition
 from orla.reports.cells import called, mean, mean_seeds, network, value
-from orla.reports.comparison import Mean, by_condition, means_by_keys
-from orla.reports.paper_rows import EPISODE, full_learner, plain
+from orla.reports.comparison import Mean, by_condition
+from orla.reports.paper_rows import drifting, full_learner, having
 from orla.reports.study import StudyFacts
 from orla.study.keys import KEYS
 from orla.study.plan import STATIONARY
@@ -22,10 +22,7 @@ class PastCosines(
     ByCondition, name="cosine", label="Cosine of the immediate and the past gradient",
     chapter="mechanism", order=10, needs=("measured",), paper="cosine",
 ):  # fmt: skip
-    """The cosine along a stream that drifts, exact and by windows, beside the paper's nine cells.
-
-    What the paper measured by windows stands beside ours by windows, the rest beside ours per step.
-    """
+    """The cosine along a stream that drifts, exact and by windows, each beside the paper's."""
 
     panel_by = EPISODE
     says = (
@@ -45,8 +42,7 @@ class PastCosines(
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
-        """The paper's rows, one that stands for several tasks and sizes as one a cell; its cosine
-        under the name of ours."""
+        """The paper's, a row a task and size of each; its cosine under the name of ours."""
         return [
             {name.replace("cosine", measure): given for name, given in row.items()}
             | {"task": task, "hidden": size}
@@ -58,8 +54,8 @@ class PastCosines(
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """The conditions with either cosine, whichever learner drives: the paper's comes first."""
-        rows = by_condition(means_by_keys(paper_rows.over_pairs(measured)))
-        rows = paper_rows.drifting(plain(rows)).to_dict("records")
+        rows = having(paper_rows.over_pairs(measured), _WINDOWS, _LAST, _EXACT)
+        rows = drifting(rows).to_dict("records")
         means: dict[tuple[str, ...], dict[str, Mean]] = {}
         for row in sorted(rows, key=lambda row: (row["learner"] != full_learner(), row["learner"])):
             how = study.declaration("learner", row["learner"]).get("exactness")
@@ -97,7 +93,7 @@ class Decorrelation(
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """Conditions of tasks that copy their input after as many steps as the paper's."""
-        rows = paper_rows.having(measured, _LAST, _WINDOWS)
+        rows = having(measured, _LAST, _WINDOWS)
         delay = self.papers_rows[0]["delay_steps"]
         tasks = {name: study.options("task", name) for name in rows["task"]}
         rhos = {name: o.get("rho") for name, o in tasks.items() if o.get("delay") == delay}
@@ -152,19 +148,16 @@ class Substrate(
         """A row a network and optimizer, its numbers and their ends under our measures' names."""
         rows: dict[tuple[str, str], dict[str, Any]] = {}
         for row in super().papers_rows:
-            if "architecture" not in row:  # a ratio of two networks' numbers
-                continue
-            one = rows.setdefault((row["architecture"], row["optimizer"]), dict(row))
-            for measure, (metric, _, _) in _METRICS.items():
-                if metric == row["metric"]:
-                    ends = {f"{end}_{measure}": row.get(end) for end in ("low", "high")}
-                    one |= {measure: row["value"], **ends}
+            if "architecture" in row:  # else it is a ratio of two networks' numbers
+                one = rows.setdefault((row["architecture"], row["optimizer"]), dict(row))
+                for measure in (name for name, of in _METRICS.items() if of[0] == row["metric"]):
+                    one |= {f"{end}_{measure}": row.get(end) for end in ("low", "high")}
+                    one[measure] = row["value"]
         return list(rows.values())
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        rows = paper_rows.drifting(paper_rows.having(measured, *_METRICS))
+        rows = drifting(having(measured, *_METRICS))
         return rows[rows["learner"] == full_learner()]
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Any:
-        """Of the conditions that the paper has."""
         return super().panels(rows[rows["paper"].notna()], study)

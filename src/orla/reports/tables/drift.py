@@ -1,11 +1,10 @@
 """Tables of adaptation to drift beside the paper's: recoveries, and the ratio of updates."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pandas as pd
 
-from orla.reports.cells import Line, Row, called, cell, counted, ends, value
+from orla.reports.cells import Line, Row, called, cell, counted, ends, lost_seeds, value
 from orla.reports.estimates import BASELINES, NO_MEANING, OVER_SEEDS, guard_notes, has_meaning
 from orla.reports.numbers import count, estimate, is_missing, number, rate
 from orla.reports.paper import load
@@ -18,19 +17,24 @@ from orla.study.keys import DEFAULTS, KEYS
 
 _REFITTED = "refitted on the adapt part"
 _RATIOS = "‖ΔW_hh‖/‖ΔW_out‖"
+_TABLE_3 = "The paper's ratios, and its gaps at 80/20 beside float64, are those of its Table 3."
 
 
 def _recovery(line: Line) -> str:
     row = line.row
     if not row["run"]:
         return NOT_RUN
-    if is_missing(row["recovery_percent"]) and shared.lost_seeds(row):
+    if is_missing(row["recovery_percent"]) and lost_seeds(row):
         return "diverged"
     columns = ("recovery_percent", "t95_low_percent", "t95_high_percent")
     text = estimate(*(row[column] for column in columns), n=row["n_seeds"])
     if row["constant_error"] < row["frozen_heldout_error"]:
         text += f"\nover best {number(row['over_best_percent'])}"
     return text if has_meaning(row) else NO_MEANING
+
+
+def _rate(line: Line) -> str:
+    return rate(line.row["learning_rate"]) + shared.EDGE * shared.is_true(line.row, "edge")
 
 
 class Heldout(
@@ -50,13 +54,7 @@ class Heldout(
     )
     cells = (
         called("optimizer"),
-        cell(
-            "Rate",
-            lambda o: (
-                rate(o.row["learning_rate"])
-                + (shared.EDGE if shared.is_true(o.row, "edge") else "")
-            ),
-        ),
+        cell("Rate", _rate),
         counted(),
         cell("Recovery (%)", _recovery, "Held-out"),
         value("R²", "r2_mean", group="Held-out", digits=2),
@@ -66,27 +64,20 @@ class Heldout(
     )
     optional = ("paper", "The paper")
 
-    def rows(
-        self,
-        conditions: pd.DataFrame,
-        heldout: pd.DataFrame,
-        baselines: pd.DataFrame,
-        *,
-        study: StudyFacts,
-    ) -> pd.DataFrame:
+    def rows(self, *needed: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
         """The conditions with their networks' errors (means over seeds) and updates; baselines."""
-        columns = {"frozen_heldout_error": "mean", "reference_error": "mean"}
-        columns |= {"constant_error": "mean", "updates": "max"}
-        keys = [column for column in conditions if column in heldout and column in KEYS]
+        conditions, heldout, baselines = needed
+        errors = ("frozen_heldout_error", "reference_error", "constant_error")
+        columns = dict.fromkeys(errors, "mean") | {"updates": "max"}
         columns = {name: how for name, how in columns.items() if name not in conditions}
+        keys = [column for column in conditions if column in heldout and column in KEYS]
         means = heldout.groupby(keys, as_index=False)[list(columns)].agg(columns)
-        named = baselines["baseline"].map(BASELINES)
-        more = {name: value for name, value in DEFAULTS.items() if name not in baselines}
-        refitted = baselines.drop(columns="baseline").assign(
-            learner=_REFITTED, optimizer=named, **more
-        )
         rows = conditions.merge(means, how="left", on=keys)
-        rows = pd.concat([rows, refitted], ignore_index=True) if len(refitted) else rows
+        if len(baselines):
+            named = {"learner": _REFITTED, "optimizer": baselines["baseline"].map(BASELINES)}
+            more = {name: value for name, value in DEFAULTS.items() if name not in baselines}
+            refitted = baselines.drop(columns="baseline").assign(**named, **more)
+            rows = pd.concat([rows, refitted], ignore_index=True)
         return shared.with_paper_rows(rows, study, load().recoveries)
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
@@ -97,23 +88,18 @@ class Heldout(
             yield title + words, group.to_dict("records")
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        return [
-            *shared.mark_notes(contents.panels),
-            *guard_notes([], contents.panels),
-            *(_errors(run) for run in runs(needed[1], study)),
-        ]
-
-
-def _errors(run: Any) -> str:
-    steps = f", {run.steps:,} steps adapted to" if run.steps else ""
-    return (
-        f"{run.title}: held-out error ({run.unit}) {number(run.frozen_error, 2)} frozen, "
-        f"{number(run.reference_error, 2)} reference{steps}."
-    )
+        notes = shared.mark_notes(contents.panels) + guard_notes([], contents.panels)
+        for run in runs(needed[1], study):
+            steps = f", {run.steps:,} steps adapted to" if run.steps else ""
+            notes.append(
+                f"{run.title}: held-out error ({run.unit}) {number(run.frozen_error, 2)} frozen, "
+                f"{number(run.reference_error, 2)} reference{steps}."
+            )
+        return notes
 
 
 def _papers_gap(line: Line) -> str:
-    digits = 1 if is_missing(line.row["paper_update_ratio"]) else 0
+    digits = int(is_missing(line.row["paper_update_ratio"]))
     return shared.paper_text(line.row, "gap_pp", digits, signed=True)
 
 
@@ -132,7 +118,6 @@ class RatioGap(
         value("n", "n_seeds", count),
     )
     optional = ("paper", "The paper")
-
     says = (
         f"Mean over updates of {_RATIOS} under the comparison's first learner, and the held-out "
         f"recovery gap of {{main}}, each at its best rate. Brackets: {shared.BOOTSTRAP}; n: seeds."
@@ -148,20 +133,15 @@ class RatioGap(
         return shared.with_paper_rows(ratios, study, papers, study.main)
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        notes = [_order_note(study, row, needed[1]) for row in needed[1].to_dict("records")]
-        if any(not is_missing(row["paper_update_ratio"]) for row in contents.records):
+        notes = []
+        for row in needed[1].to_dict("records"):
+            rank = estimate(row["spearman"], row["low"], row["high"], digits=2, signed=True)
+            alike = "; the paper's four are in one order" if study.paper(row, study.main) else ""
             notes.append(
-                "The paper's ratios, and its gaps at 80/20 beside float64, are those of its "
-                "Table 3."
+                f"Rank correlation of ratio and gap over {count(row['n_optimizers'])} optimizers, "
+                f"{study.title_of(row, needed[1])}: {rank} (95 % bootstrap interval over "
+                f"{count(row['n_seeds'])} seeds of one pair{alike})."
             )
+        if any(not is_missing(row["paper_update_ratio"]) for row in contents.records):
+            notes.append(_TABLE_3)
         return notes + shared.mark_notes(contents.panels)
-
-
-def _order_note(study: StudyFacts, row: Row, order: pd.DataFrame) -> str:
-    rank = estimate(row["spearman"], row["low"], row["high"], digits=2, signed=True)
-    alike = "; the paper's four are in one order" if study.paper(row, study.main) else ""
-    return (
-        f"Rank correlation of ratio and gap over {count(row['n_optimizers'])} optimizers, "
-        f"{study.title_of(row, order)}: {rank} (95 % bootstrap interval over "
-        f"{count(row['n_seeds'])} seeds of one pair{alike})."
-    )

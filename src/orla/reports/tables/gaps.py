@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import pandas as pd
 
-from orla.reports.cells import Cell, Line, Row, called, cell, ends, value
+from orla.reports.cells import Cell, Line, Row, called, cell, ends, lost_seeds, value
 from orla.reports.estimates import (
     ESTIMANDS,
     OF_HELDOUT,
@@ -37,12 +37,11 @@ def _papers_gap(line: Line) -> str:
 
 def _seeds(line: Line) -> str:
     """How many seeds the gaps of a line have, smallest to largest."""
-    rows = (row for row in line.row["cells"].values() if row.get("run", True))
-    counts = sorted({int(row["n_seeds"]) for row in rows})
-    return "–".join(map(str, dict.fromkeys([*counts[:1], *counts[-1:]]))) or MISSING
+    counts = [int(r["n_seeds"]) for r in line.row["cells"].values() if r.get("run", True)]
+    return "–".join(map(str, sorted({min(counts), max(counts)}))) if counts else MISSING
 
 
-def _gap(name: str, missing: str) -> Callable[[Line], str]:
+def _gap(header: str, name: str, group: str, missing: str = MISSING) -> Cell:
     """A comparison's gap; `missing` where the line has none."""
 
     def text(line: Line) -> str:
@@ -51,7 +50,7 @@ def _gap(name: str, missing: str) -> Callable[[Line], str]:
             return missing
         return gap_lines(row) if row.get("run", True) else NOT_RUN
 
-    return text
+    return cell(header, text, group)
 
 
 def by_comparison(rows: list[Row]) -> list[Row]:
@@ -71,12 +70,8 @@ class BciGap(
     layout: ClassVar = {"kept": 2, "widest": 7}
     lines = staticmethod(by_comparison)
 
-    def comparisons(self, rows: pd.DataFrame, study: StudyFacts) -> list[str]:
-        """The comparisons that rows are of, in order; the main one where there is none."""
-        return study.present(rows, "comparison") or [study.main]
-
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
-        words = (study.words(name) for name in self.comparisons(rows, study))
+        words = map(study.words, study.present(rows, "comparison") or [study.main])
         return (
             "Differences of recovery (pp), with those of R² and of MSE (sign reversed). "
             + " ".join(f"{text[:1].upper()}{text[1:]}." for text in words)
@@ -90,15 +85,15 @@ class BciGap(
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
         beside = rows["paper_place"].notna().any()
         cells = [called("optimizer"), cell("n", _seeds)]
-        for name in self.comparisons(rows, study):
+        for name in study.present(rows, "comparison") or [study.main]:
             # "full − immediate, per step" is a group of columns and a header.
             label = study.called("comparison", name)
             group, _, header = label.rpartition(", ")
             if name == study.main and beside:
-                cells.append(cell("ours", _gap(name, MISSING), group or label))
+                cells.append(_gap("ours", name, group or label))
                 cells.append(cell("paper", _papers_gap, group or label))
             else:
-                cells.append(cell(header, _gap(name, MISSING), group))
+                cells.append(_gap(header, name, group))
         return cells
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
@@ -108,14 +103,22 @@ class BciGap(
             yield title + words, group.to_dict("records")
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        lost = sum(shared.lost_seeds(row) > 0 for row in contents.records)
+        lost = sum(lost_seeds(row) > 0 for row in contents.records)
         diverged = f"{lost} of these gaps leave out seeds of which a model diverged: see the .csv."
         guards = guard_notes(contents.records, contents.panels)
         return [diverged] * bool(lost) + [*guards, *shared.mark_notes(contents.panels)]
 
 
-_GROUPS = ("Gradient: full − immediate (pp)", "Cadence: per window − per step (pp)")
-_HEADERS = ("per step", "per window", "immediate gradient", "full gradient")
+_NO_SQUARE = "The study's comparisons form no two by two: it needs two gradients at two cadences."
+_NO_SQUARE = "The study's comparisons form no two by two: it needs two gradients at two cadences."
+_GRADIENT, _CADENCE = "Gradient: full − immediate (pp)", "Cadence: per window − per step (pp)"
+# Of the four comparisons of a square.
+_HEADERS = (
+    ("per step", _GRADIENT),
+    ("per window", _GRADIENT),
+    ("immediate gradient", _CADENCE),
+    ("full gradient", _CADENCE),
+)
 
 
 class TwoByTwo(
@@ -141,23 +144,20 @@ class TwoByTwo(
         if (both := square(study)) is None:
             return [called("optimizer")]
 
-        def recovery(place: int) -> Callable[[Line], str]:
+        def recovery(place: int, name: str) -> Cell:
             def text(line: Line) -> str:
                 where = recoveries(line.row["cells"], both)[place]
                 return recovery_lines(*where) if where else NOT_RUN
 
-            return text
+            header = study.called("learner", name).replace(", ", ",\n")
+            return cell(header, text, "Recovery (%)")
 
-        names = (study.called("learner", name) for name in both.learners(study))
-        headers = [name.replace(", ", ",\n") for name in names]
+        gaps = zip(_HEADERS, both, strict=True)
         return [
             called("optimizer"),
             cell("n", _seeds),
-            *(cell(name, recovery(i), "Recovery (%)") for i, name in enumerate(headers)),
-            *(
-                cell(header, _gap(name, NOT_RUN), _GROUPS[i // 2])
-                for i, (header, name) in enumerate(zip(_HEADERS, both, strict=True))
-            ),
+            *(recovery(i, name) for i, name in enumerate(both.learners(study))),
+            *(_gap(header, name, group, NOT_RUN) for (header, group), name in gaps),
         ]
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
@@ -168,16 +168,12 @@ class TwoByTwo(
                 yield f"{title}: {ESTIMANDS[estimand]}", records
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        lacking = (
-            "The study's comparisons form no two by two: it needs two gradients at two cadences."
-        )
-        return guard_notes(contents.records, contents.panels) or (
-            [] if square(study) else [lacking]
-        )
+        notes = guard_notes(contents.records, contents.panels)
+        return notes or [_NO_SQUARE] * (not square(study))
 
 
 def _sizes(line: Line) -> str:
-    lost = shared.lost_seeds(line.row)
+    lost = lost_seeds(line.row)
     sizes = " × ".join(count(line.row[name]) for name in ("n_pairs", "n_seeds"))
     return sizes + (f"\n({lost} div.)" if lost else "")
 
@@ -234,7 +230,7 @@ class OverPairs(
             yield f"{title}: {ESTIMANDS.get(estimand, estimand)}", group.to_dict("records")
 
     def record(self, row: Row, study: StudyFacts) -> Row:
-        return {name: number for name, number in row.items() if name != "pair"}
+        return {name: value for name, value in row.items() if name != "pair"}
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         one_pair = "No task has more than one pair of sessions with these learners."

@@ -1,7 +1,5 @@
 """Language models that adapt online by LoRA: recoveries, segments, norms of gradients."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -10,7 +8,7 @@ import pandas as pd
 from orla.reports.cells import Cell, Row, cell, ends, value
 from orla.reports.numbers import count, number, rate
 from orla.reports.paper import load
-from orla.reports.study import StudyFacts
+from orla.reports.study import StudyFacts, where
 from orla.reports.tables.base import Contents, Table
 from orla.reports.tables.shared import EDGE, mark_notes, mean_intervals, nullable
 from orla.results.language import MODEL, recoveries, segments
@@ -30,9 +28,8 @@ def sentences(language: pd.DataFrame | None) -> list[str]:
     if language is None or language.empty:
         return []
     table = recoveries(language)
-    table = table[table["optimizer"] == "adam"]
-    kinds = ["shift", "before", "heldout_before"]
-    rows = mean_intervals(table, ["model", "rank", "learner"], kinds)
+    by, kinds = ["model", "rank", "learner"], ["shift", "before", "heldout_before"]
+    rows = mean_intervals(table[table["optimizer"] == "adam"], by, kinds)
     return [
         f"{model}, rank {rank}: {_undone(group.set_index('learner'))} "
         f"(n = {group['n_seeds'].min()})."
@@ -61,10 +58,6 @@ def _percent(header: str, column: str, group: str) -> Cell:
     return one._replace(text=lambda line: one.text(line).replace(" [", "\n["))
 
 
-def _model(row: Row) -> str:
-    return f"{row['model']}, {row['parameters']:,.0f} weights, rank {row['rank']:.0f}"
-
-
 class Lora(
     Table, name="lora", label="Online LoRA on language models",
     chapter="language", order=10, needs=("language",), paper="lora",
@@ -86,9 +79,9 @@ class Lora(
     cells = (
         value("Learner", "what", str, align="l"),
         cell("Rate", lambda line: rate(line.row["rate"]) + EDGE * (line.row["edge"] is True)),
-        value("shift", "shift", number, "Loss", digits=2),
-        value("frozen", "frozen", number, "Loss", digits=2),
-        value("adapted", "loss", number, "Loss", digits=2),
+        value("shift", "shift", group="Loss", digits=2),
+        value("frozen", "frozen", group="Loss", digits=2),
+        value("adapted", "loss", group="Loss", digits=2),
         _percent("over the shift", "before", "Recovery (%)"),
         _percent("over TBPTT-64", "proxy", "Recovery (%)"),
         _percent("over the shift", "heldout_before", "Held out (%)"),
@@ -97,45 +90,33 @@ class Lora(
     )
 
     def rows(self, language: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        kinds = ["before", "proxy", "heldout_before", "heldout_proxy"]
-        table = recoveries(language)
-        rows = mean_intervals(
-            table, MODEL, ["shift", "reference", "frozen", "loss", "heldout", *kinds]
-        )
-        return nullable(rows)
+        columns = ["shift", "reference", "frozen", "loss", "heldout", "before", "proxy"]
+        columns += ["heldout_before", "heldout_proxy"]
+        return nullable(mean_intervals(recoveries(language), MODEL, columns))
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         for _, group in rows.groupby(["model", "rank"], sort=False):
             lines = group.to_dict("records")
             for row in lines:
                 row |= {"what": called(row, study), "edge": bool(row["edge"])}
-            yield _model(lines[0]), lines
+            yield "{model}, {parameters:,.0f} weights, rank {rank:.0f}".format(**lines[0]), lines
         blank = dict.fromkeys([*rows, "what"])
-        rows_of = [*load().table("lora"), *(r for r in load().table("text") if _is_ours(r))]
-        yield (
-            "The paper, adapt window; by its caption over TBPTT-64",
-            [blank | _papers(row) for row in rows_of],
-        )
+        papers = load().table("lora") + load().in_text("adapt_recovery_percent", model="GPT-2")
+        title = "The paper, adapt window; by its caption over TBPTT-64"
+        yield title, [blank | _papers(row) for row in papers]
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        [given] = (r for r in load().table("text") if "cross_entropy_adafactor" in r)
-        frozen, room = given["cross_entropy_frozen"], given["cross_entropy_frozen"]
-        room -= given["cross_entropy_reference"]
-        implied = (
-            100 * (frozen - given[f"cross_entropy_{o}"]) / room for o in ("adam", "adafactor")
-        )
+        [given] = load().in_text("cross_entropy_adafactor")
+        kinds = ("frozen", "adam", "adafactor", "reference")
+        frozen, *losses, reference = (given[f"cross_entropy_{kind}"] for kind in kinds)
+        adam, adafactor = (100 * (frozen - loss) / (frozen - reference) for loss in losses)
         return [
             *mark_notes(contents.panels),
-            "The paper's losses of GPT-2 give {:.0f} % with Adam and {:.0f} % with Adafactor over "
-            "the loss before the shift, as its text states: not what its caption says.".format(
-                *implied
-            ),
+            f"The paper's losses of GPT-2 give {adam:.0f} % with Adam and {adafactor:.0f} % with "
+            "Adafactor over the loss before the shift, as its text states: not what its caption "
+            "says.",
             "The paper ran SGD at Adam's rate alone, with a recovery near zero.",
         ]
-
-
-def _is_ours(row: Row) -> bool:
-    return "adapt_recovery_percent" in row and row.get("model") == "GPT-2"
 
 
 def _papers(row: Row) -> Row:
@@ -160,9 +141,9 @@ class LoraSegments(
     empty = False
     cells = (
         value("Segment", "what", str, align="l"),
-        value("frozen", "frozen", number, "Loss", digits=2),
-        value("adapted", "loss", number, "Loss", digits=2),
-        value("first tokens", "first", number, "Loss", digits=2),
+        value("frozen", "frozen", group="Loss", digits=2),
+        value("adapted", "loss", group="Loss", digits=2),
+        value("first tokens", "first", group="Loss", digits=2),
         _percent("Recovery (%)", "recovery", ""),
         value("n", "n_seeds", count),
     )
@@ -177,7 +158,7 @@ class LoraSegments(
             yield f"{model}, rank {rank}", group.assign(what=what).to_dict("records")
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        [given] = (row for row in load().table("text") if row.get("first_percent"))
+        [given] = load().in_text("first_percent")
         return ["The paper on GPT-2: {first_percent} % and {second_percent} %.".format(**given)]
 
 
@@ -192,11 +173,10 @@ class LoraNorms(
         "update by immediate derivatives with Adam and over seeds, on the stream with one shift."
     )
     empty = False
-    cells = (value("Layer", "layer", str, align="l"), value("Norm", "norm", number, digits=3))
+    cells = (value("Layer", "layer", str, align="l"), value("Norm", "norm", digits=3))
 
     def rows(self, language_norms: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        some = language_norms[language_norms["stream"] == 0]
-        some = some[(some["learner"] == "immediate") & (some["optimizer"] == "adam")]
+        some = where(language_norms, stream=0, learner="immediate", optimizer="adam")
         return some.groupby(["model", "rank", "layer"], sort=False)["norm"].mean().reset_index()
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
@@ -210,5 +190,4 @@ class LoraNorms(
             "The paper on Mamba: {lora_norm_ratio}, between {largest} ({largest_norm}) and "
             "{smallest} ({smallest_norm})."
         )
-        rows = load().table("text")
-        return [text.format(**row) for row in rows if "lora_norm_ratio" in row]
+        return [text.format(**row) for row in load().in_text("lora_norm_ratio")]

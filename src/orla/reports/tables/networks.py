@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from orla.reports import paper_rows
-from orla.reports.beside import CELLS, BesidePaper
+from orla.reports.beside import CELLS, EPISODE, BesidePaper, titled
 from orla.reports.cells import Cell, Line, Row, beside, called, cell, value
 from orla.reports.comparison import RECOVERY, Beside, Mean, Printed, mean_of, mean_text, printed
 from orla.reports.comparison import seeds as count_of
@@ -24,18 +24,13 @@ from orla.study.keys import DEFAULTS, KEYS
 
 _TOP1, _ENERGY, _ROUTED = "top1_past", "energy1_past", "routed_share"
 _RECOVERIES = "Held-out recovery (%)"
-# Columns of a line: its name, what is written as it is, and the numbers of the .csv.
-_BLANK = {"top1": None, "energy": None, "plain": None, "changed": None, "share": MISSING}
 
 
 class ProjectedOut(
     BesidePaper, name="intervention", label="The first direction of the past gradient taken out",
     chapter="mechanism", order=40, needs=("heldout",), paper="text",
 ):  # fmt: skip
-    """Recovery lost by an intervention, beside how concentrated G_past was without it.
-
-    With the optimizer of the paper's test, a line a network and the rank correlation below.
-    """
+    """Recovery lost by an intervention with the optimizer of the paper's test, a line a network."""
 
     says = (
         "Whether networks whose past gradient is concentrated (top1 and energy, without the "
@@ -46,11 +41,11 @@ class ProjectedOut(
     )
     cells = (
         value("Network", "name", str, align="l"),
-        value("top1", "top1", group="G_past", digits=2),
-        value("energy", "energy", group="G_past", digits=2),
-        value("plain", "plain", group=_RECOVERIES),
-        value("changed", "changed", group=_RECOVERIES),
-        value("Lost (pp)", "lost", str)._replace(numbers=lambda line: line.row["numbers"]),
+        value("top1", _TOP1, group="G_past", digits=2),
+        value("energy", _ENERGY, group="G_past", digits=2),
+        value("plain", RECOVERY, group=_RECOVERIES),
+        value("changed", f"{RECOVERY}_changed", group=_RECOVERIES),
+        value("Lost (pp)", "text", str)._replace(numbers=lambda line: line.row["numbers"]),
         value("Routed (%)", "share", str),
     )
     optional = ("Routed (%)",)
@@ -58,8 +53,7 @@ class ProjectedOut(
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
-        """The paper's tests of an intervention."""
-        return [row for row in load().table("text") if {"intervention", "spearman"} <= set(row)]
+        return load().in_text("intervention", "spearman")
 
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         models = models[models["optimizer"] == self.papers_rows[0]["optimizer"]]
@@ -76,31 +70,30 @@ class ProjectedOut(
             if len(pairs):
                 blank = False
                 part = study.declaration("intervention", keys["intervention"])
-                papers = part.get("name", tested) == tested
-                below = self._ranks(keys, pairs) if papers else [_mean(keys, pairs)]
-                yield title, [*_losses(keys, pairs), *below]
+                summary = self._ranks if part.get("name", tested) == tested else _mean
+                yield title, [*_losses(keys, pairs), *summary(keys, pairs)]
         if blank:
-            yield study.called("optimizer", first["optimizer"]), self._ranks(first, None)
+            none = pd.DataFrame(columns=[_TOP1, _ENERGY, "lost"], dtype=float)
+            yield study.called("optimizer", first["optimizer"]), self._ranks(first, none)
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         more = paper_rows.notes_on_pretraining(contents.records, study)
         return [*more, *super().notes(contents, study, *needed)]
 
-    def _ranks(self, keys: Row, pairs: pd.DataFrame | None) -> list[Row]:
+    def _ranks(self, keys: Row, pairs: pd.DataFrame) -> list[Row]:
         """The rank correlation, ours and the paper's at each number of networks."""
         ours, lines = {}, []
         for measure, name in ((_TOP1, "top1"), (_ENERGY, "energy")):
-            words, ends = "", NOT_RUN
-            if pairs is not None:
-                finite = pairs[np.isfinite(pairs[[measure, "lost"]]).all(axis=1)]
+            words, ends, said = f"rank correlation, {name}", NOT_RUN, []
+            finite = pairs[np.isfinite(pairs[[measure, "lost"]]).all(axis=1)]
+            if len(finite) > 1:
                 x, y = (finite[column].to_numpy(float) for column in (measure, "lost"))
-                if len(finite) > 1:
-                    rank = spearman(x, y)
-                    ours[name] = Mean(rank.estimate, rank.low, rank.high, len(finite))
-                    words = f"\nn = {len(finite)}, p = {number(spearman_p(x, y), 3)}"
-                    ends = estimate(*ours[name][:3], digits=3, signed=True)
-            said = [Beside(keys, f"spearman, {name}", ours[name])] if name in ours else []
-            lines.append(_line(f"rank correlation, {name}{words}", ends, *said))
+                rank = spearman(x, y)
+                ours[name] = Mean(rank.estimate, rank.low, rank.high, len(finite))
+                words += f"\nn = {len(finite)}, p = {number(spearman_p(x, y), 3)}"
+                ends = estimate(*ours[name][:3], digits=3, signed=True)
+                said = [Beside(keys, f"spearman, {name}", ours[name])]
+            lines.append(_line(words, ends, *said))
         for row in self.papers_rows:
             n = f"paper n = {row['n_seeds']}"
             paper = Printed(row["spearman"], row.get("low"), row.get("high"), row["place"])
@@ -111,44 +104,37 @@ class ProjectedOut(
         return lines
 
 
-def _line(name: str, lost: str, *numbers: Beside, **more: Any) -> dict[str, Any]:
-    return _BLANK | {"name": name, "lost": lost, "numbers": numbers} | more
+def _line(name: str, text: str, *numbers: Beside, **columns: Any) -> Row:
+    blank = dict.fromkeys((_TOP1, _ENERGY, RECOVERY, f"{RECOVERY}_changed")) | {"share": MISSING}
+    return blank | columns | {"name": name, "text": text, "numbers": numbers}
 
 
-def _mean(keys: Row, pairs: pd.DataFrame) -> dict[str, Any]:
+def _mean(keys: Row, pairs: pd.DataFrame) -> Iterator[Row]:
     lost, routed = mean_of(pairs["lost"]), mean_of(pairs[_ROUTED] * 100)
     numbers = [Beside(keys, "lost_pp", lost), Beside(keys, f"{_ROUTED}_percent", routed)]
-    return _line("mean", mean_text(lost, 1, signed=True), *numbers, share=mean_text(routed, 1))
+    yield _line("mean", mean_text(lost, 1, signed=True), *numbers, share=mean_text(routed, 1))
 
 
 def _pairs(unchanged: pd.DataFrame, changed: pd.DataFrame) -> pd.DataFrame:
     """Networks that ran both, with the concentration of the plain run; none without any."""
     if _TOP1 not in unchanged:
         return unchanged.iloc[:0]
-    before, after = ["seed", RECOVERY, _TOP1, _ENERGY], ["seed", RECOVERY, _ROUTED]
-    both = unchanged.reindex(columns=before).merge(
-        changed.reindex(columns=after), on="seed", suffixes=("", "_changed")
-    )
+    before = unchanged.reindex(columns=["seed", RECOVERY, _TOP1, _ENERGY])
+    after = changed.reindex(columns=["seed", RECOVERY, _ROUTED])
+    both = before.merge(after, on="seed", suffixes=("", "_changed"))
     both = both.sort_values("seed", ignore_index=True)
     both["lost"] = both[RECOVERY] - both[f"{RECOVERY}_changed"]
     return both if np.isfinite(both[_TOP1]).any() else both.iloc[:0]
 
 
-def _losses(keys: Row, pairs: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _losses(keys: Row, pairs: pd.DataFrame) -> Iterator[Row]:
     """A line a network, or a pair of sessions by its name."""
     for row in pairs.to_dict("records"):
         name = row["seed"] if isinstance(row["seed"], str) else f"seed {row['seed']}"
         measures = {"lost_pp": "lost", _TOP1: _TOP1, _ENERGY: _ENERGY}
-        yield _line(
-            name,
-            number(row["lost"], 1, signed=True),
-            *(Beside(keys, f"{m}, {name}", Mean(row[c], n=1)) for m, c in measures.items()),
-            top1=row[_TOP1],
-            energy=row[_ENERGY],
-            share=number(row[_ROUTED] * 100, 1),
-            plain=row[RECOVERY],
-            changed=row[f"{RECOVERY}_changed"],
-        )
+        numbers = [Beside(keys, f"{m}, {name}", Mean(row[c], n=1)) for m, c in measures.items()]
+        row["share"] = number(row[_ROUTED] * 100, 1)
+        yield _line(name, number(row["lost"], 1, signed=True), *numbers, **row)
 
 
 _CONDITIONS = {"condition_number": ("∂h/∂θ", 1), "sensitivity_condition": ("P", 0)}
@@ -159,10 +145,7 @@ class Isotropy(
     BesidePaper, name="isotropy", label="Error by the imposed condition number",
     chapter="mechanism", order=50, needs=("lr_curves",), paper="condition_number",
 ):  # fmt: skip
-    """Networks whose recurrent weights have a prescribed condition number, a row each.
-
-    Such a network has the option ``condition``.
-    """
+    """Networks with a prescribed condition number of W_hh (option ``condition``), a row each."""
 
     remarks = (
         "Where ∂h/∂θ does not follow W_hh, nothing was imposed on it, and equal errors "
@@ -172,8 +155,7 @@ class Isotropy(
 
     @property
     def learners(self) -> list[str]:
-        """The paper's two learners."""
-        return self.papers_values("learner")
+        return list(dict.fromkeys(row["learner"] for row in self.papers_rows))
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         names = " and ".join(study.called("learner", name) for name in self.learners)
@@ -210,22 +192,19 @@ class Isotropy(
         return rows[rows["imposed"].notna() & rows["learner"].isin(self.learners)]
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        first = self.papers_rows[0]
+        blank = pd.DataFrame([{name: first.get(name, "") for name in KEYS} | DEFAULTS])
         papers = {float(row["condition_number"]) for row in self.papers_rows}
-        groups = paper_rows.titled(study, rows, paper_rows.EPISODE, self.papers_rows[0])
-        for title, group in groups:
-            group = group if len(rows) else rows
-            yield (
-                title,
-                [
-                    self._line(imposed, optimizer, here[here["optimizer"] == optimizer])
-                    for imposed in sorted(papers | {*group["imposed"]})
-                    for here in [group[group["imposed"] == imposed]]
-                    for optimizer in study.present(here, "optimizer") or [""]
-                ],
-            )
+        for title, group in titled(study, rows if len(rows) else blank, EPISODE):
+            group, lines = group if len(rows) else rows, []
+            for imposed in sorted(papers | {*group["imposed"]}):
+                here = group[group["imposed"] == imposed]
+                for name in study.present(here, "optimizer") or [""]:
+                    lines.append(self._line(imposed, name, here[here["optimizer"] == name]))
+            yield title, lines
 
     def _line(self, imposed: float, optimizer: str, rows: pd.DataFrame) -> Row:
-        text = next(row for row in load().table("text") if "imposed" in row)
+        [text] = load().in_text("imposed")
         papers = {r["learner"]: r for r in self.papers_rows if r["condition_number"] == imposed}
         sides = [rows[rows["learner"] == name] for name in self.learners]
         blank = {"task": text["task"]} | DEFAULTS
@@ -240,7 +219,11 @@ class Isotropy(
         for name, side, key in zip(self.learners, sides, keys, strict=True):
             paper = printed(papers.get(name), "mse")
             line[name] = Beside(key, _ERROR, _over_seeds(side, _ERROR), paper)
-        difference = _difference(*sides)
+        # First minus second learner's error, paired by network.
+        both = sides[0].merge(sides[1], on=["seed"], suffixes=("", "_other"))
+        lost = both["diverged"].astype(bool) | both["diverged_other"].astype(bool)
+        apart = mean_of(both[_ERROR] - both[f"{_ERROR}_other"], int(lost.sum()))
+        difference = apart if all(map(len, sides)) else None
         line["difference"] = Beside(keys[1], f"{_ERROR}_difference", difference)
         errors = (line[name].ours for name in self.learners)
         return line | {"seeds": difference or next(filter(None, errors), None)}
@@ -257,16 +240,7 @@ def _alike(line: Line) -> str:
 
 def _over_seeds(rows: pd.DataFrame, column: str) -> Mean | None:
     """Over seeds; None where none has it and none diverged."""
-    if rows.empty or column not in rows:
+    if column not in rows:
         return None
     mean = mean_of(rows[column], int(rows["diverged"].sum()))
     return mean if mean.n or mean.diverged else None
-
-
-def _difference(first: pd.DataFrame, second: pd.DataFrame) -> Mean | None:
-    """First minus second learner's error, paired by network."""
-    if first.empty or second.empty:
-        return None
-    pairs = first.merge(second, on=["seed"], suffixes=("", "_other"))
-    lost = pairs["diverged"].astype(bool) | pairs["diverged_other"].astype(bool)
-    return mean_of(pairs[_ERROR] - pairs[f"{_ERROR}_other"], int(lost.sum()))

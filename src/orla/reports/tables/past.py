@@ -7,23 +7,14 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from orla.reports import comparison, paper_rows
-from orla.reports.beside import CELLS, ByCondition
-from orla.reports.cells import (
-    Cell,
-    Line,
-    Row,
-    beside,
-    called,
-    cell,
-    mean,
-    mean_seeds,
-    network,
-    value,
-)  # fmt: skip
+from orla.reports.beside import CELLS, EPISODE, ByCondition
+from orla.reports.cells import Cell, Line, Row, called, cell, mean, mean_seeds, network, value
+from orla.reports.cells import beside as both
+from orla.reports.comparison import RECOVERY, Beside, Mean, means_by_keys, printed
 from orla.reports.numbers import count
 from orla.reports.paper import load
-from orla.reports.paper_rows import EPISODE, full_learner, papers_structure, plain
-from orla.reports.study import StudyFacts
+from orla.reports.paper_rows import full_learner, papers_structure, plain
+from orla.reports.study import StudyFacts, where
 from orla.reports.tables.base import Contents
 from orla.study.keys import KEYS
 
@@ -32,33 +23,27 @@ _TOP1 = "top1_past"
 # their measures, and our words.
 _SHARES = {"top1": "top1", "energy1": "energy"}
 _READINGS = {"": "", "_cumulative": ", sums", "_last": ", last"}
-_SHARE = "Share on W_hh (%)"
-_PERCENT = {"digits": 1, "scale": 100.0}
-
-
-def _structures(measured: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
-    """The conditions of the paper's full learner with a structure, and each network's kind."""
-    rows = paper_rows.having(paper_rows.over_pairs(measured), _TOP1)
-    rows = rows[rows["learner"] == full_learner()]
-    return rows.assign(kind=rows["architecture"].map(lambda name: paper_rows.kind_of(study, name)))
+_SHARE = {"group": "Share on W_hh (%)", "digits": 1, "scale": 100.0}
+_RECOVERY = "Held-out recovery (%)"
 
 
 def _concentration(header: str, top1: str, **how: Any) -> Cell:
     """A share of G_past's or G_imm's first singular value, beside the paper's."""
 
-    def number(line: Line) -> comparison.Beside:
+    def number(line: Line) -> Beside:
         share, reading = line.row["reading"]
-        measure, paper = top1.replace("top1", share) + reading, comparison.printed(line.paper, top1)
-        return comparison.Beside(line.row, measure, line.mean(measure), paper)
+        measure = top1.replace("top1", share) + reading
+        return Beside(line.row, measure, line.mean(measure), printed(line.paper, top1))
 
-    return beside(header, number, "First singular value", **how)
+    return both(header, number, "First singular value", **how)
 
 
-def _once(cell: Cell) -> Cell:
-    """A column of what has one reading alone, in the condition's first line."""
-    return cell._replace(
-        text=lambda line: cell.text(line) if line.row["first"] else "",
-        numbers=lambda line: cell.numbers(line) if line.row["first"] else (),
+def _once(header: str, *measure: str, **how: Any) -> Cell:
+    """A mean that has one reading alone, in the condition's first line."""
+    one = mean(header, *measure, **how)
+    return one._replace(
+        text=lambda line: one.text(line) if line.row["first"] else "",
+        numbers=lambda line: one.numbers(line) if line.row["first"] else (),
     )
 
 
@@ -79,16 +64,23 @@ class _OfReadings(ByCondition):
         "windows so far. Last: gradients of each window's last loss alone."
     )
 
+    def structures(self, measured: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
+        """The conditions of the paper's full learner with a structure, and each network's kind."""
+        rows = paper_rows.having(paper_rows.over_pairs(measured), _TOP1)
+        rows = rows[rows["learner"] == full_learner()]
+        kinds = [paper_rows.kind_of(study, name) for name in rows["architecture"]]
+        return rows.assign(kind=kinds)
+
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         more = paper_rows.notes_on_pretraining(contents.records, study)
         return [*more, *super().notes(contents, study, *needed)]
 
     def lines(self, rows: list[Row]) -> list[Row]:
-        every = list(product(_READINGS, _SHARES))
+        every = list(enumerate(product(_READINGS, _SHARES)))
         return [
             {**row, "reading": (share, reading), "first": not place}
             for row in rows
-            for place, (reading, share) in enumerate(every)
+            for place, (reading, share) in every
             if not place or f"{share}_past{reading}" in row["means"]
         ]
 
@@ -97,20 +89,12 @@ class Structure(
     _OfReadings, name="structure", label="Structure of the past gradient", chapter="mechanism",
     order=20, needs=("measured",), paper="structure",
 ):  # fmt: skip
-    """Concentration of G_past and G_imm, and where the first direction of G_past lies.
-
-    Networks of the kind that the paper measures here; the others have a table of their own.
-    """
+    """Concentration of G_past and G_imm in networks of the kind that the paper measures here."""
 
     cells = (
         *_OfReadings.concentration,
-        *map(
-            _once,
-            (
-                mean("u_1", "whh_share", "whh_share_percent", group=_SHARE, **_PERCENT),
-                mean("shuffled", "whh_share_shuffled", group=_SHARE, **_PERCENT),
-            ),
-        ),
+        _once("u_1", "whh_share", "whh_share_percent", **_SHARE),
+        _once("shuffled", "whh_share_shuffled", **_SHARE),
     )
     remarks = (
         "g_past is exactly zero on the readout, because every learner's gradient of the "
@@ -121,7 +105,7 @@ class Structure(
     )
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
-        null = next(row for row in load().table("text") if "parameters_whh" in row)
+        null = load().in_text("parameters_whh")[0]
         full = study.called("learner", full_learner())
         return (
             f"Past and immediate gradients of {full}, a column a window: G_past, G_imm. "
@@ -132,11 +116,12 @@ class Structure(
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
-        """The rows of the paper's table, and the sine that its text adds."""
-        return papers_structure() + paper_rows.in_text(_TOP1, "whh_share_percent", split="shift")
+        more = {"learner": full_learner(), "split": "shift"}
+        text = load().in_text(_TOP1, "whh_share_percent")
+        return papers_structure() + [row | more for row in text]
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        rows = _structures(measured, study)
+        rows = self.structures(measured, study)
         return rows[rows["kind"].isin([row["architecture"] for row in self.papers_rows])]
 
 
@@ -149,17 +134,8 @@ class LSTMCrossArchitecture(
 
     cells = (
         *_OfReadings.concentration,
-        _once(
-            mean(
-                "Held-out recovery (%)",
-                comparison.RECOVERY,
-                "recovery_percent",
-                digits=1,
-                ending="_percent",
-            )
-        ),
+        _once(_RECOVERY, RECOVERY, "recovery_percent", digits=1, ending="_percent"),
     )
-
     says = (
         "As the table of the vanilla network, under {full} and drift. "
         f"{_OfReadings.readings} {CELLS}"
@@ -167,12 +143,12 @@ class LSTMCrossArchitecture(
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
-        """The rows of the paper's table, and the one that its text adds of another network."""
         rows = super().papers_rows
-        return rows + paper_rows.in_text(_TOP1, "recovery_percent", split=rows[0]["split"])
+        more = {"learner": full_learner(), "split": rows[0]["split"]}
+        return rows + [row | more for row in load().in_text(_TOP1, "recovery_percent")]
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        rows = paper_rows.drifting(_structures(measured, study))
+        rows = paper_rows.drifting(self.structures(measured, study))
         return rows[rows["kind"] != papers_structure()[0]["architecture"]]
 
 
@@ -183,12 +159,12 @@ _LEARNERS = ("learner_full", "learner_immediate")
 def _recovery(header: str, side: str) -> Cell:
     """The recovery of one of the paper's two learners."""
 
-    def number(line: Line) -> comparison.Beside:
+    def number(line: Line) -> Beside:
         keys = {**line.row, "learner": load().table("capacity")[0][side]}
-        paper = comparison.printed(line.paper, f"{side.replace('learner', 'recovery')}_percent")
-        return comparison.Beside(keys, comparison.RECOVERY, line.mean(side), paper)
+        paper = printed(line.paper, f"{side.replace('learner', 'recovery')}_percent")
+        return Beside(keys, RECOVERY, line.mean(side), paper)
 
-    return beside(header, number, "Held-out recovery (%)", digits=1)
+    return both(header, number, _RECOVERY, digits=1)
 
 
 class Capacity(
@@ -219,24 +195,22 @@ class Capacity(
     def conditions(
         self, gaps: pd.DataFrame, measured: pd.DataFrame, *, study: StudyFacts
     ) -> pd.DataFrame:
+        first = self.papers_rows[0]
         rows = plain(gaps).assign(learner="")
-        for column in (*_LEARNERS, "optimizer"):
-            rows = rows[rows[column] == self.papers_rows[0][column]]
+        rows = where(rows, **{name: first[name] for name in (*_LEARNERS, "optimizer")})
         # Several comparisons may be of the same two learners.
         rows = rows.drop_duplicates(list(KEYS))
         columns = ["gap_pp", "t95_low_pp", "t95_high_pp", "n_seeds", "n_diverged"]
-        means = [{"gap_pp": comparison.Mean(*row)} for row in rows[columns].itertuples(index=False)]
+        means = [{"gap_pp": Mean(*row)} for row in rows[columns].itertuples(index=False)]
         return rows[list(KEYS)].assign(means=means)
 
     def rows(self, *needed: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
         """The conditions, with the recoveries of both learners among their means."""
         rows = super().rows(*needed, study=study)
-        measured = comparison.means_by_keys(needed[-1])
+        measured = means_by_keys(needed[-1])
         for row in rows.to_dict("records"):
             for side in _LEARNERS:
                 keys = tuple({**row, "learner": self.papers_rows[0][side]}[name] for name in KEYS)
                 means = measured.get(keys, {})
-                row["means"][side] = comparison.mean_of_condition(
-                    {"means": means}, comparison.RECOVERY
-                )
+                row["means"][side] = comparison.mean_of_condition(means, RECOVERY)
         return rows

@@ -17,6 +17,13 @@ from orla.study.keys import FORMATS
 _RANGE = f"Range: smallest to largest gap. Brackets: {OVER_SEEDS}; n: seeds."
 
 
+def _gap(row: Row) -> str:
+    if not pd.isna(row["n_seeds"]) and not row["n_seeds"]:
+        return "not tried" if row["n_flipped"] else "diverged"
+    ends = (row["gap_pp"], row["t95_low_pp"], row["t95_high_pp"])
+    return row.get("text") or estimate(*ends, signed=True)
+
+
 class PrecisionGrid(
     Table, name="precision_grid", label="Gaps by precision, at one precision's rates",
     chapter="precision", order=10, needs=("numerics",), paper="precision_grid",
@@ -41,11 +48,7 @@ class PrecisionGrid(
 
     def rows(self, numerics: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         rows = nullable(numerics[numerics["choice"] == "rolling"])
-        return rows[rows["rates_of"] == self.at(rows, study)]
-
-    def at(self, rows: pd.DataFrame, study: StudyFacts) -> pd.Series | str:
-        """The precision whose rates they are."""
-        return study.rates_of
+        return rows[rows["rates_of"] == study.rates_of]
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         theirs = load().table(self.part.more["paper"])
@@ -56,21 +59,14 @@ class PrecisionGrid(
             for name in FORMATS:
                 gaps = group.loc[group["precision"].map(study.format) == name, "gap_pp"]
                 if len(gaps) > 1:
-                    what = {"precision": f"range, {name}", "text": span(gaps, signed=True)}
-                    lines.append(blank | what)
+                    text = span(gaps, signed=True)
+                    lines.append(blank | {"precision": f"range, {name}", "text": text})
             for row in theirs if study.paper(keys, study.main) else ():
                 if same.items() <= row.items():
                     run = load().document["configurations"][row["configuration"]].split(", ")
                     where = ", ".join(word for word in run if "rate" not in word)
                     lines.append(blank | {"precision": f"paper: {where}", "gap_pp": row["gap_pp"]})
             yield title, lines
-
-
-def _gap(row: Row) -> str:
-    if not pd.isna(row["n_seeds"]) and not row["n_seeds"]:
-        return "not tried" if row["n_flipped"] else "diverged"
-    ends = (row["gap_pp"], row["t95_low_pp"], row["t95_high_pp"])
-    return row.get("text") or estimate(*ends, signed=True)
 
 
 class PrecisionLocalBest(
@@ -85,8 +81,9 @@ class PrecisionLocalBest(
     )
     cells = tuple(one for one in PrecisionGrid.cells if one.column.header != "Flips")
 
-    def at(self, rows: pd.DataFrame, study: StudyFacts) -> pd.Series | str:
-        return rows["precision"]
+    def rows(self, numerics: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
+        rows = nullable(numerics[numerics["choice"] == "rolling"])
+        return rows[rows["rates_of"] == rows["precision"]]
 
 
 class PrecisionFlips(

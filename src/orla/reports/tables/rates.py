@@ -1,12 +1,12 @@
 """Tables of learning rates: what their choice adds, where models diverge, what recovery is of."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pandas as pd
 
 from orla.reports.cells import Cell, Line, Row, called, cell, ends, value
-from orla.reports.numbers import MISSING, count, is_missing, number, rate
+from orla.reports.numbers import MISSING, Number, count, is_missing, number, rate
 from orla.reports.paper import load
 from orla.reports.study import PAPERS, StudyFacts
 from orla.reports.tables.base import Contents, Table
@@ -49,6 +49,10 @@ class SelectionPrice(
     )
 
 
+def _tried(line: Line) -> str:
+    return " to ".join(rate(line.row[f"{end}_rate"]) for end in ("lowest", "highest"))
+
+
 class Divergence(
     Table, name="divergence", label="Where models diverge", chapter="rates", order=20,
     needs=("lr_curves",),
@@ -68,10 +72,7 @@ class Divergence(
     empty = False
     cells = (
         called("optimizer"),
-        cell(
-            "Rates tried",
-            lambda o: " to ".join(rate(o.row[f"{e}_rate"]) for e in ("lowest", "highest")),
-        ),
+        cell("Rates tried", _tried),
         value("Models", "n_models", count),
         cell("Diverged", lambda o: f"{number(100 * o.row['n_diverged'] / o.row['n_models'], 0)} %"),
         value("First", "first_step", count, "Step"),
@@ -86,21 +87,15 @@ class Divergence(
                 yield title, [{**keys, "optimizer": o, **_summed_up(g)} for o, g in by_optimizer]
 
 
-def _summed_up(rows: pd.DataFrame) -> dict[str, Any]:
+def _summed_up(rows: pd.DataFrame) -> Row:
     lost = rows["diverged"].astype(bool)
     steps = rows.loc[lost, "diverged_step"]
     by_rate = lost.groupby(rows["learning_rate"]).any().sort_index()
-    safe = by_rate.index[~by_rate.cummax()]
-    return {
-        "rates": len(by_rate),
-        "lowest_rate": float(by_rate.index[0]),
-        "highest_rate": float(by_rate.index[-1]),
-        "n_models": len(rows),
-        "n_diverged": int(lost.sum()),
-        "first_step": float(steps.min()),
-        "median_step": float(steps.median()),
-        "safe_rate": float(safe.max()),
-    }
+    rates, safe = by_rate.index, by_rate.index[~by_rate.cummax()]
+    numbers = {"rates": len(rates), "lowest_rate": rates[0], "highest_rate": rates[-1]}
+    numbers |= {"n_models": len(rows), "n_diverged": int(lost.sum())}
+    of_steps = {"first_step": float(steps.min()), "median_step": float(steps.median())}
+    return numbers | of_steps | {"safe_rate": float(safe.max())}
 
 
 class AdaptWindow(
@@ -183,7 +178,7 @@ def definitions(rows: pd.DataFrame, study: StudyFacts) -> Iterator[dict[str, flo
         }
 
 
-def _share(value: float | None, whole: float | None) -> float | None:
+def _share(value: Number, whole: Number) -> Number:
     return None if is_missing(value) or is_missing(whole) or whole <= 0 else 100 * value / whole
 
 

@@ -67,7 +67,6 @@ class DriftReport(
     optional = ("By us",)
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        """One panel of all pairs."""
         lines = [
             {
                 "drift": drift,

@@ -1,14 +1,14 @@
-"""Functions of all tables: cells with the paper's numbers, panels, marks, the .csv twin."""
+"""Functions of several tables: the paper's numbers beside ours, marks, means of groups."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from orla.reports.numbers import MISSING, is_missing, number
+from orla.reports.numbers import MISSING, is_missing, known, number
 from orla.reports.study import StudyFacts
-from orla.reports.table import Column, Panel
+from orla.reports.table import Panel
 from orla.statistics.means import moments
 from orla.study.keys import DEFAULTS
 
@@ -32,8 +32,8 @@ def paper_text(row: Mapping[str, Any], name: str, digits: int = 1, signed: bool 
     """The paper's number of a row, or its words, with the mark of the run it comes from."""
     if is_missing(row.get("paper_place")):
         return MISSING
-    words, mark = row["paper_text"], _CONFIGURATION_MARKS.get(row["paper_configuration"], "")
-    return (number(row[f"paper_{name}"], digits, signed) if is_missing(words) else words) + mark
+    text = known(row["paper_text"], number(row[f"paper_{name}"], digits, signed))
+    return text + _CONFIGURATION_MARKS.get(row["paper_configuration"], "")
 
 
 def with_paper_rows(
@@ -42,15 +42,10 @@ def with_paper_rows(
     """The results with the paper's number of each row, and the rows of the paper that were not run.
 
     The latter are conditions of the study's own networks, precisions and splits; all their columns
-    but the keys are missing, and "run" is False.
-
-    Args:
-        frame, study: results with key columns, and names of the study.
-        papers: such as `Paper.gaps`, which may have further keys.
-        comparison: that the paper's numbers are of.
+    but the keys are missing, and "run" is False. `papers`: such as `Paper.gaps`, which may have
+    further keys, of this `comparison`.
     """
-    papers = papers[papers["architecture"].isin(frame["architecture"])]
-    for kind in ("precision", "split"):
+    for kind in ("architecture", "precision", "split"):
         papers = papers[papers[kind].isin(frame[kind])]
     papers = frame[["task", "pair"]].drop_duplicates().merge(papers, how="cross").assign(**DEFAULTS)
     fits = (study.paper(row, comparison) is not None for row in papers.to_dict("records"))
@@ -62,39 +57,14 @@ def with_paper_rows(
     return pd.concat([rows, lacking.assign(run=False).astype({"run": "boolean"})])
 
 
-def without_blank(
-    columns: list[Column], panels: list[Panel], optional: Collection[str]
-) -> dict[str, list[Column] | list[Panel]]:
-    """Columns and panels, less the columns of these headers and groups where none has a number."""
-    drop = {i for i, column in enumerate(columns) if {column.header, column.group} & {*optional}}
-    if any(row[i] != MISSING for panel in panels for row in panel.rows for i in drop):
-        drop = set()
-    keep = [i for i in range(len(columns)) if i not in drop]
-    return {
-        "columns": [columns[i] for i in keep],
-        "panels": [
-            Panel(panel.title, [tuple(row[i] for i in keep) for row in panel.rows])
-            for panel in panels
-        ],
-    }
-
-
-def is_true(row: dict, column: str) -> bool:
+def is_true(row: Mapping[str, Any], column: str) -> bool:
     """Whether a flag is set; a missing one is not."""
-    value = row.get(column, False)
-    return not is_missing(value) and bool(value)
-
-
-def lost_seeds(row: dict) -> int:
-    """How many seeds diverged, as far as the row says."""
-    value = row.get("n_diverged", 0)
-    return 0 if is_missing(value) else int(value)
+    return bool(known(row.get(column), False))
 
 
 def mark_notes(panels: list[Panel]) -> list[str]:
     """What the marks that occur in these cells and titles mean."""
-    cells = "".join(cell for panel in panels for row in panel.rows for cell in row)
-    text = cells + "".join(panel.title for panel in panels)
+    text = "".join(panel.text for panel in panels)
     return [note for mark, note in _MARK_NOTES.items() if mark in text]
 
 
@@ -116,18 +86,7 @@ def mean_intervals(
         row = dict(zip(by, values, strict=True)) | {count: len(group)}
         for name in columns:
             over = moments(group[name])
-            low, high = over.interval()
-            row |= {name: over.mean, f"{name}_low": low, f"{name}_high": high}
+            ends = (name, f"{name}_low", f"{name}_high")
+            row |= dict(zip(ends, (over.mean, *over.interval()), strict=True))
         rows.append(row)
     return pd.DataFrame(rows, columns=None if rows else [*by, count, *columns])
-
-
-def twin(records: list[dict], frame: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
-    """The .csv twin: unrounded rows and the data set; `frame` serves where there are no rows."""
-    data = pd.DataFrame.from_records(records) if records else frame
-    kinds = {c: frame[c].dtype for c in data if c in frame}
-    data = data.astype(kinds)
-    simulated = study.simulates(data["task"]) if "task" in data else study.simulated
-    data.insert(0, "simulated", simulated)
-    data.insert(0, "dataset", study.name)
-    return data

@@ -1,7 +1,5 @@
 """Tabular streams: networks beside River's models."""
 
-from collections.abc import Iterator
-
 import pandas as pd
 
 from orla.probes.prequential import Prequential
@@ -9,8 +7,8 @@ from orla.reports.cells import Row, cell, ends, value
 from orla.reports.numbers import count, memory
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts
-from orla.reports.tables.base import Contents, Table
-from orla.statistics.means import moments
+from orla.reports.tables.base import PANEL, Contents, Table
+from orla.reports.tables.shared import mean_intervals
 from orla.study.keys import KEYS
 
 MEASURE = next(iter(Prequential.part.more["columns"]))
@@ -64,27 +62,18 @@ class Streaming(
         networks = networks[networks["task"].isin(peers["task"])].assign(peer=None)
         if peers.empty:
             return networks
-        once = peers.drop_duplicates(["task", "peer", "seed"])
-        lines = []
-        for (task, peer), group in once.groupby(["task", "peer"], sort=False):
-            over = moments(group["prequential_accuracy"].to_numpy(float))
-            low, high = over.interval()
-            row = {"task": task, "peer": peer, "mean": over.mean, "n_seeds": over.n}
-            lines.append(row | {"t95_low": low, "t95_high": high})
-        both = pd.concat([study.arrange(networks), pd.DataFrame(lines)], ignore_index=True)
-        return both.merge(speed, how="left", on=[*KEYS, "peer"])
-
-    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        for task, group in rows.groupby("task", sort=False):
-            yield study.called("task", task), group.to_dict("records")
+        once = peers.drop_duplicates(["task", "peer", "seed"]).rename(columns={MEASURE: "mean"})
+        means = mean_intervals(once, ["task", "peer"], ["mean"])
+        means = means.rename(columns={f"mean_{end}": f"t95_{end}" for end in ("low", "high")})
+        both = pd.concat([study.arrange(networks), means], ignore_index=True)
+        both = both.merge(speed, how="left", on=[*KEYS, "peer"])
+        return both.assign(**{PANEL: both["task"].map(lambda task: study.called("task", task))})
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        tasks = set(contents.rows["task"])
-        paper = (row for row in load().table("text") if "accuracy_adaptive_forest" in row)
         return [
             f"The paper on {row['task']} ({row['place']}): {row['accuracy']:g} by immediate "
             f"derivatives with Adam, {row['accuracy_adaptive_forest']:g} by the forest, whose size "
             "it does not state."
-            for row in paper
-            if row["task"] in tasks
+            for row in load().in_text("accuracy_adaptive_forest")
+            if row["task"] in {*contents.rows["task"]}
         ]

@@ -10,14 +10,13 @@ from orla.reports.estimates import METRICS
 from orla.reports.multiverse import CHOICES, of_what, specifications
 from orla.reports.numbers import MISSING, count, estimate, is_missing, number
 from orla.reports.paper import load
-from orla.reports.study import StudyFacts
-from orla.reports.tables.base import Contents, Table
-from orla.reports.tables.shared import is_true, twin
+from orla.reports.study import StudyFacts, where
+from orla.reports.tables.base import PANEL, Contents, Table
+from orla.reports.tables.shared import is_true
 from orla.reports.verdicts import folded, outcome_words, threshold, verdict_estimate
 from orla.reports.verdicts import sample as units
 
 _VERDICTS = ("supported", "falsified", "inconclusive", "untestable")
-_ANSWERS = ("right", "wrong", "undecided")
 
 
 def _wrong(line: Line) -> str:
@@ -43,16 +42,13 @@ class TruthControls(
         value("Claim", "claim", str, align=r"p{0.13\linewidth}"),
         value("n", "studies", count),
         *(value(name[:5] + ".", name, count, "Verdict") for name in _VERDICTS),
-        *(value(name, name, count, "Answer") for name in _ANSWERS),
+        *(value(name, name, count, "Answer") for name in ("right", "wrong", "undecided")),
         cell("Wrong (%)", _wrong),
     )
+    remarks = ("supp., fals., incon., untes.: supported, falsified, inconclusive, untestable.",)
 
-    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        if len(rows):
-            yield "", rows.to_dict("records")
-
-    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        return ["supp., fals., incon., untes.: supported, falsified, inconclusive, untestable."]
+    def rows(self, truth_controls: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
+        return truth_controls.assign(**{PANEL: ""})
 
 
 class Power(
@@ -81,9 +77,8 @@ class Power(
 def sample(row: Row) -> str:
     """The registered sample and the scatter: "12 pairs, sd 6.2 pp"."""
     unit = "" if is_missing(row["unit"]) else f" {row['unit']}s"
-    return (
-        f"{count(row['n'])}{unit}, sd {number(row['sd'], 3 if row['sd'] < 1 else 1)} {row['scale']}"
-    )
+    sd = number(row["sd"], 3 if row["sd"] < 1 else 1)
+    return f"{count(row['n'])}{unit}, sd {sd} {row['scale']}"
 
 
 class Verdict(
@@ -95,12 +90,10 @@ class Verdict(
     cells = (
         cell(
             "Registration",
-            lambda line: line.row["title"] + (" †" if is_true(line.row, "amended") else ""),
+            lambda o: o.row["title"] + " †" * is_true(o.row, "amended"),
             align=r"p{0.212\linewidth}",
         ),
-        cell(
-            "Verdict", lambda line: outcome_words(line.row, line.study), align=r"p{0.145\linewidth}"
-        ),
+        cell("Verdict", lambda o: outcome_words(o.row, o.study), align=r"p{0.145\linewidth}"),
         cell("Estimate", lambda o: verdict_estimate(o.row), align=r"p{0.21\linewidth}"),
         value("Threshold", "threshold", threshold, align=r"p{0.115\linewidth}"),
         cell("n", lambda line: units(line.row)),
@@ -119,14 +112,15 @@ class Verdict(
         )
         return (
             "Every registration and its verdict. Brackets: the interval that the registration "
-            "names; n: seeds of one pair, or what stands beside it."
-        ) + (simulated if study.simulated else "")
+            f"names; n: seeds of one pair, or what stands beside it.{simulated * study.simulated}"
+        )
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        verdicts = [row for row, _ in folded(rows, study)]
-        claims = [load().claim_of(row["registration"]) or {} for row in verdicts]
-        papers = [{"paper": c.get("paper"), "paper_place": c.get("place")} for c in claims]
-        yield "", [row | paper for row, paper in zip(verdicts, papers, strict=True)]
+        lines = []
+        for row, _ in folded(rows, study):
+            claim = load().claim_of(row["registration"])
+            lines.append(row | {"paper": claim.get("paper"), "paper_place": claim.get("place")})
+        yield "", lines
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         amended = any(is_true(row, "amended") for row in contents.records)
@@ -163,12 +157,11 @@ class Multiverse(
         rows = specifications(rows, study)
         for optimizer in study.present(rows, "optimizer"):
             for metric in METRICS.values():
-                group = rows[(rows["optimizer"] == optimizer) & (rows["metric"] == metric)]
+                group = where(rows, optimizer=optimizer, metric=metric)
                 if len(group):
-                    yield (
-                        f"{study.called('optimizer', optimizer)}: {metric}",
-                        group.to_dict("records"),
-                    )
+                    title = f"{study.called('optimizer', optimizer)}: {metric}"
+                    yield title, group.to_dict("records")
 
     def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
-        return twin([], contents.rows, study)
+        rows = contents.rows.to_dict("records")
+        return super().data(contents._replace(records=rows), study)

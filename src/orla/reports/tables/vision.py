@@ -1,12 +1,10 @@
 """Test-time adaptation in vision: errors and recoveries by what adapts and optimizer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pandas as pd
 
-from orla.reports.cells import Row, cell, ends, value
+from orla.reports.cells import Row, ends, value
 from orla.reports.numbers import number, rate
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts
@@ -45,12 +43,7 @@ def recoveries(tta: pd.DataFrame) -> pd.DataFrame:
 
 
 class Tent(
-    Table,
-    name="tta",
-    label="Test-time adaptation",
-    chapter="vision",
-    order=10,
-    needs=("tta",),
+    Table, name="tta", label="Test-time adaptation", chapter="vision", order=10, needs=("tta",)
 ):
     """A panel a kind of parameters, a row an optimizer."""
 
@@ -64,7 +57,7 @@ class Tent(
         "with β1 = 0."
     )
     cells = (
-        cell("Adapted by", lambda line: line.row["called"], align="l"),
+        value("Adapted by", "called", str, align="l"),
         value("Rate", "learning_rate", rate),
         ends("Error (%)", "error", "error_low", "error_high", n="n"),
         ends("ours", "recovery", "recovery_low", "recovery_high", n="n", group="Recovery (%)"),
@@ -76,20 +69,19 @@ class Tent(
     def rows(self, tta: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         if tta.empty:
             return tta
-        text = [row for row in load().table("text") if row.get("task") == "CIFAR-10-C"]
         theirs = {
             (row["parameters_text"], *measure): row[column]
-            for row in text
+            for row in load().in_text(task="CIFAR-10-C")
             for column, measure in _PAPERS.items()
             if column in row
         }
-        way, columns = ["adapts", "optimizer", "learning_rate", "edge"], _COLUMNS
-        lines = mean_intervals(recoveries(tta), way, columns, "n").to_dict("records")
+        way = ["adapts", "optimizer", "learning_rate", "edge"]
+        lines = mean_intervals(recoveries(tta), way, _COLUMNS, "n").to_dict("records")
         for line in lines:
             adapts, optimizer = line["adapts"], line["optimizer"]
             line["called"] = _WITHOUT.get(adapts) or study.called("optimizer", optimizer)
             line["panel"] = ADAPTS.get(adapts, "no gradient")
-            for name in columns:
+            for name in _COLUMNS:
                 line[f"papers_{name}"] = theirs.get((line["panel"], optimizer, name))
         return pd.DataFrame(lines)
 
@@ -108,13 +100,11 @@ class Tent(
         norms = tta[(tta["measure"] == "gradient_norm") & ~tta["tuning"]]
         for adapts, group in norms[norms["optimizer"] == "sgd"].groupby("adapts", sort=False):
             by = group.groupby("layer", sort=False)["value"].mean()
-            ends = by[~by.index.str.contains("Shortcut")].iloc[[0, -1]]
+            first, last = by[~by.index.str.contains("Shortcut")].iloc[[0, -1]]
             told.append(
-                f"Gradients of {ADAPTS[adapts]} with SGD, norm: {number(ends.iloc[0], 3)} in the "
-                f"shallowest, {number(ends.iloc[1], 3)} in the deepest of {len(by)} layers, "
-                f"{number(ends.iloc[0] / ends.iloc[1])} to 1; largest over smallest "
-                f"{number(by.max() / by.min())}."
+                f"Gradients of {ADAPTS[adapts]} with SGD, norm: {number(first, 3)} in the "
+                f"shallowest, {number(last, 3)} in the deepest of {len(by)} layers, "
+                f"{number(first / last)} to 1; largest over smallest {number(by.max() / by.min())}."
             )
-        if "lora" in set(norms["adapts"]):
-            told.append("The paper's LoRA: 5 to 6 between shallowest and deepest of 28 layers.")
-        return told
+        lora = ["The paper's LoRA: 5 to 6 between shallowest and deepest of 28 layers."]
+        return told + lora * bool(norms["adapts"].eq("lora").any())

@@ -1,0 +1,243 @@
+"""Tables with every row of a table of the paper, and ours where it was run."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from orla.reports import comparison, paper_rows
+from orla.reports.beside import BesidePaper
+from orla.reports.cells import Cell, Line, Row, called, cell, value
+from orla.reports.comparison import NO_ANSWER, Mean
+from orla.reports.numbers import MISSING, number
+from orla.reports.paper import stand_ins
+from orla.reports.study import StudyFacts, where
+from orla.reports.tables.base import Contents, Table
+from orla.reports.tables.shared import EDGE, mark_notes
+from orla.results.estimands import ESTIMANDS
+from orla.study.keys import DEFAULTS
+
+LAST = (
+    "Last tenth: the mean over the last tenth of the adapt part, while learning. The paper does "
+    "not say over which steps its error after the change is a mean."
+)
+_RATES = (
+    "Numbers over the adapt part: at the rate, of those tried, that is best on it, as the paper "
+    "chose. Held out: at the rate selected before."
+)
+_RATES_HELDOUT = " Where the paper's number is held out, ours while adapting is at that rate too."
+_CONDITION = ("task", "architecture", "learner", "optimizer", "precision", "split")
+
+
+class Measure(NamedTuple):
+    """Our columns of a number of the paper, and the digits after the point that both show.
+
+    on_heldout: whether the paper's number, too, is of the held-out part.
+    lower: whether a lower number is better.
+    """
+
+    adapting: str
+    heldout: str
+    digits: int = 1
+    on_heldout: bool = False
+    lower: bool = False
+
+
+VS_RTRL = Measure("adapt_vs_best_rtrl_percent", "heldout_vs_best_rtrl_percent")
+
+
+class ByPapersRow(BesidePaper):
+    """A table with every row of a table of the paper, and ours where it was run.
+
+    Attributes:
+        measures: the paper's name of a number -> columns of the table of models.
+        further: our other readings of the paper's number, each with a column of its own, its answer
+            below: name in `measured` -> header.
+    """
+
+    declares: ClassVar = {"needs": ("lr_curves",), "paper": ""}
+    measures: ClassVar[Mapping[str, Measure]]
+    further: ClassVar[Mapping[str, str]] = {}
+    rule = (
+        f"{comparison.COMPARED} A dash: not run, diverged, a network of another size, or only "
+        "words in the paper. No 100: the learner that counts as 100 % was not run on this network."
+    )
+
+    def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
+        def learner(line: Line) -> str:
+            return study.called("learner", line.row["learner"]).removesuffix(", per step")
+
+        def adapting(line: Line) -> str:
+            return _ours(line.row, "adapting") + EDGE * bool(line.row["edge"])
+
+        return (
+            called("architecture", header="Net"),
+            cell("Learner", learner, align="l"),
+            called("optimizer"),
+            cell("n", lambda line: comparison.seeds(line.row["adapting"]), "Ours"),
+            cell("Adapting", adapting, "Ours"),
+            *(_reading(header, name) for name, header in self.further.items()),
+            _reading("Held-out", "heldout"),
+            cell("", _papers, "Paper"),
+            value("", "compared", str, align="l"),
+        )
+
+    def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
+        return f"{self.says} ±: half of the 95 % t interval over seeds. Rates stand in the .csv."
+
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        panels: dict[str, dict[tuple, Row]] = {}
+        papers = (one for row in self.papers_rows for one in stand_ins(row))
+        for place, row in enumerate(papers):
+            keys, name = condition(row), next((n for n in self.measures if n in row), None)
+            words = _words(row)
+            if keys is None or not (name or words):
+                continue
+            measure = self.measures[name or next(iter(self.measures))]
+            line = measured(rows, keys, measure) | {
+                "number": measure,
+                "measure": name,
+                "paper": row.get(name),
+                "paper_words": words or None,
+                "paper_learning_rate": row.get("learning_rate"),
+                "paper_place": row.get("place"),
+                "not_comparable": row.get("not_comparable", ""),
+                "place": place,
+            }
+            readings = {f"compared_{other}": other for other in self.further}
+            readings["compared"] = "heldout" if measure.on_heldout else "adapting"
+            line |= {n: _said(study, line, row, reading) for n, reading in readings.items()}
+            title = ", ".join(study.called(k, keys[k]) for k in ("task", "split") if k in keys)
+            # "best optimizer" and Adam are one line, where Adam is the best.
+            once = (*keys.items(), name, line["paper"])
+            panels.setdefault(title, {}).setdefault(once, line)
+        for title, lines in panels.items():
+            yield title, list(lines.values())
+
+    def record(self, row: Row, study: StudyFacts) -> Row:
+        names = ("task", "architecture", "learner", "optimizer", "learning_rate", "edge")
+        mean = row["adapting"] or Mean(None, n=None, diverged=None)
+        record = {name: row[name] for name in names}
+        record |= {"n_seeds": mean.n, "n_diverged": mean.diverged}
+        for part in ("adapting", *self.further, "heldout"):
+            mean = row[part] or Mean(None, None, None, worse=None)
+            median = mean.median if np.isfinite(mean.median) else None
+            record |= dict(zip((part, f"{part}_low", f"{part}_high"), mean[:3], strict=True))
+            record |= {f"{part}_median": median, f"{part}_n_worse": mean.worse}
+        names = ("run", "measure", "paper", "paper_words", "paper_learning_rate", "paper_place")
+        answers = ("compared", *(f"compared_{name}" for name in self.further), "not_comparable")
+        return record | {name: row[name] for name in (*names, *answers, "place")}
+
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+        cadence = "Learners without a cadence update at each step."
+        heldout = any(measure.on_heldout for measure in self.measures.values())
+        told = [_RATES + _RATES_HELDOUT * heldout, *self.remarks, self.rule, comparison.WORSE]
+        return [cadence, *told, *self.reasons(contents.records), *mark_notes(contents.panels)]
+
+    def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
+        data = Table.data(self, contents, study)
+        if contents.records:
+            data = data.sort_values("place", ignore_index=True).drop(columns="place")
+        return data
+
+
+class Errors(ByPapersRow):
+    """One whose numbers are squared errors, also over the last tenth of the adapt part."""
+
+    digits: ClassVar[int]
+    further: ClassVar = {"last": "Last tenth"}
+    remarks = (LAST,)
+
+    @property
+    def measures(self) -> Mapping[str, Measure]:
+        return {"mse": Measure("adapt_error", "heldout_error", self.digits, lower=True)}
+
+
+def condition(row: Row) -> dict[str, str] | None:
+    """Key columns of a row's condition, of the best one without "optimizer"; or None."""
+    keys = {name: row[name] for name in _CONDITION if row.get(name) is not None}
+    return keys if {"task", "architecture", "learner"} <= keys.keys() else None
+
+
+def measured(models: pd.DataFrame, keys: Row, measure: Measure) -> dict[str, Any]:
+    """Ours for a condition, over its seeds: optimizer, rate, edge and means, where it ran.
+
+    What is of the adapt part is at the rate that is best there, as the paper chose; what is held
+    out is at the selected rate. Where the paper's number is held out, all is. Without "optimizer"
+    it is the one with the lowest mean error, of those errors that the rate was chosen by.
+    Means: adapting, heldout, last (over the last tenth of the adapt part), and coarse, of models
+    that the column "is_coarse" marks.
+    """
+    rows = where(models, **{c: value for c, value in (DEFAULTS | keys).items() if c in models})
+    blank = ("optimizer", "learning_rate", "edge", "adapting", "heldout", "last", "coarse")
+    ours = dict.fromkeys(blank) | keys | {"run": not rows.empty}
+    if rows.empty:
+        return ours
+    estimand = ESTIMANDS["heldout" if measure.on_heldout else "adapt"]
+    if "optimizer" not in keys:
+        learned = rows[rows[estimand.selected].astype(bool)]
+        error = learned[estimand.validation].astype(float).fillna(np.inf)
+        rows = rows[rows["optimizer"] == error.groupby(learned["optimizer"]).mean().idxmin()]
+    learned, selected = (rows[rows[c].astype(bool)] for c in (estimand.selected, "selected"))
+    ours |= {name: learned[name].iloc[0] for name in ("optimizer", "learning_rate")}
+    readings = {"adapting": (learned, measure.adapting), "heldout": (selected, measure.heldout)}
+    if measure.adapting == "adapt_error" and learned["last_adapt_error"].notna().any():
+        readings["last"] = learned, "last_adapt_error"
+    if "is_coarse" in rows and rows["is_coarse"].any():
+        readings["coarse"] = rows[rows["is_coarse"]], measure.adapting
+    for name, (some, column) in readings.items():
+        ours[name] = _mean(some, column, "heldout" if name == "heldout" else "adapt", measure.lower)
+    several = measure.on_heldout or rows["learning_rate"].nunique() > 1
+    return ours | {"edge": bool(several and learned[estimand.edge].any())}
+
+
+def _mean(models: pd.DataFrame, column: str, part: str, lower: bool) -> Mean:
+    """Over seeds, with those that are worse than the frozen network on that part."""
+    lost = models["diverged"].astype(bool)
+    values = models[column].astype(float).where(~lost)
+    error = values if column.endswith("_error") else models[f"{part}_error"]
+    worse = lost | (error > models[f"frozen_{part}_error"])
+    ordered = values.where(~lost, np.inf if lower else -np.inf)
+    mean = comparison.mean_of(values, int(lost.sum()))
+    return mean._replace(worse=int(worse.sum()), median=float(ordered.median()))
+
+
+def _ours(row: Row, name: str) -> str:
+    """One of our means; without any where the learner that counts as 100 was not run."""
+    return comparison.mean_text(row[name], row["number"].digits, without="no 100")
+
+
+def _reading(header: str, name: str) -> Cell:
+    """A column of another of our means, over what the rule says of it."""
+
+    def text(line: Line) -> str:
+        if not line.row["run"] or line.row[name] is None:
+            return MISSING
+        answer = line.row.get(f"compared_{name}", NO_ANSWER)
+        return _ours(line.row, name) + ("" if answer == NO_ANSWER else f"\n({answer})")
+
+    return cell(header, text, "Ours")
+
+
+def _papers(line: Line) -> str:
+    value, words = line.row["paper"], line.row["paper_words"]
+    return words or "" if value is None else number(value, line.row["number"].digits)
+
+
+def _said(study: StudyFacts, line: Row, row: Row, reading: str) -> str:
+    """What the rule says of one of our means and the paper's number."""
+    size = line["run"] and paper_rows.same_size(study, line["architecture"], row)
+    if line[reading] is None or not size:
+        return NO_ANSWER
+    if row.get("not_comparable"):
+        return comparison.NOT_COMPARABLE
+    return comparison.compared(line[reading], line["paper"], row.get("spread_percent"))
+
+
+def _words(row: Row) -> str:
+    """The paper's words in place of a number, or "" where it has none."""
+    if row.get("diverged"):
+        return "diverged"
+    words = (v for k, v in row.items() if k.endswith("_text") and k != "ratio_text")
+    return next(map(str, words), "")
