@@ -36,12 +36,9 @@ class Language(NamedTuple):
 
 
 def opened(spec: Mapping[str, Any], folder: str | None, room: Mapping[str, float]) -> Language:
-    """The model of a specification, in float32, after an estimate of what it takes.
+    """The model of an entry of ``language.models``, in float32, if `require_room` finds room.
 
-    Args:
-        spec: An entry of ``language.models``.
-        folder: Where the model of an entry with ``make`` was written.
-        room: As for `require_room`.
+    With ``make`` it was written into `folder`.
 
     Raises:
         OrlaError: The model is not there, of another family, too large, or lacks weights.
@@ -101,17 +98,9 @@ def _unreadable(name: str, what: str, error: Exception) -> str:
 def require_room(
     name: str, config: PreTrainedConfig, models: int, tokens: int, most_hours: float
 ) -> None:
-    """Refuse a model that would not fit in memory, or take longer than allowed.
+    """Refuse a model, of which no weight is read, that would not fit in memory or take too long.
 
-    Args:
-        name: Of the model.
-        config: Its configuration; no weight is read for it.
-        models: Adapted at once.
-        tokens: Read by all models together.
-        most_hours: The longest time.
-
-    Raises:
-        OrlaError: It takes more.
+    `models` are adapted at once, and read `tokens` all together.
     """
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(config)
@@ -160,8 +149,7 @@ def adapted(steps: Steps, rank: int, seeds: Sequence[int]) -> dict[str, nn.Param
     peft puts them in and draws them, A by He's rule and B zero; alpha is the rank, so that B A is
     added as it is. A second call replaces them.
 
-    Returns:
-        "LAYER.A" (models, rank, in) and "LAYER.B" (models, out, rank), by names of the layers.
+    Weights are "LAYER.A" (models, rank, in) and "LAYER.B" (models, out, rank).
     """
     turned = {"fan_in_fan_out": isinstance(steps, GPT2)}  # how that keeps its matrices
     chosen = LoraConfig(r=rank, lora_alpha=rank, target_modules=list(steps.targets), **turned)
