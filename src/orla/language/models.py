@@ -74,22 +74,15 @@ def opened(spec: Mapping[str, Any], folder: str | None, room: Mapping[str, float
 
 def _read(kind: Any, name: str, **how: Any) -> Any:
     """What is on this machine, else, of what is no folder, what the hub has."""
-    folder = Path(name).is_dir()
-    try:
-        return kind.from_pretrained(name, local_files_only=True, **how)
-    except Exception as error:  # many kinds, of damaged files too
-        if folder:
-            raise OrlaError(_unreadable(name, "cannot be read", error)) from None
-    try:
-        return kind.from_pretrained(name, **how)
-    except Exception as error:  # many kinds, of the hub's client and its network
-        where = "is neither on this machine nor found on the hub"
-        raise OrlaError(_unreadable(name, where, error)) from None
-
-
-def _unreadable(name: str, what: str, error: Exception) -> str:
-    said = next(iter(str(error).splitlines()), type(error).__name__)
-    return (
+    what, places = "is neither on this machine nor found on the hub", (True, False)
+    if Path(name).is_dir():
+        what, places = "cannot be read", (True,)
+    for local in places:
+        try:
+            return kind.from_pretrained(name, local_files_only=local, **how)
+        except Exception as error:  # many kinds, of damaged files, and of the hub's client
+            said = next(iter(str(error).splitlines()), type(error).__name__)
+    raise OrlaError(
         f'config: "language.models" loads {name}, which {what} ({said}); give a folder that '
         "save_pretrained wrote, or a model's name"
     )

@@ -9,7 +9,6 @@ or t95. Differences of recovery are in percentage points (pp).
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -221,34 +220,25 @@ def grids(
         OrlaError: The table lacks a column, or a row its condition; or a condition has a seed twice
             at one rate.
     """
-    known = (*by, "seed", "learning_rate")
+    known = [*by, "seed", "learning_rate"]
     demand(models, [*known, *needed])
-    if models.empty:
-        return
-    number = models.groupby(list(by), sort=True).ngroup().to_numpy()
+    for _, row in models[models.duplicated(known)].iterrows():
+        raise OrlaError(
+            f"{name_of(row[[*by]].to_dict())}: seed {row['seed']} occurs twice at the rate"
+            f" {row['learning_rate']:g}; give one row a model"
+        )
     names = dict.fromkeys([*needed, *_OPTIONAL, *more])
     columns = [name for name in names if name in models and name not in known]
     seed, rate = models["seed"].to_numpy(), models["learning_rate"].to_numpy(float)
-    order = np.lexsort((rate, seed, number))
-    data = np.stack([models[name].to_numpy(float, na_value=np.nan) for name in columns])[:, order]
-    keys = models[list(by)].iloc[order]
-    bounds = np.flatnonzero(np.diff(number[order], prepend=-1, append=-1))
-    for start, end in pairwise(bounds):
-        key = dict(zip(by, keys.iloc[start], strict=True))
-        rows = order[start:end]
+    data = [models[name].to_numpy(float, na_value=np.nan) for name in columns]
+    of_key = models.groupby(list(by)).indices if len(models) else {}
+    for key, rows in sorted(of_key.items()):
         seeds, i = np.unique(seed[rows], return_inverse=True)
         rates, j = np.unique(rate[rows], return_inverse=True)
-        place = i * len(rates) + j
-        if len(place) > 1 and (twice := np.diff(place) == 0).any():
-            at = rows[1:][twice][0]
-            raise OrlaError(
-                f"{name_of(key)}: seed {seed[at]} occurs twice at the rate {rate[at]:g};"
-                " give one row a model"
-            )
-        values = np.full((len(columns), len(seeds) * len(rates)), np.nan)
-        values[:, place] = data[:, start:end]
-        shaped = values.reshape(len(columns), len(seeds), len(rates))
-        yield Grid(key, seeds, rates, dict(zip(columns, shaped, strict=True)))
+        values = np.full((len(columns), len(seeds), len(rates)), np.nan)
+        values[:, i, j] = [column[rows] for column in data]
+        named = dict(zip(columns, values, strict=True))
+        yield Grid(dict(zip(by, key, strict=True)), seeds, rates, named)
 
 
 def demand(models: pd.DataFrame, wanted: Iterable[str]) -> None:

@@ -100,7 +100,8 @@ def trained(
     order = np.random.default_rng(settings["seed"])
     passes = [order.permutation(len(labels)) for _ in range(settings["epochs"])]
     count = settings["epochs"] * len(labels) // settings["batch"]
-    params, targets = dict(network.train().named_parameters()), torch.from_numpy(labels).long()
+    params = dict(network.train().named_parameters())
+    targets = torch.from_numpy(labels.astype(np.int64))
     optimizer = catalogue.make("optimizer", "adam")
     state = optimizer.init(params)
     batches = np.array_split(np.concatenate(passes), count)
