@@ -18,7 +18,7 @@ GAP = [
     {"plus": "recovery_heldout_percent", "learner": "rtrl"},
     {"minus": "recovery_heldout_percent", "learner": "immediate", "times": 2},
 ]
-RESAMPLES = 60
+RESAMPLES = 30
 SEEDS = (("a", 4), ("b", 3), ("c", 5))
 
 

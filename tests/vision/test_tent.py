@@ -128,8 +128,8 @@ def test_a_table_has_the_rate_that_is_best_on_other_corruptions(tmp_path):
 
 
 def test_training_learns(tmp_path):
-    settings = SMALL | {"epochs": 3, "batch": 30, "learning_rate": 0.01}
-    made = fashion_mnist(tmp_path, train=600, packed=False)
+    settings = SMALL | {"epochs": 2, "batch": 20, "learning_rate": 0.01}
+    made = fashion_mnist(tmp_path, train=400, packed=False)
     network = networks.trained(
         networks.network_of(SMALL), settings, *images.fashion_mnist(made, "train")
     ).eval()
