@@ -86,9 +86,7 @@ class Measured(Statistic, name="measured"):
     }
 
     def table(self, models: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
-        probes = declarations(catalogue.plugin_folders())["probe"].values()
-        columns = (name for probe in probes for name in probe["more"].get("columns", ()))
-        names, rows = [n for n in dict.fromkeys([*SCORES, *columns]) if n in models], []
+        names, rows = [name for name in measures() if name in models], []
         for one in at_selected(models, names):
             gone = int(one.diverged.sum())
             for name in names:
@@ -97,6 +95,13 @@ class Measured(Statistic, name="measured"):
                     numbers = (of.mean, of.sd, of.n, gone, *of.interval(), *of.interval(0.9))
                     rows.append((*one.grid.key.values(), name, *numbers))
         return pd.DataFrame(rows, columns=list(self.columns))
+
+
+def measures() -> list[str]:
+    """Every score, and every column that a probe declares, once each."""
+    probes = declarations(catalogue.plugin_folders())["probe"].values()
+    columns = (name for probe in probes for name in probe["more"].get("columns", ()))
+    return list(dict.fromkeys([*SCORES, *columns]))
 
 
 class Learners(Summary, name="learners", needs=("alignment",)):
