@@ -1,6 +1,7 @@
 """Estimates worked out from rows by plain loops, for the tests of results."""
 
 import numpy as np
+import pytest
 from made_up import settings
 from scipy import stats
 
@@ -92,14 +93,33 @@ def t_ends(values, confidence=0.95):
     return stats.t.interval(confidence, len(values) - 1, values.mean(), stats.sem(values))
 
 
-def diverge_all(frame, learner, pair):
-    """The frame with all models of a learner at a pair diverged; its smallest rate is chosen."""
-    frame = frame.copy()
-    lost = (frame["learner"] == learner) & (frame["pair"] == pair)
-    gone = [c for c in frame if c.startswith(("validation", "heldout", "adapt", "recovery"))]
-    frame.loc[lost, [*gone, "r2_mean", "stable_r2_mean"]] = np.nan
-    frame.loc[lost, "diverged"] = True
-    smallest = frame.loc[lost, "learning_rate"] == frame.loc[lost, "learning_rate"].min()
-    for choice in ("selected", "selected_on_adapt"):
-        frame.loc[lost, choice] = smallest
-    return frame
+PATTERNS = {  # of a scale: a gap, the ends of its interval, its test with the unit and without
+    "pp": ("gap{}_pp", "t90_{}{}_pp", "{}_pp", "{}"),
+    "variance": ("error_gap{}", "error_t90_{}{}", "error_{}", "error_{}"),
+}
+
+
+def held(found, scale, way, gap, confidence=0.8):
+    """The gap formed in one way and the ends of its interval are these seeds' or pairs'."""
+    mean, end = PATTERNS[scale][:2]
+    names = [mean.format(way), *(end.format(at, way) for at in ("low", "high"))]
+    known = gap[np.isfinite(gap)]
+    expected = [known.mean() if len(known) else np.nan, *t_ends(gap, confidence)]
+    assert found[names].tolist() == pytest.approx(expected, abs=1e-10, nan_ok=True), way
+
+
+def hold_test(found, scale, gap, margin, alpha=0.1):
+    """Mean, scatter, intervals and test of one scale are scipy's of these seeds' or pairs' gaps."""
+    gap = np.asarray(gap)[np.isfinite(gap)]
+    held(found, scale, "", gap, 1 - 2 * alpha)
+    unit, none = PATTERNS[scale][2:]
+    p = max(stats.ttest_1samp(gap, -margin, alternative="greater").pvalue,
+            stats.ttest_1samp(gap, margin, alternative="less").pvalue)  # fmt: skip
+    low, high = t_ends(gap)
+    star = np.abs(t_ends(gap, 1 - 2 * alpha)).max()
+    expected = {"standard_error": stats.sem(gap), "t95_low": low, "t95_high": high}
+    expected |= {"margin": margin, "delta_star": star}
+    expected = {unit.format(n): v for n, v in expected.items()}
+    others = {"dof": len(gap) - 1, "tost_p": p, "equivalent": p < alpha}
+    expected |= {none.format(n): v for n, v in others.items()}
+    assert found[[*expected]].tolist() == pytest.approx([*expected.values()], rel=1e-9, abs=1e-12)

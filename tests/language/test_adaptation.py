@@ -81,21 +81,21 @@ def test_results_and_rates_of_a_model_from_disk(saved):
     model = models.opened({"load": str(saved)}, None, ROOM)
     words = {"code": "x = f(x)\n\n" * 60, "prose": "A word. Another. " * 60}
     given = {name: dict.fromkeys(texts.PARTS, text) for name, text in words.items()}
-    settings = {"seeds": 2, "streams": [["code", "prose"], ["code", "prose"] * 2], "tokens": 40}
+    settings = {"seeds": 2, "streams": [["code", "prose"], ["code", "prose"] * 2], "tokens": 20}
     settings |= {"choosing": 20, "heldout": 0.2, "bin": 5}
     adapters = {"rank": 2, "learners": ["immediate", "tbptt-64"], "optimizers": ["adam", "sgd"]}
     grids = {name: {"step": [0.01, 1e30], "window": [0.01, 1e30]} for name in ("adam", "sgd")}
     losses, norms = adaptation.results(model, given, settings, adapters, grids)
     assert set(losses["rate"]) == {0.01} and losses["edge"].all()
-    assert len(losses) == 2 * 2 * 2 * 2 * 8 and losses[["loss", "frozen"]].notna().all(axis=None)
+    assert len(losses) == 2 * 2 * 2 * 2 * 4 and losses[["loss", "frozen"]].notna().all(axis=None)
     assert (norms["norm"] >= 0).all()
-    table = recoveries(losses.assign(model="m", parameters=1))
+    losses = losses.assign(model="m", parameters=1)
+    table = recoveries(losses)
     proxy = table[(table["learner"] == "tbptt-64") & (table["optimizer"] == "adam")]
     rooms = proxy.groupby(["model", "rank"])["proxy"].mean().dropna()
-    assert (rooms.round(6) == 100).all() and len(table) == 8
+    assert (rooms.round(6) == 100).all() and len(table) == 8 and len(segments(losses)) == 2 * 4
     of_domains = losses.groupby("domain")[["domain_loss", "domain_error"]].nunique()
     assert (of_domains == 1).all(axis=None) and (losses["domain_error"] > 0).all()
-    assert len(segments(losses.assign(model="m", parameters=1))) == 2 * 4
     with pytest.raises(OrlaError, match=r'"grids\.sgd" has no rates for an update each step'):
         adaptation.results(model, given, settings, adapters, grids | {"sgd": {}})
 
@@ -119,21 +119,16 @@ def two_segments(**change):
 
 def test_recoveries_are_the_papers_by_hand():
     table = recoveries(two_segments()).set_index("learner").loc["immediate"].mean(numeric_only=True)
-    assert table["before"] == pytest.approx(100 * 0.17 / 1.11)
-    assert table["proxy"] == pytest.approx(100 * 0.17 / 0.54)
-    assert table["heldout_before"] == pytest.approx(100 * 0.07 / 1.11)
-    assert table["heldout_proxy"] == pytest.approx(100 * 0.07 / 0.44)
+    expected = [17 / 1.11, 17 / 0.54, 7 / 1.11, 7 / 0.44]
+    names = ["before", "proxy", "heldout_before", "heldout_proxy"]
+    assert table[names].tolist() == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("change", [{"domain_loss": 2.8}, {"domain_error": 0.5}])
-def test_a_shift_that_is_not_shown_has_no_recovery(change):
-    table = recoveries(two_segments(**change))
-    assert (
-        table[["before", "heldout_before"]].isna().all(axis=None) and table["proxy"].notna().all()
-    )
-
-
-def test_a_learner_that_gains_nothing_clear_is_no_denominator():
+def test_what_is_not_clear_is_no_denominator():
+    for change in ({"domain_loss": 2.8}, {"domain_error": 0.5}):  # a shift that is not shown
+        table = recoveries(two_segments(**change))
+        assert table[["before", "heldout_before"]].isna().all(axis=None)
+        assert table["proxy"].notna().all()
     unclear = two_segments()
     gains = (unclear["learner"] == "tbptt-64") & (unclear["seed"] == 1) & (unclear["segment"] == 1)
     unclear.loc[gains, "loss"] = 3.9
@@ -187,34 +182,28 @@ def test_a_stream_goes_on_in_each_domain():
         texts.stream(read_in, ["a", "b"], 40, 0)
 
 
-def test_models_that_cannot_be_run_are_refused(saved, tmp_path, monkeypatch):
-    with pytest.raises(OrlaError, match="neither on this machine nor found"):
-        models.opened({"load": str(tmp_path / "none")}, None, ROOM)
-    with pytest.raises(OrlaError, match=r"hours on a core and language\.most_hours is"):
-        models.opened({"load": str(saved)}, None, ROOM | {"tokens": 1e18})
-    free = psutil.virtual_memory()._replace(available=1000)
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: free)
-    with pytest.raises(OrlaError, match=r"GB of memory and 0\.0 GB are free"):
-        models.opened({"load": str(saved)}, None, ROOM)
+@pytest.mark.parametrize("saved", ["gpt2"], indirect=True)
+def test_models_that_cannot_be_run_or_are_damaged_are_refused(saved, tmp_path, monkeypatch):
+    def refuse(words, folder, **room):
+        with pytest.raises(OrlaError, match=words):
+            models.opened({"load": str(folder)}, None, ROOM | room)
+
+    refuse("neither on this machine nor found", tmp_path / "none")
+    refuse(r"hours on a core and language\.most_hours is", saved, tokens=1e18)
     (tmp_path / "config.json").write_text('{"model_type": "llama"}')
-    with pytest.raises(OrlaError, match="of the family llama; give one of mamba, rwkv, gpt2"):
-        models.opened({"load": str(tmp_path)}, None, ROOM)
-
-
-def test_weights_that_lack_or_are_damaged_are_refused(saved, tmp_path):
-    shutil.copytree(saved, tmp_path / "copy")
-    file, spec = tmp_path / "copy/model.safetensors", {"load": str(tmp_path / "copy")}
+    refuse("of the family llama; give one of mamba, rwkv, gpt2", tmp_path)
+    file = shutil.copytree(saved, tmp_path / "copy") / "model.safetensors"
     weights = load_file(file)
     save_file({f"net.{name}": w for name, w in weights.items()}, file, {"format": "pt"})
-    with pytest.raises(OrlaError, match="has no weights for"):
-        models.opened(spec, None, ROOM)
+    refuse("has no weights for", file.parent)
     some = max(weights, key=lambda name: weights[name].numel())
     save_file(weights | {some: weights[some][:-1].clone()}, file, {"format": "pt"})
-    with pytest.raises(OrlaError, match=r"has no weights for|cannot be read"):
-        models.opened(spec, None, ROOM)
+    refuse("has no weights for|cannot be read", file.parent)
     file.write_bytes(file.read_bytes()[:-9])
-    with pytest.raises(OrlaError, match="which cannot be read"):
-        models.opened(spec, None, ROOM)
+    refuse("which cannot be read", file.parent)
+    free = psutil.virtual_memory()._replace(available=1000)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: free)
+    refuse(r"GB of memory and 0\.0 GB are free", saved)
 
 
 @pytest.mark.parametrize(

@@ -60,25 +60,3 @@ def test_a_table_that_differs_from_its_declaration_is_refused(statistics, made, 
     first.table = lambda self, *tables, settings: pd.DataFrame(columns=made)
     with pytest.raises(OrlaError, match=f"statistic first: .* differ in {wrong}"):
         base.build("first", {"models": pd.DataFrame()}, settings())
-
-
-def test_the_studys_own_need_what_sweeps_make_and_each_other():
-    assert {name: base.needs(name) for name in base.in_order()} == {
-        "baselines": ("models",),
-        "conditions": ("models",),
-        "gaps": ("models",),
-        "selection_price": ("models",),
-        "ratio_gap": ("models",),
-        "ratio_gap_order": ("models",),
-        "horizon_gaps": ("horizon",),
-        "seed_gaps": ("models",),
-        "estimates": ("models",),
-        "over_pairs": ("models", "estimates"),
-        "multiverse": ("estimates", "horizon_gaps"),
-        "learners": ("alignment",),
-        "quantities": ("models",),
-        "quantity_pairs": ("models",),
-        "measured": ("models",),
-        "footprints": ("models",),
-        "numerics": ("models",),
-    }

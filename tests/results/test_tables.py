@@ -3,7 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from made_up import COMPARISONS, RATES, models, settings
+from made_up import COMPARISONS, RATES, models, settings, varied
+from results_by_hand import COLUMNS, FROZEN, RECOVERY, given, hold_test, t_ends
+from results_by_hand import at as of_pair
+from results_by_hand import table as per_step
 from scipy import stats
 
 from orla import catalogue
@@ -11,31 +14,21 @@ from orla.errors import OrlaError
 from orla.results import base
 from orla.study.keys import KEYS, SETTING
 
-TABLES = {
-    "conditions": "learning_rate",
-    "gaps": "gap_pp",
-    "selection_price": "price_pp",
-    "ratio_gap": "gap_pp",
-    "ratio_gap_order": "spearman",
-    "horizon_gaps": "gap_pp",
-    "seed_gaps": "gap_pp",
-    "estimates": "gap_pp",
-    "over_pairs": "gap_pp",
-    "multiverse": "gap",
-    "learners": "cosine",
-    "measured": "mean",
-}
 # Rows of what a config names, of precisions and of decoders beside networks: they have own tests.
 ELSEWHERE = {"quantities", "quantity_pairs", "baselines", "footprints", "numerics"}
-CHOSEN = ("selected", "selected_on_test")
+TABLES = {*catalogue.parts("statistic")} - ELSEWHERE
 
 
-def table(name, frame, given=None):
-    """A statistic's table; for a horizon, all models are taken at one."""
-    tables = {"models": frame, "horizon": horizon(frame), "alignment": aligned(frame)}
-    for needed in base.in_order([name]):
-        tables[needed] = base.build(needed, tables, given or settings())
-    return tables[name]
+def tables(frame, names=TABLES, **changes):
+    """These statistics' tables; for a horizon, all models are taken at one."""
+    found = {"models": frame, "horizon": horizon(frame), "alignment": aligned(frame)}
+    for name in base.in_order(names):
+        found[name] = base.build(name, found, settings(**changes))
+    return found
+
+
+def table(name, frame):
+    return tables(frame, [name])[name]
 
 
 def horizon(frame, steps=5000):
@@ -55,24 +48,19 @@ def aligned(frame):
 
 def at(frame, learner, column="recovery_heldout_percent", chosen="selected", **where):
     """A column of one learner's chosen models in the order of seeds, by a plain loop."""
-    rows = [row for _, row in frame.iterrows() if row["learner"] == learner and row[chosen]]
-    rows = [row for row in rows if all(row[name] == value for name, value in where.items())]
+    where |= {"learner": learner, chosen: True}
+    rows = [row for _, row in frame.iterrows() if all(row[n] == v for n, v in where.items())]
     rows.sort(key=lambda row: row["seed"])
     assert len({row["seed"] for row in rows}) == len(rows) > 0
     return np.array([row[column] for row in rows], dtype=float)
 
 
-def put(frame, learner, seed, chosen="selected", **values):
-    where = (frame["learner"] == learner) & (frame["seed"] == seed) & frame[chosen]
-    assert where.sum() == 1
-    for column, value in values.items():
-        frame.loc[where, column] = value
-    return frame
-
-
-def diverge(frame, learner, seed, chosen="selected"):
+def diverge(frame, learner, seed):
+    where = (frame["learner"] == learner) & (frame["seed"] == seed) & frame["selected"]
+    lost = frame.assign(diverged=frame["diverged"] | where)
     measures = [c for c in frame if c.startswith(("recovery", "r2", "update", "heldout"))]
-    return put(frame, learner, seed, chosen, diverged=True, **dict.fromkeys(measures, np.nan))
+    lost.loc[where, measures] = np.nan
+    return lost
 
 
 def one(found, **where):
@@ -82,19 +70,20 @@ def one(found, **where):
     return found.iloc[0]
 
 
-def percentile_interval(values, resamples, seed):
+def percentile_interval(values):
     """The 95 % percentile bootstrap of a mean, as scipy draws it."""
-    drawn = stats.bootstrap(
-        (np.asarray(values),), np.mean, n_resamples=resamples, method="percentile",
-        rng=np.random.default_rng(seed),
-    )  # fmt: skip
-    return tuple(drawn.confidence_interval)
+    how = {"n_resamples": 200, "method": "percentile", "rng": np.random.default_rng(0)}
+    return [*stats.bootstrap((np.asarray(values),), np.mean, **how).confidence_interval]
 
 
-def test_every_statistic_is_here_and_says_its_columns():
-    found = catalogue.parts("statistic")
-    assert set(found) == {*TABLES, *ELSEWHERE}
-    for statistic in found.values():
+def hold_mean(row, mean, ends, values, interval):
+    """A mean and the ends of its interval, whose columns have this pattern, are these."""
+    names = [mean, *(ends.format(end) for end in ("low", "high"))]
+    assert row[names].tolist() == pytest.approx([values.mean(), *interval(values)]), mean
+
+
+def test_every_statistic_says_its_columns():
+    for statistic in catalogue.parts("statistic").values():
         keys = [name for name in statistic.columns if name in KEYS]
         assert keys == [name for name in KEYS if name in keys]
         first = 1 if "quantity" in statistic.columns else 0
@@ -102,73 +91,61 @@ def test_every_statistic_is_here_and_says_its_columns():
         assert all(text.endswith(".") for text in statistic.columns.values())
 
 
-@pytest.mark.parametrize("name", TABLES)
-@pytest.mark.parametrize("key", [k for k in SETTING if k != "optimizer"])
-def test_each_key_keeps_rows_apart(name, key):
-    """Two values of a key give the rows of each alone; an empty pair is a value as any other."""
-    if key == "pair" and name == "over_pairs":
-        return
-    given = settings(resamples=20)
+def test_each_value_of_a_key_has_rows_of_its_own():
+    """They are those of its models alone; an empty pair is a value as any other."""
     first = models(["immediate", "tbptt-200-200"], optimizers=["sgd", "adam", "lars"], seeds=2)
-    second = first.assign(**{key: "other"})
-    second["recovery_heldout_percent"] = second["recovery_heldout_percent"].to_numpy()[::-1].copy()
-    both = table(name, pd.concat([first, second], ignore_index=True), given)
-    alone = [table(name, frame, given) for frame in (first, second)]
-    for frame, expected in zip((first, second), alone, strict=True):
-        mine = both[both[key] == frame[key].iloc[0]].reset_index(drop=True)
-        pd.testing.assert_frame_equal(mine, expected)
-    assert len(both) == 2 * len(alone[0]) > 0
+    turned = first["recovery_heldout_percent"].to_numpy()[::-1]
+    second, keys = first.assign(recovery_heldout_percent=turned), {*SETTING} - {"optimizer"}
+    others = [second.assign(**{key: "other"}) for key in keys]
+    every, one, two = (
+        tables(frame, resamples=20) for frame in (pd.concat([first, *others]), first, second)
+    )
+    for name in TABLES:
+        found, usual = every[name], True
+        for key in keys & {*found}:
+            rows = found[found[key] == "other"].reset_index(drop=True)
+            pd.testing.assert_frame_equal(rows, two[name].assign(**{key: "other"}))
+            usual &= found[key] != "other"
+        if name != "over_pairs":  # which takes an empty pair and another one as two
+            pd.testing.assert_frame_equal(found[usual].reset_index(drop=True), one[name])
+        assert len(found) > len(one[name]) > 0
 
 
-@pytest.mark.parametrize(("comparison", "learners"), COMPARISONS.items())
-def test_each_gap_is_first_minus_second_paired_by_seed(comparison, learners):
-    frame = models(splits=["50-50", "80-20"])
+@pytest.mark.parametrize("comparison", ["paper", "cadence_full"])
+def test_each_gap_is_first_minus_second_paired_by_seed(comparison):
+    frame, learners = models(splits=["50-50", "80-20"]), COMPARISONS[comparison]
     row = one(table("gaps", frame), comparison=comparison, split="50-50")
-    full, immediate = (at(frame, learner, split="50-50") for learner in learners)
+
+    def gap(*column):
+        return np.subtract(*(at(frame, learner, *column, split="50-50") for learner in learners))
+
     assert (row["learner_full"], row["learner_immediate"]) == learners
-    assert row["gap_pp"] == pytest.approx((full - immediate).mean(), abs=1e-12)
     assert (row["n_seeds"], row["n_diverged"]) == (5, 0)
-    assert row["low_pp"] < row["gap_pp"] < row["high_pp"]
-    low, high = stats.t.interval(0.9, 4, row["gap_pp"], stats.sem(full - immediate))
-    assert (row["t90_low_pp"], row["t90_high_pp"]) == pytest.approx((low, high), abs=1e-12)
-    assert row["delta_star_pp"] == pytest.approx(max(abs(low), abs(high)), abs=1e-12)
-    p_low = stats.ttest_1samp(full - immediate, -3, alternative="greater").pvalue
-    p_high = stats.ttest_1samp(full - immediate, 3, alternative="less").pvalue
-    assert row["tost_p"] == pytest.approx(max(p_low, p_high), abs=1e-12)
-    assert row["equivalent"] == (row["delta_star_pp"] < 3)
-    for column, measure in {"r2_gap": "r2_mean", "error_gap": "heldout_error"}.items():
-        first, second = (at(frame, learner, measure, split="50-50") for learner in learners)
-        sign = -1 if column == "error_gap" else 1  # positive where the first is better
-        assert row[column] == pytest.approx(sign * (first - second).mean(), abs=1e-12)
-    points = table("seed_gaps", frame).query("estimand == 'heldout'")
-    points = points[(points["comparison"] == comparison) & (points["split"] == "50-50")]
-    assert list(points["seed"]) == [0, 1, 2, 3, 4]
-    assert list(points["gap_pp"]) == list(full - immediate)
+    hold_test(row, "pp", gap(), 3, alpha=0.05)
+    hold_mean(row, "gap_pp", "{}_pp", gap(), percentile_interval)
+    # Positive where the first is better.
+    assert row["error_gap"] == pytest.approx(-gap("heldout_error").mean(), abs=1e-12)
+    assert row["r2_gap"] == pytest.approx(gap("r2_mean").mean(), abs=1e-12)
+    adapting = gap("recovery_adapt_percent", "selected_on_adapt")
+    hold_mean(row, "adapt_gap_pp", "adapt_t95_{}_pp", adapting, t_ends)
 
 
 def test_a_diverged_seed_is_left_out_and_counted():
     frame = diverge(models(), "tbptt-200-200", seed=2)
-    gaps = table("gaps", frame)
-    row = one(gaps, comparison="paper")
-    kept = np.array([0, 1, 3, 4])
-    for column, measure in {
-        "gap_pp": "recovery_heldout_percent",
-        "r2_gap": "r2_mean",
-        "error_gap": "heldout_error",
-    }.items():
-        full, immediate = (at(frame, name, measure)[kept] for name in COMPARISONS["paper"])
-        sign = -1 if column == "error_gap" else 1
-        assert row[column] == pytest.approx(sign * (full - immediate).mean(), abs=1e-12)
+    found = tables(frame)
+    row = one(found["gaps"], comparison="paper")
+    full, immediate = (at(frame, name)[[0, 1, 3, 4]] for name in COMPARISONS["paper"])
+    assert row["gap_pp"] == pytest.approx((full - immediate).mean(), abs=1e-12)
     assert (row["n_seeds"], row["n_diverged"]) == (4, 1)
-    assert one(gaps, comparison="per_step")["n_diverged"] == 0
-    condition = one(table("conditions", frame), learner="tbptt-200-200")
+    assert one(found["gaps"], comparison="per_step")["n_diverged"] == 0
+    condition = one(found["conditions"], learner="tbptt-200-200")
     assert (condition["n_seeds"], condition["n_diverged"]) == (4, 1)
-    assert condition["recovery_percent"] == pytest.approx(np.nanmean(at(frame, "tbptt-200-200")))
-    points = table("seed_gaps", frame).query("estimand == 'heldout'").dropna(subset="gap_pp")
+    assert condition["recovery_percent"] == pytest.approx(full.mean())
+    points = found["seed_gaps"].query("estimand == 'heldout'").dropna(subset="gap_pp")
     assert sorted(points[points["comparison"] == "paper"]["seed"]) == [0, 1, 3, 4]
-    ratio = one(table("ratio_gap", frame))
+    ratio = one(found["ratio_gap"])
     assert ratio["n_seeds"] == 4 and ratio["gap_pp"] == row["gap_pp"]
-    assert one(table("horizon_gaps", frame))["n_seeds"] == 4
+    assert one(found["horizon_gaps"])["n_seeds"] == 4
     row = one(table("gaps", diverge(frame, "immediate", seed=4)), comparison="paper")
     assert (row["n_seeds"], row["n_diverged"]) == (3, 2)
 
@@ -181,56 +158,48 @@ def test_settings_that_cannot_be_are_refused():
 
 
 def test_conditions_hold_means_intervals_and_the_edge():
-    frame = put(models(), "rtrl", 0, edge=True)
+    frame = models().assign(edge=lambda frame: frame["learner"] == "rtrl")
     frame["recovery_vs_rtrl_percent"] = np.random.default_rng(5).normal(80, 9, len(frame))
-    row = one(table("conditions", frame), learner="rtrl")
-    assert row["learning_rate"] == RATES[0] and row["edge"]
+    found = table("conditions", frame)
+    row = one(found, learner="rtrl")
+    assert row["learning_rate"] == RATES[0] and row["edge"] and row["n_diverged"] == 0
     measured = {
         "recovery_heldout_percent": ("recovery_percent", "{}_percent"),
         "recovery_adapt_percent": ("adapt_recovery_percent", "adapt_{}_percent"),
         "update_ratio": ("update_ratio", "update_ratio_{}"),
         "recovery_vs_rtrl_percent": ("recovery_vs_rtrl_percent", "recovery_vs_rtrl_{}_percent"),
     }
-    for measure, (mean, ends) in measured.items():
+    for measure, columns in measured.items():
         chosen = "selected_on_adapt" if "adapt" in measure else "selected"
-        values = at(frame, "rtrl", measure, chosen)
-        assert row[mean] == pytest.approx(values.mean())
-        found = [row[ends.format(end)] for end in ("low", "high")]
-        assert found == pytest.approx(percentile_interval(values, 200, 0))
+        hold_mean(row, *columns, at(frame, "rtrl", measure, chosen), percentile_interval)
     error, frozen, reference = (
         at(frame, "rtrl", f"{name}_error") for name in ("heldout", "frozen_heldout", "reference")
     )
     over_best = 100 * (frozen - error) / (frozen - reference)  # the constants are worse
-    ends = [row[f"over_best_t95_{end}_percent"] for end in ("low", "high")]
-    assert row["over_best_percent"] == pytest.approx(over_best.mean())
-    assert ends == pytest.approx(stats.t.interval(0.95, 4, over_best.mean(), stats.sem(over_best)))
+    hold_mean(row, "over_best_percent", "over_best_t95_{}_percent", over_best, t_ends)
     for measure in ("r2_mean", "r2_weighted"):
         assert row[measure] == pytest.approx(at(frame, "rtrl", measure).mean())
-    assert not one(table("conditions", frame), learner="immediate")["edge"]
-    row = one(table("conditions", frame), learner="last-layer")  # leaves the recurrent weights
+    assert not one(found, learner="immediate")["edge"]
+    row = one(found, learner="last-layer")  # leaves the recurrent weights
     assert row[["update_ratio", "update_ratio_low", "update_ratio_high"]].isna().all()
-    assert row["n_diverged"] == 0
 
 
 def test_selection_price_is_test_selected_minus_validation_selected():
     frame = models(["immediate"])
     row = one(table("selection_price", frame))
-    first, second = (at(frame, "immediate", chosen=c) for c in CHOSEN)
-    assert row["recovery_validation_selected_percent"] == pytest.approx(first.mean())
-    assert row["recovery_test_selected_percent"] == pytest.approx(second.mean())
-    assert row["price_pp"] == pytest.approx((second - first).mean())
-    assert (row["learning_rate"], row["learning_rate_test"]) == tuple(RATES)
-    tail = at(frame, "immediate", chosen="selected_on_tail")
-    assert row["recovery_tail_selected_percent"] == pytest.approx(tail.mean())
-    assert row["learning_rate_tail"] == RATES[1]
-    errors = [at(frame, "immediate", "validation_rolling_error", of) for of in CHOSEN]
+    choices = ("selected", "selected_on_test", "selected_on_tail")
+    recoveries = [at(frame, "immediate", chosen=chosen) for chosen in choices]
+    for name, values in zip(("validation", "test", "tail"), recoveries, strict=True):
+        assert row[f"recovery_{name}_selected_percent"] == pytest.approx(values.mean())
+    hold_mean(row, "price_pp", "{}_pp", recoveries[1] - recoveries[0], percentile_interval)
+    rates = row[["learning_rate", "learning_rate_test", "learning_rate_tail"]].tolist()
+    assert rates == [*RATES, RATES[1]] and row["n_seeds"] == 5
+    errors = [at(frame, "immediate", "validation_rolling_error", of) for of in choices]
     further = errors[1] - errors[0]
     near = further.mean() <= stats.sem(further)
     assert row["learning_rate_runner_up"] == RATES[int(near)]
     drawn = further[np.random.default_rng(0).integers(0, 5, (200, 5))].mean(axis=1)
     assert row["other_rate_share"] == (drawn < 0).mean()
-    interval = percentile_interval(second - first, 200, 0)
-    assert (row["low_pp"], row["high_pp"]) == pytest.approx(interval) and row["n_seeds"] == 5
     same = one(table("selection_price", frame.assign(selected_on_test=frame["selected"])))
     assert (same["price_pp"], same["low_pp"], same["high_pp"]) == (0, 0, 0)
 
@@ -239,14 +208,9 @@ def test_the_ratio_is_that_of_the_learner_that_is_subtracted_from():
     frame = models(["immediate", "tbptt-200-200"])
     row = one(table("ratio_gap", frame))
     ratio = at(frame, "tbptt-200-200", "update_ratio")
+    hold_mean(row, "update_ratio", "update_ratio_{}", ratio, percentile_interval)
     gap = at(frame, "tbptt-200-200") - at(frame, "immediate")
-    assert row["update_ratio"] == pytest.approx(ratio.mean(), abs=1e-12)
-    assert row["update_ratio"] != pytest.approx(at(frame, "immediate", "update_ratio").mean())
-    interval = percentile_interval(ratio, 200, 0)
-    assert (row["update_ratio_low"], row["update_ratio_high"]) == pytest.approx(interval)
-    assert row["gap_pp"] == pytest.approx(gap.mean(), abs=1e-12)
-    interval = percentile_interval(gap, 200, 0)
-    assert (row["low_pp"], row["high_pp"]) == pytest.approx(interval)
+    hold_mean(row, "gap_pp", "{}_pp", gap, percentile_interval)
 
 
 def ordered(gap_of):
@@ -283,30 +247,95 @@ def test_horizon_gaps():
     frame = models(["immediate", "tbptt-200-200"])
     late = horizon(frame, 11000)
     late.loc[late["learner"] == "tbptt-200-200", "recovery_heldout_percent"] += 7
-    given = {"horizon": pd.concat([late, horizon(frame, 5000)])}
-    found = base.build("horizon_gaps", given, settings())
+    both = {"horizon": pd.concat([late, horizon(frame, 5000)])}
+    found = base.build("horizon_gaps", both, settings())
     assert list(found["horizon_steps"]) == [5000, 11000]
     gap = at(frame, "tbptt-200-200") - at(frame, "immediate")
     assert list(found["gap_pp"]) == pytest.approx([gap.mean(), gap.mean() + 7])
     assert (found["n_seeds"] == 5).all()
-    both = pd.concat([given["horizon"], given["horizon"].assign(optimizer="sgd")])
-    found = base.build("horizon_gaps", {"horizon": both}, settings())
-    assert list(found["optimizer"]) == ["adam", "adam", "sgd", "sgd"]
-    assert list(found["horizon_steps"]) == [5000, 11000] * 2
 
 
-def test_bad_tables_are_named():
-    with pytest.raises(OrlaError, match="lacks the column edge"):
-        table("gaps", models().drop(columns="edge"))
-    with pytest.raises(OrlaError, match="lacks the column pair"):
-        table("conditions", models().drop(columns="pair"))
-    with pytest.raises(OrlaError, match="has a row without intervention"):
-        table("gaps", models(intervention=None))
-    both = models()
-    both["selected"] = True
-    with pytest.raises(OrlaError, match=r"recordings/rnn/immediate/adam.* marks 2 learning rates"):
-        table("conditions", both)
-    twice = models()
-    for name in ("gaps", "conditions", "selection_price", "horizon_gaps", "learners"):
+@pytest.mark.parametrize("estimand", COLUMNS)
+def test_seed_gaps_hold_every_seed(estimand):
+    frame = varied(drawn=4, lost=0.3)
+    found = per_step("seed_gaps", frame.sample(frac=1, random_state=1))
+    found = found[(found["estimand"] == estimand) & (found["pair"] == "a")]
+    assert list(found["seed"]) == [0, 1, 2, 3]
+    _, _, error, r2 = COLUMNS[estimand]
+
+    def both(column):
+        return (of_pair(frame, one, column, estimand) for one in ("rtrl", "immediate"))
+
+    full, immediate = both(RECOVERY[estimand])
+    zero, reference = (next(both(name)) for name in (FROZEN[estimand], "reference_error"))
+    # The frozen networks are better than the constant.
+    best = [100 * (zero - values) / (zero - reference) for values in both(error)]
+    expected = {
+        "gap_pp": full - immediate,
+        "recovery_full_percent": full,
+        "recovery_immediate_percent": immediate,
+        "error_gap": -np.subtract(*both(error)),
+        "r2_gap": np.subtract(*both(r2)) if r2 else np.full(4, np.nan),
+        "denominator": zero - reference,
+        "over_best_full_percent": best[0],
+        "over_best_immediate_percent": best[1],
+        "diverged": np.logical_or(*both("diverged")),
+    }
+    for column, values in expected.items():
+        assert found[column].tolist() == pytest.approx(values, nan_ok=True), column
+    # A rate at which a model diverged is not chosen by the errors of that part.
+    assert found["diverged"].any() == (estimand != "adapt") and found["diverged"].dtype == bool
+
+
+def test_the_multiverse_holds_every_metric_and_step():
+    frame = varied([("a", 4), ("b", 3)], drawn=2)
+    late = frame[frame["selected"]].assign(horizon_steps=9000)
+    early = late.assign(horizon_steps=5000)
+    late["recovery_heldout_percent"] += 3.0 * (late["learner"] == "rtrl")
+    tables = {"models": frame, "horizon": pd.concat([late, early])}
+    for name in base.in_order(["multiverse"]):
+        tables[name] = base.build(name, tables, given())
+    found, estimates = tables["multiverse"], tables["estimates"]
+    assert len(found) == 2 * (3 + 2 + 2) and (found["comparison"] == "per_step").all()
+    mine = found[found["pair"] == "a"].fillna({"freezing_step": 0})
+    mine = mine.set_index(["metric", "freezing_step"])[["gap", "low", "high", "unit"]]
+    of = estimates[estimates["pair"] == "a"].set_index("estimand")
+    expected = {
+        (name, 0): [*of.loc[name, ["gap_pp", "t95_low_pp", "t95_high_pp"]], "pp"]
+        for name in COLUMNS
+    }
+    for name, unit in (("r2", "R2"), ("error", "error")):
+        columns = [f"{name}_gap", f"{name}_t95_low", f"{name}_t95_high"]
+        expected[name, 0] = [*of.loc["heldout", columns], unit]
+    usual = expected["heldout", 0]
+    expected["heldout", 5000] = usual
+    expected["heldout", 9000] = [*(number + 3 for number in usual[:3]), "pp"]
+    assert {*mine.index} == {*expected}
+    for at, row in expected.items():
+        assert mine.loc[at].tolist() == pytest.approx(row), at
+    # A horizon of a pair whose recovery means nothing has no gap.
+    estimates.loc[estimates["pair"] == "a", "has_meaning"] = False
+    found = base.build("multiverse", tables, given()).dropna(subset="freezing_step")
+    known = found.set_index("pair")[["gap", "low", "high"]].notna()
+    assert not known.loc["a"].any(axis=None) and known.loc["b"].all(axis=None)
+
+
+NEEDED = ["edge", "selected_on_adapt", "validation_rolling_error", "heldout_stable_error"]
+NEEDED += ["edge_on_adapt", "constant_error", "updates", "pair"]
+
+
+@pytest.mark.parametrize("name", ["conditions", "gaps", "estimates", "seed_gaps"])
+def test_bad_tables_are_named(name):
+    good = models(["immediate", "tbptt-200-200"], seeds=2)
+    twice = pd.concat([good, good[good["learner"] == "immediate"].iloc[:1]])
+    refused = {f"lacks the column {c}; rebuild it": good.drop(columns=c) for c in NEEDED} | {
+        "has a row without intervention": good.assign(intervention=None),
+        r"recordings/rnn/.*/adam.* selected marks 2 learning rates": good.assign(selected=True),
+        "seed 0 occurs twice at the rate 0.001": twice,
+    }
+    for words, frame in refused.items():
+        with pytest.raises(OrlaError, match=words):
+            table(name, frame)
+    for other in ("selection_price", "horizon_gaps", "learners") if name == "gaps" else ():
         with pytest.raises(OrlaError, match="seed 0 occurs twice"):
-            table(name, pd.concat([twice, twice[twice["learner"] == "immediate"].iloc[:1]]))
+            table(other, twice)

@@ -11,6 +11,7 @@ X = np.array([3.1, 4.7, 2.2, 8.9, 5.0])
 
 def test_moments_and_interval_are_scipys():
     found = moments(X)
+    assert moments([*X, np.nan, np.inf, -np.inf]) == found  # what is not finite is left out
     assert (found.n, found.dof, found.mean) == (5, 4, X.mean())
     assert found.sd == pytest.approx(stats.tstd(X), rel=1e-14)
     assert found.standard_error == pytest.approx(stats.sem(X), rel=1e-14)
@@ -18,10 +19,6 @@ def test_moments_and_interval_are_scipys():
         expected = stats.t.interval(confidence, 4, X.mean(), stats.sem(X))
         assert found.interval(confidence) == pytest.approx(expected, rel=1e-12)
     assert found.interval() == found.interval(0.95)
-
-
-def test_what_is_not_finite_is_left_out():
-    assert moments([*X, np.nan, np.inf, -np.inf]) == moments(X)
 
 
 @pytest.mark.parametrize(("values", "mean"), [([], np.nan), ([np.nan], np.nan), ([4.0], 4.0)])
@@ -52,9 +49,9 @@ def test_a_prediction_interval_holds_the_next_value():
     low, high = prediction_interval(X.mean(), X.std(ddof=1), 5)
     half = stats.t.ppf(0.975, 4) * X.std(ddof=1) * np.sqrt(1.2)
     assert (low, high) == pytest.approx((X.mean() - half, X.mean() + half), rel=1e-12)
-    drawn = np.random.default_rng(0).normal(7, 3, (4000, 6))
+    drawn = np.random.default_rng(0).normal(7, 3, (2000, 6))
     ends = [prediction_interval(d.mean(), d.std(ddof=1), 5) for d in drawn[:, :5]]
     inside = [low < value < high for (low, high), value in zip(ends, drawn[:, 5], strict=True)]
-    assert np.mean(inside) == pytest.approx(0.95, abs=0.012)
+    assert np.mean(inside) == pytest.approx(0.95, abs=0.015)
     assert np.isnan(prediction_interval(1.0, np.nan, 1)).all()
     assert np.isnan(prediction_interval(np.nan, np.nan, 0)).all()

@@ -42,8 +42,8 @@ def test_no_variance_between_groups_pools_all_values():
     assert (fit.low, fit.high) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("between", [0.7, 3.0, 40.0])
-@pytest.mark.parametrize("counts", [[3] * 12, [1, 5, 2, 7, 3, 3], [2, 4]])
+@pytest.mark.parametrize("between", [0.7, 40.0])
+@pytest.mark.parametrize("counts", [[1, 5, 2, 7, 3, 3], [2, 4]])
 def test_it_is_statsmodels_fit_where_that_converges(counts, between):
     values, groups = data(counts, between, drawn=1)
     with warnings.catch_warnings():
@@ -63,19 +63,14 @@ def test_it_is_statsmodels_fit_where_that_converges(counts, between):
     assert (fit.high - fit.low) / 2 == pytest.approx(half, rel=2e-3)
 
 
-def test_order_unit_and_origin_do_not_matter():
+def test_order_unit_origin_and_what_is_not_finite_do_not_matter():
     values, groups = data([2, 5, 3, 4], 2.0)
     fit, order = random_intercept(values, groups), np.random.default_rng(1).permutation(14)
     assert random_intercept(values[order], groups[order]).high == pytest.approx(fit.high, rel=1e-6)
+    assert random_intercept(np.append(values, np.nan), np.append(groups, 9)) == fit
     other = random_intercept(1000 * values - 7, groups)
     assert other.low == pytest.approx(1000 * fit.low - 7, rel=1e-5)
     assert other.group_sd == pytest.approx(1000 * fit.group_sd, rel=1e-4)
-
-
-def test_values_that_are_not_finite_are_left_out():
-    values, groups = data([3] * 5, 2.0)
-    fit = random_intercept(values, groups)
-    assert random_intercept(np.append(values, np.nan), np.append(groups, 9)) == fit
 
 
 @pytest.mark.parametrize("groups", [[0, 0, 0, 0], [0, 1, 2, 3], []])

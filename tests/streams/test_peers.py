@@ -56,13 +56,13 @@ def test_accuracies_are_those_of_the_rows_that_count():
     assert list(peers.beside(given, 1, PROBE)["peer"].unique()) == ["tree"]
 
 
-def test_a_forest_follows_its_seed():
-    X, Y, _ = task().table(0)
+def test_a_forest_follows_its_seed_and_its_rows_are_counted(monkeypatch):
+    spent, (X, Y, _) = [], task().table(0)
+    counted = lambda name, rows: spent.append((name, rows)) or cost.phase(name)  # noqa: E731
+    monkeypatch.setattr(cost, "work", counted)
     first, again, other = (peers.hits("forest", seed, X, Y)[0] for seed in (0, 0, 1))
     assert np.array_equal(first, again) and not np.array_equal(first, other)
-
-
-def test_an_unknown_peer_is_refused():
+    assert spent == [("forest", len(Y))] * 3
     with pytest.raises(OrlaError, match='"peers" has wood; '):
         peers.beside(task(peers={"wood": 1}), 0, PROBE)
 
@@ -96,12 +96,3 @@ def test_time_is_that_of_the_cost_files_and_memory_is_counted(tmp_path):
     named = job | {"keys": keys | {"precision": "float32-avx2"}, "format": "float32"}
     [row] = speed.network_speeds({path: [(river, named)]}).to_dict("records")
     assert row["bytes"] == pytest.approx(4 * 3 * parameters, abs=32)
-
-
-def test_rows_are_counted_with_their_model(monkeypatch):
-    spent = []
-    monkeypatch.setattr(
-        cost, "work", lambda name, rows: spent.append((name, rows)) or cost.phase(name)
-    )
-    peers.hits("majority", 0, np.zeros((3, 1)), np.zeros(3, int))
-    assert spent == [("majority", 3)]

@@ -16,7 +16,6 @@ from orla.vision.corruptions import EXTRA, SCORED
 
 SMALL = {"depth": 10, "widen": 1, "seed": 0}
 OPTIMIZERS = {
-    "sgd": ("sgd", lambda p: torch.optim.SGD(p, lr=0.03)),
     "adam": ("adam", lambda p: torch.optim.Adam(p, lr=0.03)),
     "rmsprop-like": (
         {"kind": "adam", "beta1": 0.0},
@@ -36,8 +35,8 @@ def network():
 @pytest.fixture(scope="module")
 def batches():
     generator = torch.Generator().manual_seed(2)
-    x = torch.rand(5, 12, 3, 32, 32, generator=generator).double()
-    return [(one**2, torch.randint(0, 10, (12,), generator=generator)) for one in x]
+    x = torch.rand(3, 8, 3, 32, 32, generator=generator).double()
+    return [(one**2, torch.randint(0, 10, (8,), generator=generator)) for one in x]
 
 
 def tent_by_torch(network, batches, optimizer):
@@ -76,9 +75,8 @@ def test_tent_is_that_of_plain_pytorch(network, batches, name, monkeypatch):
     monkeypatch.setattr(tent, "step", watched)
     adapting = tent.with_batch_statistics(network)
     params = tent.tunable(adapting, "bn", 4, 0)
-    assert (
-        tent.adapted(adapting, params, batches, catalogue.make("optimizer", spec), 0.03)[0] == error
-    )
+    optimizer = catalogue.make("optimizer", spec)
+    assert tent.adapted(adapting, params, batches, optimizer, 0.03)[0] == error
     assert expected.keys() == last.keys()
     for each, value in expected.items():
         torch.testing.assert_close(last[each], value, rtol=1e-5, atol=1e-7)
@@ -130,8 +128,8 @@ def test_a_table_has_the_rate_that_is_best_on_other_corruptions(tmp_path):
 
 
 def test_training_learns(tmp_path):
-    settings = SMALL | {"epochs": 3, "batch": 30, "learning_rate": 0.01}
-    made = fashion_mnist(tmp_path, train=600, packed=False)
+    settings = SMALL | {"epochs": 2, "batch": 20, "learning_rate": 0.01}
+    made = fashion_mnist(tmp_path, train=400, packed=False)
     network = networks.trained(
         networks.network_of(SMALL), settings, *images.fashion_mnist(made, "train")
     ).eval()
@@ -142,7 +140,8 @@ def test_training_learns(tmp_path):
 
 
 def test_a_checkpoint_has_robustbenchs_names(tmp_path):
-    wide = networks.WideResNet(28, 10)
+    with torch.device("meta"):
+        wide = networks.WideResNet(28, 10)
     state = wide.state_dict()
     names = {"conv1.weight", "block1.layer.0.bn1.running_mean", "block3.layer.3.conv2.weight"}
     names |= {"block1.layer.0.convShortcut.weight", "bn1.bias", "fc.weight", "fc.bias"}
@@ -160,17 +159,22 @@ def test_a_checkpoint_has_robustbenchs_names(tmp_path):
     assert all(torch.equal(v, read.state_dict()[n]) for n, v in network.state_dict().items())
 
 
-@pytest.mark.parametrize("damage", ["missing", "cut", "pickle", "other size"])
+def _cut(path):
+    torch.save(networks.network_of(SMALL).state_dict(), path)
+    path.write_bytes(path.read_bytes()[:1000])
+
+
+DAMAGES = {
+    "missing": lambda path: None,
+    "cut": _cut,
+    "pickle": lambda path: torch.save({"state_dict": np.random.default_rng(0)}, path),
+    "other size": lambda path: torch.save(networks.WideResNet(10, 2).state_dict(), path),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_another_file_is_no_checkpoint(tmp_path, damage):
-    path, settings = tmp_path / "net.pt", dict(SMALL)
-    if damage == "pickle":
-        torch.save({"state_dict": np.random.default_rng(0)}, path)
-    elif damage != "missing":
-        torch.save(networks.network_of(SMALL).state_dict(), path)
-    if damage == "cut":
-        path.write_bytes(path.read_bytes()[:1000])
-    if damage == "other size":
-        settings["widen"] = 2
+    DAMAGES[damage](tmp_path / "net.pt")
     with pytest.raises(OrlaError, match=r"net\.pt: ") as error:
-        networks.network_of(settings | {"checkpoint": str(path)})
+        networks.network_of(SMALL | {"checkpoint": str(tmp_path / "net.pt")})
     assert "\n" not in str(error.value)

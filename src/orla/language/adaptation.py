@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -44,12 +44,8 @@ class Group(NamedTuple):
 
 
 class Updates:
-    """The updates of a batch of models by optimizers of the catalogue, in place.
-
-    Args:
-        weights: Of the adapters, (models, ...), by name.
-        groups: The batch's models, in order.
-    """
+    """The updates, in place, of the adapters' weights (models, ...) of a batch of models, which are
+    those of the groups in order."""
 
     def __init__(self, weights: Mapping[str, nn.Parameter], groups: Iterable[Group]) -> None:
         self._parts: list[dict[str, Any]] = []
@@ -77,7 +73,13 @@ class Updates:
             optimizer, rows, shape, chosen, rates, state = part
             weights = [self._weights[i][rows] for i in chosen]
             given = _packed([gradients[i][rows] for i in chosen], shape)
-            update = _alone(optimizer)
+
+            def update(
+                g: Tensor, p: Tensor, state: Any, rate: Tensor, of: Optimizer = optimizer
+            ) -> tuple[Tensor, Any]:
+                updates, after = of.update({"": g}, state, {"": p}, rate)
+                return updates[""], after
+
             values = given, _packed(weights, shape), state, rates
             updates, part[-1] = (vmap(update) if shape else update)(*values)
             if shape:
@@ -86,16 +88,6 @@ class Updates:
                 unpacked = updates.split([weight[0].numel() for weight in weights], 1)
             for weight, one in zip(weights, unpacked, strict=True):
                 weight += one.view(weight.shape)
-
-
-def _alone(optimizer: Optimizer) -> Callable[..., tuple[Tensor, Any]]:
-    """An optimizer's update of one matrix."""
-
-    def update(g: Tensor, p: Tensor, state: Any, rate: Tensor) -> tuple[Tensor, Any]:
-        updates, after = optimizer.update({"": g}, state, {"": p}, rate)
-        return updates[""], after
-
-    return update
 
 
 def _packed(values: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
@@ -141,21 +133,14 @@ def adapt(
     freeze: int | None = None,
     said: str = "",
 ) -> Pass:
-    """Adapt the models of a batch, each to its row of tokens (models, T + 1).
+    """Adapt the models of a batch, each to its row of tokens (models, T + 1), by one of `LEARNERS`.
 
-    Args:
-        steps: The model, with adapters in it.
-        weights: Their weights, changed in place.
-        groups: Optimizers and rates.
-        tokens: Categories.
-        learner: A key of `LEARNERS`.
-        freeze: The first update after as many tokens or more ends the part that is learned, for
-            `Pass.heldout`; the pass goes on to learn.
-        said: What the progress bar says.
+    The model `steps` has adapters of these weights in it, which are changed in place. The first
+    update after `freeze` tokens or more ends the part that is learned, for `Pass.heldout`; the pass
+    goes on to learn. The progress bar says what is `said`.
     """
     update, state = Updates(weights, groups), steps.start(len(tokens))
-    norms = {name: torch.zeros(len(tokens)) for name in dict.fromkeys(map(_layer, weights))}
-    losses, at, kept = [], 0, None
+    norms, losses, at, kept = Counter(), [], 0, None
     count = tokens.shape[1] - 1
     with cost.work(f"adapting by {learner}", tokens[:, 1:].numel()):
         bar = progress.bar(count, said, "token")
@@ -168,7 +153,11 @@ def adapt(
             state = {name: s.detach() for name, s in state.items()}
             losses.append(loss.detach())
             if len(losses) % _MEASURED == 1:
-                _add_norms(norms, weights, gradients)
+                squared = Counter()
+                for name, gradient in zip(weights, gradients, strict=True):  # "LAYER.A"
+                    squared[name.rpartition(".")[0]] += gradient.square().sum((1, 2))
+                for layer, value in squared.items():
+                    norms[layer] += value.sqrt()
             update(gradients)
             at += len(target[0])
             bar.update(len(target[0]))
@@ -184,32 +173,13 @@ def adapt(
     return Pass(loss, heldout, {n: value.numpy() / measured for n, value in norms.items()})
 
 
-def _add_norms(
-    norms: dict[str, Tensor], weights: Iterable[str], gradients: Iterable[Tensor]
-) -> None:
-    squared: dict[str, Tensor] = {}
-    for name, gradient in zip(weights, gradients, strict=True):
-        layer = _layer(name)
-        squared[layer] = squared.get(layer, 0) + gradient.square().sum((1, 2))
-    for layer, value in squared.items():
-        norms[layer] += value.sqrt()
-
-
-def _layer(name: str) -> str:
-    """The layer of a weight "LAYER.A"."""
-    return name.rpartition(".")[0]
-
-
 def room(
     settings: Mapping[str, Any],
     adapters: Mapping[str, Any],
     grids: Mapping[str, Mapping[str, Sequence[float]]],
 ) -> dict[str, float]:
-    """What `models.require_room` asks of a job.
-
-    "models" of the largest batch: all streams and seeds, or all rates that are tried; "tokens" that
-    all read together; "most_hours".
-    """
+    """What `models.require_room` asks of a job: "models" of the largest batch (all streams and
+    seeds, or all rates that are tried), "tokens" that all read together, and "most_hours"."""
     learners, names = adapters["learners"], adapters["optimizers"]
     adapted_models = len(names) * len(settings["streams"]) * settings["seeds"]
     tried = (sum(len(_rates(grids, n, _cadence(learner))) for n in names) for learner in learners)
@@ -220,12 +190,9 @@ def room(
 
 
 def domain_losses(steps: Steps, text: Sequence[int], rows: int) -> tuple[float, float]:
-    """The frozen model's loss over a whole text, and its standard error over places.
+    """The frozen model's loss over a whole text of tokens, and its standard error over places.
 
-    Args:
-        steps: The model, with adapters of `rows` models that add nothing.
-        text: Tokens.
-        rows: Places that are read at once.
+    So many places are read at once as the model has adapters, `rows`, which add nothing.
     """
     length = min(len(text) // _PLACES, _MOST)
     starts = [i * (len(text) // _PLACES) for i in range(_PLACES if length > 1 else 0)]
@@ -245,19 +212,16 @@ def results(
     adapters: Mapping[str, Any],
     grids: Mapping[str, Mapping[str, Sequence[float]]],
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Everything of one model with adapters of one rank.
+    """Everything of one model with adapters of one rank: losses and norms of gradients.
+
+    Losses have a row a learner, optimizer, stream, seed and bin of tokens, with the frozen model's
+    over all of the bin's domain (`domain_losses`); norms a row a learner, optimizer, stream, seed
+    and layer.
 
     Args:
-        language: The model.
         domain_texts: Parts of each domain's text.
-        settings: ``language`` of the config.
-        adapters: An entry of its ``adapters``.
+        settings, adapters: ``language`` of the config, and an entry of its ``adapters``.
         grids: Rates by optimizer and cadence.
-
-    Returns:
-        Losses, a row a learner, optimizer, stream, seed and bin of tokens, with the frozen model's
-        over all of the bin's domain (`domain_losses`); and norms of gradients, a row a learner,
-        optimizer, stream, seed and layer.
 
     Raises:
         OrlaError: A rate that is asked for lacks, every rate diverges, or a text is too short.
@@ -327,10 +291,8 @@ def _chosen(
     tried: Mapping[str, Sequence[float]],
     segments: int,
 ) -> dict[str, tuple[float, bool]]:
-    """Of each optimizer the rate with the lowest loss after the first segment of that text.
-
-    And whether that lies on the edge of its grid.
-    """
+    """Of each optimizer the rate with the lowest loss after the first segment of that text, and
+    whether that lies on the edge of its grid."""
     groups = [Group(name, grid) for name, grid in tried.items()]
     models = sum(len(group.rates) for group in groups)
     weights = adapted(steps, rank, [_CHOOSING] * models)

@@ -29,10 +29,8 @@ _LAYERS = ("rnn_1", "rnn_2")
 class LSTM(Steps):
     """textgenrnn's network; the state is that of both layers, and the features that are averaged.
 
-    Args:
-        model: `embedding`, `attention`, `output`, and of each layer a matrix from below and one
-            from its own past.
-        mark: category of the mark of a beginning.
+    The model has `embedding`, `attention`, `output`, and of each layer a matrix from below and one
+    from its own past; `mark` is the category of the mark of a beginning.
     """
 
     targets = tuple(f"{name}_{kind}" for name in _LAYERS for kind in ("input", "recurrent"))

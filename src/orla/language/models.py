@@ -36,12 +36,9 @@ class Language(NamedTuple):
 
 
 def opened(spec: Mapping[str, Any], folder: str | None, room: Mapping[str, float]) -> Language:
-    """The model of a specification, in float32, after an estimate of what it takes.
+    """The model of an entry of ``language.models``, in float32, if `require_room` finds room.
 
-    Args:
-        spec: An entry of ``language.models``.
-        folder: Where the model of an entry with ``make`` was written.
-        room: As for `require_room`.
+    With ``make`` it was written into `folder`.
 
     Raises:
         OrlaError: The model is not there, of another family, too large, or lacks weights.
@@ -77,22 +74,15 @@ def opened(spec: Mapping[str, Any], folder: str | None, room: Mapping[str, float
 
 def _read(kind: Any, name: str, **how: Any) -> Any:
     """What is on this machine, else, of what is no folder, what the hub has."""
-    folder = Path(name).is_dir()
-    try:
-        return kind.from_pretrained(name, local_files_only=True, **how)
-    except Exception as error:  # many kinds, of damaged files too
-        if folder:
-            raise OrlaError(_unreadable(name, "cannot be read", error)) from None
-    try:
-        return kind.from_pretrained(name, **how)
-    except Exception as error:  # many kinds, of the hub's client and its network
-        where = "is neither on this machine nor found on the hub"
-        raise OrlaError(_unreadable(name, where, error)) from None
-
-
-def _unreadable(name: str, what: str, error: Exception) -> str:
-    said = next(iter(str(error).splitlines()), type(error).__name__)
-    return (
+    what, places = "is neither on this machine nor found on the hub", (True, False)
+    if Path(name).is_dir():
+        what, places = "cannot be read", (True,)
+    for local in places:
+        try:
+            return kind.from_pretrained(name, local_files_only=local, **how)
+        except Exception as error:  # many kinds, of damaged files, and of the hub's client
+            said = next(iter(str(error).splitlines()), type(error).__name__)
+    raise OrlaError(
         f'config: "language.models" loads {name}, which {what} ({said}); give a folder that '
         "save_pretrained wrote, or a model's name"
     )
@@ -101,17 +91,9 @@ def _unreadable(name: str, what: str, error: Exception) -> str:
 def require_room(
     name: str, config: PreTrainedConfig, models: int, tokens: int, most_hours: float
 ) -> None:
-    """Refuse a model that would not fit in memory, or take longer than allowed.
+    """Refuse a model, of which no weight is read, that would not fit in memory or take too long.
 
-    Args:
-        name: Of the model.
-        config: Its configuration; no weight is read for it.
-        models: Adapted at once.
-        tokens: Read by all models together.
-        most_hours: The longest time.
-
-    Raises:
-        OrlaError: It takes more.
+    `models` are adapted at once, and read `tokens` all together.
     """
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(config)
@@ -160,8 +142,7 @@ def adapted(steps: Steps, rank: int, seeds: Sequence[int]) -> dict[str, nn.Param
     peft puts them in and draws them, A by He's rule and B zero; alpha is the rank, so that B A is
     added as it is. A second call replaces them.
 
-    Returns:
-        "LAYER.A" (models, rank, in) and "LAYER.B" (models, out, rank), by names of the layers.
+    Weights are "LAYER.A" (models, rank, in) and "LAYER.B" (models, out, rank).
     """
     turned = {"fan_in_fan_out": isinstance(steps, GPT2)}  # how that keeps its matrices
     chosen = LoraConfig(r=rank, lora_alpha=rank, target_modules=list(steps.targets), **turned)

@@ -39,19 +39,16 @@ def pretrain(
 ) -> None:
     """Pretrain a model, and write it with its tokenizer into a folder as `save_pretrained` does.
 
-    Args:
-        make: Options of the model's configuration, model_type among them.
-        texts: Of pretraining, by domain.
-        settings: ``language.pretraining`` of the config.
-        folder: Where to write.
+    `make` are options of its configuration, model_type among them; `texts` are by domain; and
+    `settings` is ``language.pretraining`` of the config.
 
     Raises:
         OrlaError: An option of the model is unknown, its context is longer than the windows that
             it would be trained on, or a text is shorter than a window.
     """
+    _check_options(make)
     read = tokenizer(list(texts.values()), settings["vocabulary"])
     torch.manual_seed(settings["seed"])
-    _check_options(make)
     model = AutoModelForCausalLM.from_config(
         AutoConfig.for_model(**make, vocab_size=len(read), bos_token_id=None, eos_token_id=None)
     )
@@ -73,12 +70,10 @@ def pretrain(
     draw = torch.Generator().manual_seed(settings["seed"])
     optimizer = torch.optim.AdamW(model.parameters(), lr=settings["learning_rate"])
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, settings["steps"])
-    rows, length = settings["batch"], settings["window"]
+    rows, length, turns = settings["batch"], settings["window"], settings["steps"]
     of_domain = torch.tensor([float(share) for share in shares.values()])
-    with cost.work("pretraining", settings["steps"] * rows * length):
-        for _ in progress.bar(
-            range(settings["steps"]), f"pretraining {make['model_type']}", "step"
-        ):
+    with cost.work("pretraining", turns * rows * length):
+        for _ in progress.bar(range(turns), f"pretraining {make['model_type']}", "step"):
             chosen = torch.multinomial(of_domain, rows, replacement=True, generator=draw)
             windows = []
             for name in (list(shares)[i] for i in chosen):

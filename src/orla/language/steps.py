@@ -100,10 +100,8 @@ class Mamba(Steps):
             sizes = [m.time_step_rank, m.ssm_state_size, m.ssm_state_size]
             dt, write, read = m.x_proj(u).split(sizes, -1)
             dt = F.softplus(m.dt_proj(dt))[..., None]
-            decay, added = (
-                torch.exp(dt * -torch.exp(m.A_log)),
-                dt * write[:, :, None] * u[..., None],
-            )
+            decay = torch.exp(dt * -torch.exp(m.A_log))
+            added = dt * write[:, :, None] * u[..., None]
             scan = {"scan": state[f"{i}.scan"]}
             seen, last = loop(_scan, scan, decay, added, read[..., None])
             after[f"{i}.scan"] = last["scan"]

@@ -23,14 +23,8 @@ def parts(source: str, shares: Mapping[str, float]) -> dict[str, str]:
     """The parts of a text: consecutive, each paragraph once, by its first occurrence.
 
     Paragraphs are set apart by blank lines and alike where they differ in white space alone: the
-    manual prints sections twice.
-
-    Args:
-        source: `code`, `prose`, or the path of a file.
-        shares: of the characters, by part.
-
-    Raises:
-        OrlaError: The text is missing, or no UTF-8.
+    manual prints sections twice. The source is `code`, `prose`, or the path of a file; shares are
+    of the characters.
     """
     seen, paragraphs, length = set(), [], 0
     for paragraph in re.split(r"\n\s*\n", _text(source)):
@@ -67,13 +61,8 @@ def stream(
     A domain's second segment goes on where its first one ended.
 
     Args:
-        categories: of each domain's text.
-        domains: of the segments.
         length: tokens that are predicted; a multiple of the number of segments.
         place: where each text is entered, a fraction of it; its end is followed by its beginning.
-
-    Raises:
-        OrlaError: A text has fewer tokens than are read of it.
     """
     size, read, at = length // len(domains), [], {}
     for name in domains:

@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from orla import catalogue
 from orla.catalogue import Part
 from orla.errors import OrlaError
 from orla.schema import nearest
-from orla.statistics.bootstrap import RESAMPLES, Interval, mean_interval
+from orla.statistics.resampling import RESAMPLES
 
 GIVEN = ("models", "horizon", "alignment", "profile")
 """Tables made from sweeps: a row a model; a model and horizon, observer, or place in a profile."""
@@ -79,18 +78,10 @@ class Settings:
                 )
         return cls(**statistics, comparisons=named, quantities=quantities or {})
 
-    def mean(self, values: np.ndarray) -> Interval:
-        """Mean of the finite values with its 95 % bootstrap interval; all null without any."""
-        finite = values[np.isfinite(values)]
-        if finite.size == 0:
-            return Interval(np.nan, np.nan, np.nan)
-        return mean_interval(finite, resamples=self.resamples, seed=self.seed)
-
 
 class Statistic(Part, ABC):
-    """A table made from other tables.
+    """A table made from the tables that its class statement ``needs``: of `GIVEN` or other ones.
 
-    Its class statement gives ``needs``: names of tables in `GIVEN` or of other statistics.
     `columns` holds its columns in order, each with a sentence and its unit.
     """
 
@@ -100,19 +91,11 @@ class Statistic(Part, ABC):
 
     @abstractmethod
     def table(self, *needed: pd.DataFrame, settings: Settings) -> pd.DataFrame:
-        """The table, from the tables of ``needs`` in that order, which are not changed.
-
-        Raises:
-            OrlaError: A needed table cannot be read as one row a model and seed.
-        """
+        """The table, from the tables of ``needs`` in that order, which are not changed."""
 
 
 def needs(name: str) -> tuple[str, ...]:
-    """Names of the tables that a statistic needs.
-
-    Raises:
-        OrlaError: There is no such statistic, or it needs a table that there is not.
-    """
+    """Names of the tables that a statistic needs; OrlaError if it, or one of them, is unknown."""
     needed = tuple(catalogue.part("statistic", name).part.more["needs"])
     known = [*GIVEN, *catalogue.parts("statistic")]
     for other in needed:
@@ -122,7 +105,7 @@ def needs(name: str) -> tuple[str, ...]:
 
 
 def in_order(names: Iterable[str] | None = None) -> list[str]:
-    """These statistics (or all) and those that they need, in an order that satisfies ``needs``.
+    """These statistics (or all) and those that they need, each after what it needs.
 
     Raises:
         OrlaError: As in `needs`, or statistics need each other in a circle.
@@ -143,7 +126,7 @@ def build(name: str, tables: Mapping[str, pd.DataFrame], settings: Settings) -> 
     """One statistic's table; `tables` holds at least those that it needs.
 
     Raises:
-        OrlaError: The table's columns are not those declared, or as in `Statistic.table`.
+        OrlaError: A table cannot be read, or that made has other columns than those declared.
     """
     statistic = catalogue.part("statistic", name)()
     table = statistic.table(*(tables[other] for other in needs(name)), settings=settings)

@@ -8,14 +8,16 @@ import pandas as pd
 
 from orla.results.base import Settings
 from orla.results.grids import Key
-from orla.results.summary import Sample, Summary, first, mean, seeds, whether
+from orla.results.summary import UNRELIABLE, Sample, Summary, first, mean, seeds
 from orla.study import refits
 from orla.study.efficiency import MEASURES
 from orla.study.keys import KEYS
 from orla.study.scores import recovery_percent
 
-_NETWORKS = ("task", "pair", "architecture", "precision", "split", "start")
-_BESIDE = ("frozen_heldout_error", "reference_error", "constant_error", "unreliable")
+_NETWORKS = {
+    name: KEYS[name] for name in ("task", "pair", "architecture", "precision", "split", "start")
+}
+_BESIDE = ["frozen_heldout_error", "reference_error", "constant_error", "unreliable"]
 
 
 def _networks(models: pd.DataFrame) -> Iterator[tuple[Key, pd.DataFrame]]:
@@ -31,10 +33,8 @@ class Baselines(Summary, name="baselines"):
     Source: docs/protocol.md, Baselines.
     """
 
-    keys = {name: KEYS[name] for name in _NETWORKS} | {
-        "baseline": "The decoder: "
-        + "; ".join(f"{n}, {t}" for n, t in refits.DECODERS.items())
-        + "."
+    keys = _NETWORKS | {
+        "baseline": f"The decoder: {'; '.join(map(', '.join, refits.DECODERS.items()))}."
     }
     cells = (
         seeds("recovery", "Networks beside which it stands."),
@@ -48,7 +48,7 @@ class Baselines(Summary, name="baselines"):
         mean("frozen_heldout_error", "Mean held-out error of the networks that do not adapt"),
         mean("reference_error", "Mean error without drift"),
         mean("constant_error", "Mean error of the best constant outputs, held-out part"),
-        whether("unreliable", "Whether recovery's denominator is too small in any seed."),
+        UNRELIABLE,
     )
 
     def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
@@ -57,20 +57,19 @@ class Baselines(Summary, name="baselines"):
                 error, r2 = refits.columns(decoder)
                 if error not in networks or networks[error].isna().all():
                     continue
-                columns = {"heldout_error": networks[error], "r2_mean": networks[r2]}
-                columns |= {name: networks[name] for name in _BESIDE}
-                values = {name: one.to_numpy(float) for name, one in columns.items()}
-                frozen, constant = values["frozen_heldout_error"], values["constant_error"]
-                ours = values["heldout_error"], values["reference_error"]
-                values["recovery"] = recovery_percent(frozen, *ours)
-                values["over_best_percent"] = recovery_percent(np.fmin(frozen, constant), *ours)
-                yield key | {"baseline": decoder}, values.__getitem__
+                names = {error: "heldout_error", r2: "r2_mean"}
+                table = networks[[*names, *_BESIDE]].rename(columns=names).astype(float)
+                frozen, reference, constant, _ = table[_BESIDE].to_numpy().T
+                ours = table["heldout_error"], reference
+                table["recovery"] = recovery_percent(frozen, *ours)
+                table["over_best_percent"] = recovery_percent(np.fmin(frozen, constant), *ours)
+                yield key | {"baseline": decoder}, table.__getitem__
 
 
 class Footprints(Summary, name="footprints"):
     """NeuroBench's measures of every network before it adapts (Yik et al. 2025), over seeds."""
 
-    keys: ClassVar = {name: KEYS[name] for name in _NETWORKS}
+    keys: ClassVar = _NETWORKS
     cells = (
         seeds("dense_macs", "Networks."),
         first("footprint_bytes", MEASURES["footprint_bytes"]),
@@ -86,6 +85,6 @@ class Footprints(Summary, name="footprints"):
     def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
         for key, networks in _networks(needed):
             if "dense_macs" in networks and networks["dense_macs"].notna().any():
-                columns = list(dict.fromkeys(cell.column for cell in self.cells))
-                values = networks.reindex(columns=columns).astype(float)
-                yield key, {name: values[name].to_numpy() for name in columns}.__getitem__
+                names = dict.fromkeys(cell.column for cell in self.cells)
+                values = networks.reindex(columns=list(names)).astype(float)
+                yield key, lambda name, values=values: values[name].to_numpy()

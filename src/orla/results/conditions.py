@@ -11,13 +11,24 @@ from orla.results.base import Settings, Statistic
 from orla.results.estimands import AT_END
 from orla.results.frames import COLUMN
 from orla.results.grids import OVER_BEST, Key, at_chosen, at_selected, side
-from orla.results.summary import Sample, Summary, ends, first, lost, mean, seeds, whether
-from orla.statistics import resampling
+from orla.results.summary import (
+    UNRELIABLE,
+    Sample,
+    Summary,
+    ends,
+    first,
+    lost,
+    mean,
+    seeds,
+    whether,
+)
 from orla.statistics.means import moments
+from orla.statistics.resampling import draws
 from orla.study.declarations import declarations
 from orla.study.keys import KEYS
 
 _RECOVERY = AT_END.recovery
+_ADAPT = "recovery_adapt_percent"
 SCORES = ("heldout_error", _RECOVERY, "recovery_stable_percent", "adapt_error")
 """Scores of every condition, which stand beside the columns of the probes."""
 
@@ -31,9 +42,7 @@ class Conditions(Summary, name="conditions"):
         seeds(_RECOVERY, "Seeds with a finite held-out recovery."),
         lost(),
         mean(
-            "recovery_percent",
-            "Mean held-out recovery",
-            of=_RECOVERY,
+            *("recovery_percent", "Mean held-out recovery", _RECOVERY),
             bootstrap="{}_percent",
             t95="t95_{}_percent",
         ),
@@ -44,19 +53,16 @@ class Conditions(Summary, name="conditions"):
             t95="over_best_t95_{}_percent",
         ),
         mean(
-            "adapt_recovery_percent",
-            "Mean recovery while adapting",
-            of="recovery_adapt_percent",
+            *("adapt_recovery_percent", "Mean recovery while adapting", _ADAPT),
             bootstrap="adapt_{}_percent",
             t95="adapt_t95_{}_percent",
         ),
         mean("r2_mean", "Mean held-out R2, outputs weighted equally"),
         mean("r2_weighted", "Mean held-out R2, outputs weighted by variance"),
         mean("update_ratio", "Mean ratio ||dW_hh|| / ||dW_out||", bootstrap="update_ratio_{}"),
-        whether("unreliable", "Whether recovery's denominator is too small in any seed."),
+        UNRELIABLE,
         mean(
-            COLUMN,
-            "Mean held-out recovery where that of full RTRL is 100",
+            *(COLUMN, "Mean held-out recovery where that of full RTRL is 100"),
             bootstrap="recovery_vs_rtrl_{}_percent",
         ),
     )
@@ -82,7 +88,7 @@ class Measured(Statistic, name="measured"):
     def table(self, models: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
         names, rows = [name for name in measures() if name in models], []
         for one in at_selected(models, names):
-            gone = int(one.diverged[:, one.marked].sum())
+            gone = int(one.diverged.sum())
             for name in names:
                 of = moments(at_chosen(one, name))
                 if of.n or name in SCORES:
@@ -114,8 +120,7 @@ class Learners(Summary, name="learners", needs=("alignment",)):
         mean("cosine", "Mean over seeds of the mean cosine over updates", t95="cosine_t95_{}"),
         mean("positive_share", "Mean over seeds of the share of updates with a cosine above 0"),
         mean(
-            "norm_ratio",
-            "Mean over seeds of the median over updates of the ratio of the norms",
+            *("norm_ratio", "Mean over seeds of the median over updates of the ratio of the norms"),
             t95="norm_ratio_t95_{}",
         ),
         first("carried_bytes", "Bytes that the observer holds of one model between updates.", int),
@@ -124,8 +129,8 @@ class Learners(Summary, name="learners", needs=("alignment",)):
     def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
         always = ("selected", "diverged", "carried_bytes")
         more = [cell.column for cell in self.cells]
-        for one in at_selected(needed, more, always, tuple(self.keys)):
-            yield one.grid.key, one.at_marked
+        sides = at_selected(needed, more, always, tuple(self.keys))
+        return ((one.grid.key, one.at_marked) for one in sides)
 
 
 class SelectionPrice(Summary, name="selection_price"):
@@ -156,29 +161,27 @@ class SelectionPrice(Summary, name="selection_price"):
 
     def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
         for one in at_selected(needed):
-            others = (
-                side(one.grid, replace(AT_END, selected=f"selected_on_{part}"))
-                for part in ("test", "tail")
+            ways = ("test", "tail")
+            test, tail = (
+                side(one.grid, replace(AT_END, selected=f"selected_on_{way}")) for way in ways
             )
-            sides = dict(zip(("validation", "test", "tail"), (one, *others), strict=True))
-            if None in sides.values():
+            if test is None or tail is None:
                 continue
-            values = {
-                f"recovery_{name}_selected_percent": of.at_marked(_RECOVERY)
-                for name, of in sides.items()
-            }
-            first, second, _ = values.values()
+            first, second, third = (of.at_marked(_RECOVERY) for of in (one, test, tail))
             for each in (first, second):
                 each[~(np.isfinite(first) & np.isfinite(second))] = np.nan
-            rates = {"": one, "_test": sides["test"], "_tail": sides["tail"]}
-            rates["_runner_up"] = one.at_runner_up
-            values |= {
-                f"learning_rate{n}": of.at_marked("learning_rate") for n, of in rates.items()
-            }
-            values["price_pp"] = second - first
             share = np.nan
             if len(first) > 1:
-                drawn = resampling.draws(len(first), settings.resamples, settings.seed)
-                share = one.other_rate_share(drawn)
-            values["other_rate_share"] = np.full(len(first), share)
+                share = one.other_rate_share(draws(len(first), settings.resamples, settings.seed))
+            values = {
+                "recovery_validation_selected_percent": first,
+                "recovery_test_selected_percent": second,
+                "recovery_tail_selected_percent": third,
+                "price_pp": second - first,
+                "learning_rate": [one.rate],
+                "learning_rate_test": [test.rate],
+                "learning_rate_tail": [tail.rate],
+                "learning_rate_runner_up": [one.at_runner_up.rate],
+                "other_rate_share": [share],
+            }
             yield one.grid.key, values.__getitem__

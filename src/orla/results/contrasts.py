@@ -12,7 +12,7 @@ from orla.results.base import Settings
 from orla.results.estimands import ESTIMANDS, Estimand
 from orla.results.grids import Grid, Key, Side, at_chosen, grids, side
 from orla.results.scales import PP, VARIANCE
-from orla.statistics import choice
+from orla.statistics.resampling import at_rates, finite_means
 
 COMPARED = {
     "comparison": "Name of the comparison in the config.",
@@ -38,11 +38,6 @@ class Contrast:
         """Both learners."""
         return self.full, self.immediate
 
-    @property
-    def estimand(self) -> Estimand:
-        """The columns that are compared."""
-        return self.full.estimand
-
     def values(self, column: str) -> np.ndarray:
         """Difference (seeds,) of a column at the chosen rates; of a mark, whether it is true of
         either learner. NaN where a learner has no such value.
@@ -55,32 +50,27 @@ class Contrast:
     @property
     def gap(self) -> np.ndarray:
         """Difference of recovery (seeds,) in pp; NaN where a learner diverged."""
-        return self.values(self.estimand.recovery)
+        return self.values(self.full.estimand.recovery)
 
     @property
     def error_gap(self) -> np.ndarray:
         """Error (seeds,) of the learner that is subtracted minus the other's."""
-        return -self.values(self.estimand.error)
-
-    @property
-    def at_runner_up(self) -> dict[str, "Contrast"]:
-        """The same with one of its learners at the runner-up of its rates."""
-        return {
-            "runner_up_full": replace(self, full=self.full.at_runner_up),
-            "runner_up_immediate": replace(self, immediate=self.immediate.at_runner_up),
-        }
+        return -self.values(self.full.estimand.error)
 
     def gaps(self) -> dict[str, np.ndarray]:
         """Gaps (seeds,) formed in every way of `scales.WAYS` but over pairs, by their column."""
-        recovery, error = (
-            [getattr(side, name)[:, side.marked] for side in self.sides]
-            for name in ("recovery_frozen", "error_frozen")
-        )
+        full, immediate = self.sides
+        first = replace(self, full=full.at_runner_up)
+        second = replace(self, immediate=immediate.at_runner_up)
         ways = {
             "": (self.gap, self.error_gap),
-            "frozen": (recovery[0] - recovery[1], error[1] - error[0]),
+            "frozen": (
+                full.recovery_frozen - immediate.recovery_frozen,
+                immediate.error_frozen - full.error_frozen,
+            ),
+            "runner_up_full": (first.gap, first.error_gap),
+            "runner_up_immediate": (second.gap, second.error_gap),
         }
-        ways |= {way: (one.gap, one.error_gap) for way, one in self.at_runner_up.items()}
         return {
             scale.mean(way): gap
             for way, both in ways.items()
@@ -89,7 +79,7 @@ class Contrast:
 
     def scores(self) -> dict[str, np.ndarray]:
         """What is compared, seed by seed, under the columns of the estimates; (seeds,) each."""
-        columns = self.estimand
+        columns = self.full.estimand
         return {
             "gap_pp": self.gap,
             "r2_gap": self.values(columns.r2),
@@ -108,10 +98,10 @@ class Contrast:
         its validation errors on them. The mean is over the finite gaps; NaN without any.
         """
         first, second = (
-            choice.at_rates(side.values(self.estimand.recovery), draws, side.choices(draws))
+            at_rates(side.values(side.estimand.recovery), draws, side.choices(draws))
             for side in self.sides
         )
-        return choice.finite_means(first - second)
+        return finite_means(first - second)
 
 
 def contrasts(

@@ -32,15 +32,11 @@ _CHOSEN = ("selected", "validation_rolling_error")
 ESTIMANDS: dict[str, Estimand] = {
     "heldout": Estimand(*_CHOSEN, "recovery_heldout_percent", "heldout_error", "r2_mean"),
     "stable": Estimand(
-        *_CHOSEN,
-        "recovery_stable_percent",
-        "heldout_stable_error",
-        "stable_r2_mean",
+        *(*_CHOSEN, "recovery_stable_percent", "heldout_stable_error", "stable_r2_mean"),
         price=("heldout_error", "recovery_heldout_percent"),
     ),
     "adapt": Estimand(
-        *("selected_on_adapt", "adapt_error"),
-        *("recovery_adapt_percent", "adapt_error"),
+        *("selected_on_adapt", "adapt_error", "recovery_adapt_percent", "adapt_error"),
         frozen="frozen_adapt_error",
         edge="edge_on_adapt",
         constant="",

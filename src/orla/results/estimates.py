@@ -10,16 +10,15 @@ from orla.results import guards
 from orla.results.base import Settings, Statistic
 from orla.results.contrasts import COMPARED, Contrast, contrasts
 from orla.results.estimands import TEXT
-from orla.results.grids import Key, finite_mean
-from orla.results.scales import PP, SCALES, VARIANCE, WAYS, Scale
-from orla.results.summary import Cell, ends, level, mean, tested
-from orla.statistics import resampling
+from orla.results.scales import PP, SCALES, VARIANCE, WAYS
+from orla.results.summary import Cell, count, ends, level, mean, row_of, tested, texts_of
 from orla.statistics.means import moments, prediction_interval
 from orla.statistics.mixed import random_intercept
+from orla.statistics.resampling import draws, expanded_percentiles, finite_means
 from orla.study.keys import SETTING
 
-_AT = [*COMPARED, "estimand"]
-_WITHOUT_PAIR = {name: text for name, text in SETTING.items() if name != "pair"}
+_AT = {**SETTING, **COMPARED, "estimand": TEXT}
+_OVER_PAIRS = {name: text for name, text in _AT.items() if name != "pair"}
 _GAPS = {
     PP.unit: "Mean over {} of the difference of recovery",
     VARIANCE.unit: "Mean over {} of the second learner's error minus the first's, in units of the"
@@ -30,34 +29,32 @@ _LEVELS = {
     "over_best": "Mean recovery over the better of the frozen network and the best constant, of the"
     " learner that is {}",
 }
-_ROLES = {
-    name.removeprefix("learner_"): text.removeprefix("Learner that is ").rstrip(".")
-    for name, text in COMPARED.items()
-    if name.startswith("learner_")
-}
-_MEANS = (
-    mean("r2_gap", "Mean difference of R2 (mean over outputs)", t95="r2_t95_{}"),
-    *(
-        mean(f"{level}_{role}_percent", text.format(is_what), t95=f"{level}_{role}_{{}}_percent")
-        for level, text in _LEVELS.items()
-        for role, is_what in _ROLES.items()
-    ),
-)
+_ROLES = {"full": "subtracted from", "immediate": "subtracted"}
 
 
-def _cells(scale: Scale, units: str) -> list[Cell]:
-    """The gap of one scale with its test and count, and the gap formed in other ways."""
-    gap = scale.mean()
-    count = {scale.count.format(units): f"{units.title()}s with a gap of {scale.unit}."}
-    cells = [
-        Cell(gap, count, lambda of, _: [int(np.isfinite(of).sum())]),
-        mean(gap, _GAPS[scale.unit].format(f"{units}s")),
-        tested(gap, scale),
-    ]
-    for way, text in WAYS.items():
-        if way not in ("", "without_failing"):
-            cells.append(mean(scale.mean(way), f"The same with {text}", t90=scale.ends(way)))
-    return cells
+def _cells(units: str) -> tuple[Cell, ...]:
+    """Each scale's gap with its count and test, and formed in other ways; then levels and R2."""
+    cells = []
+    for scale in SCALES.values():
+        gap, number = scale.mean(), scale.count.format(units)
+        cells += [
+            count(number, gap, f"{units.title()}s with a gap of {scale.unit}."),
+            mean(gap, _GAPS[scale.unit].format(f"{units}s")),
+            tested(gap, scale),
+        ]
+        for way in ("frozen", "runner_up_full", "runner_up_immediate"):
+            text = f"The same with {WAYS[way]}"
+            cells.append(mean(scale.mean(way), text, t90=scale.ends(way)))
+    return (
+        *cells,
+        level("gap_pp"),
+        mean("r2_gap", "Mean difference of R2 (mean over outputs)", t95="r2_t95_{}"),
+        *(
+            mean(f"{name}_{role}_percent", text.format(what), t95=f"{name}_{role}_{{}}_percent")
+            for name, text in _LEVELS.items()
+            for role, what in _ROLES.items()
+        ),
+    )
 
 
 _SOUND = tuple(
@@ -69,12 +66,14 @@ _SOUND = tuple(
     )
     for scale in SCALES.values()
 )
-
-
-def _resampled(what: str = "units") -> dict[str, str]:
-    """Columns of the intervals by resampling."""
-    interval = f"the 95 % interval by resampling {what} (expanded percentiles)"
-    return ends("resampled_{}_pp", interval) | ends("resampled_90_{}_pp", "the same at 1 - 2 alpha")
+_RESAMPLED = {
+    **ends(
+        "resampled_{}_pp",
+        "the 95 % interval by resampling seeds through the choice of both rates (expanded"
+        " percentiles)",
+    ),
+    **ends("resampled_90_{}_pp", "the same at 1 - 2 alpha"),
+}
 
 
 class Estimates(Statistic, name="estimates"):
@@ -84,18 +83,12 @@ class Estimates(Statistic, name="estimates"):
     sessions. Source: docs/protocol.md, Estimands and Statistics.
     """
 
-    cells = (
-        *(cell for scale in SCALES.values() for cell in _cells(scale, "seed")),
-        level("gap_pp"),
-        *_MEANS,
-    )
+    cells = _cells("seed")
     columns: ClassVar = {
-        **SETTING,
-        **COMPARED,
-        "estimand": TEXT,
+        **_AT,
         "n_diverged": "Seeds in which either learner diverged.",
-        **{column: text for cell in cells for column, text in cell.texts.items()},
-        **_resampled("seeds through the choice of both rates"),
+        **texts_of(cells),
+        **_RESAMPLED,
         "other_rate_share": "Share of resamples that choose another rate, the larger of both"
         " learners'.",
         "price_pp": "Recovery at the rate chosen on the scored steps minus at the chosen one, of"
@@ -117,13 +110,14 @@ class Estimates(Statistic, name="estimates"):
         seeds, scores = len(contrast.seeds), contrast.scores() | contrast.gaps()
         resampled, share = np.empty(0), np.nan
         if seeds > 1:
-            drawn = resampling.draws(seeds, settings.resamples, settings.seed)
+            drawn = draws(seeds, settings.resamples, settings.seed)
             resampled = contrast.resampled(drawn.different)[drawn.index]
             share = max(side.other_rate_share(drawn) for side in contrast.sides)
         row = contrast.key | {"n_diverged": int(scores["diverged"].sum())}
-        for cell in self.cells:
-            row |= cell.made(scores.__getitem__, settings)
-        row |= _percentiles(resampled, row["n_seeds"], settings)
+        row |= row_of(self.cells, scores.__getitem__, settings)
+        levels = (0.95, 1 - 2 * settings.alpha)
+        wide, narrow = expanded_percentiles(resampled, row["n_seeds"], levels)
+        row |= dict(zip(_RESAMPLED, (*wide, *narrow), strict=True))
         row["price_pp"] = max(
             (s.price for s in contrast.sides), key=lambda p: np.nan_to_num(abs(p), nan=-1)
         )
@@ -132,25 +126,18 @@ class Estimates(Statistic, name="estimates"):
             of_recovery = {c for c in row if c.endswith(("_pp", "_percent"))} - {"margin_pp"}
             of_recovery = {c for c in of_recovery if not c.startswith("over_best")}
             row |= dict.fromkeys(of_recovery, np.nan) | {"tost_p": 1.0, "equivalent": False}
-        denominator = moments(full.denominator)
+        denominator, tried = moments(full.denominator), [side.tried for side in contrast.sides]
         constant, reference = (full.mean(f"{n}_error") for n in ("constant", "reference"))
         return row | {
             "other_rate_share": share,
-            "updates": min(side.tried.updates for side in contrast.sides),
+            "updates": min(side.updates for side in tried),
             "denominator": denominator.mean,
             "denominator_se": denominator.standard_error,
             "frozen_error": full.mean("frozen_heldout_error"),
             "constant_error": constant,
             "has_meaning": meaning,
-            "guards": guards.reasons([s.tried for s in contrast.sides], reference, constant),
+            "guards": guards.reasons(tried, reference, constant),
         }
-
-
-def _percentiles(resampled: np.ndarray, n: int, settings: Settings) -> Key:
-    """Ends of both intervals by resampling, n units having a gap."""
-    levels = (0.95, 1 - 2 * settings.alpha)
-    wide, narrow = resampling.expanded_percentiles(resampled, n, levels)
-    return dict(zip(_resampled(), (*wide, *narrow), strict=True))
 
 
 class OverPairs(Statistic, name="over_pairs", needs=("models", "estimates")):
@@ -161,22 +148,16 @@ class OverPairs(Statistic, name="over_pairs", needs=("models", "estimates")):
     Source: docs/protocol.md, Estimands and Statistics.
     """
 
-    cells = (
-        *(cell for scale in SCALES.values() for cell in _cells(scale, "pair")),
-        level("gap_pp"),
-        *_MEANS,
-    )
+    cells = _cells("pair")
     every_cell = (*cells, *_SOUND)
     columns: ClassVar = {
-        **_WITHOUT_PAIR,
-        **COMPARED,
-        "estimand": TEXT,
+        **_OVER_PAIRS,
         "n_seeds": "Seeds with a finite gap in the pair that has the fewest.",
         "error_n_seeds": "The same of errors.",
         "n_failing": "Pairs whose estimates have guards.",
         "n_left_out": "Pairs without a gap of recovery.",
         "n_diverged": "Seeds of all pairs in which either learner diverged.",
-        **{column: text for cell in cells for column, text in cell.texts.items()},
+        **texts_of(cells),
         "between_sd_pp": "Standard deviation of the pairs' means (pp).",
         "within_sd_pp": "Standard deviation over the seeds of a pair, pooled over pairs (pp).",
         "error_between_sd": "Standard deviation of the pairs' means of the gap of errors.",
@@ -186,7 +167,7 @@ class OverPairs(Statistic, name="over_pairs", needs=("models", "estimates")):
         **ends("mixed_{}_pp", "its 95 % interval"),
         "mixed_pair_sd_pp": "Standard deviation between pairs in that model (pp).",
         "mixed_seed_sd_pp": "Standard deviation between seeds of a pair in that model (pp).",
-        **{column: text for cell in _SOUND for column, text in cell.texts.items()},
+        **texts_of(_SOUND),
     }
 
     def table(
@@ -194,35 +175,32 @@ class OverPairs(Statistic, name="over_pairs", needs=("models", "estimates")):
     ) -> pd.DataFrame:
         # Estimates have a row a contrast, in their order.
         pairs = estimates.assign(contrast=list(contrasts(models, settings)))
-        pairs = pairs.sort_values(list(_WITHOUT_PAIR), kind="stable")
-        by = [*_WITHOUT_PAIR, *_AT]
+        pairs = pairs.sort_values([name for name in SETTING if name != "pair"], kind="stable")
         rows = [
-            dict(zip(by, key, strict=True)) | self._row(group, settings)
-            for key, group in pairs.groupby(by, sort=False)
+            dict(zip(_OVER_PAIRS, key, strict=True)) | self._row(group, settings)
+            for key, group in pairs.groupby([*_OVER_PAIRS], sort=False)
         ]
         return pd.DataFrame(rows, columns=list(self.columns))
 
     def _row(self, pairs: pd.DataFrame, settings: Settings) -> dict[str, Any]:
         known, sound = pairs[np.isfinite(pairs["gap_pp"])], pairs[pairs["guards"] == ""]
-        gap, error_gap = moments(known["gap_pp"]), moments(pairs["error_gap"])
+        gap = moments(known["gap_pp"])
         low, high = prediction_interval(gap.mean, gap.sd, gap.n)
-        row: dict[str, Any] = {
+        return {
             "n_seeds": int(pairs["n_seeds"].min()),
             "error_n_seeds": int(pairs["error_n_seeds"].min()),
             "n_failing": len(pairs) - len(sound),
             "n_left_out": len(pairs) - gap.n,
             "n_diverged": int(pairs["n_diverged"].sum()),
             "between_sd_pp": gap.sd,
-            "error_between_sd": error_gap.sd,
+            "error_between_sd": moments(pairs["error_gap"]).sd,
             "prediction_low_pp": low,
             "prediction_high_pp": high,
-            "other_rate_share": finite_mean(known["other_rate_share"].to_numpy(float)),
+            "other_rate_share": float(finite_means(known["other_rate_share"].to_numpy(float))),
             **_within_pairs([contrast.gap for contrast in known["contrast"]]),
+            **row_of(self.cells, pairs.__getitem__, settings),
+            **row_of(_SOUND, sound.__getitem__, settings),
         }
-        for cells, rows in ((self.cells, pairs), (_SOUND, sound)):
-            for cell in cells:
-                row |= cell.made(rows.__getitem__, settings)
-        return row
 
 
 def _within_pairs(gaps: list[np.ndarray]) -> dict[str, float]:

@@ -23,16 +23,12 @@ def frames(
 ) -> dict[str, pd.DataFrame]:
     """The tables that statistics and reports read, by the name of their file.
 
+    "lr_curves": a row a model; "heldout": those at the selected rate; "traces": a row a window of
+    those; "horizon", "alignment" and "profile": see `orla.study.tidy.wide`.
+
     Args:
         tables, traces: The long table (`orla.study.sweep.Sweep`) and the traces of each condition.
         exact: Names of learners that are full RTRL, for recovery measured against it.
-
-    Returns:
-        "lr_curves": a row a model; "heldout": those at the selected rate; "traces": a row a window
-        of those; "horizon", "alignment" and "profile": see `orla.study.tidy.wide`.
-
-    Raises:
-        OrlaError: As in `recovery_vs_rtrl`.
     """
     wide = tidy.wide(tables)
     models = wide.pop("models")
@@ -51,13 +47,9 @@ def recovery_vs_rtrl(
     ``100 (frozen - adapted) / (frozen - rtrl)``, all errors on one part ("heldout", or "adapt" for
     those while learning); `rtrl` is the error of full RTRL in the same setting and seed at the rate
     that is chosen for the part: of the first of the `exact` learners that ran there. NaN where it
-    was not run, diverged, or is no better than the frozen network. Source: docs/protocol.md,
-    Recovery.
-
-    Args:
-        models: One row a model, over all rates.
-        best: Whether full RTRL has one optimizer for all others of a setting, that of its lowest
-            mean error that the rate is chosen by, so that optimizers are compared on one scale.
+    was not run, diverged, or is no better than the frozen network. With `best` full RTRL has one
+    optimizer for all others of a setting, that of its lowest mean error that the rate is chosen by,
+    so that optimizers are compared on one scale. Source: docs/protocol.md, Recovery.
 
     Raises:
         OrlaError: A column is missing, or RTRL has a seed twice at its chosen rate.

@@ -10,12 +10,12 @@ from orla.results.base import Settings, Statistic
 from orla.results.contrasts import COMPARED, Contrast, contrasts
 from orla.results.estimands import AT_END, ESTIMANDS, TEXT
 from orla.results.grids import Key
-from orla.results.summary import Sample, Summary, ends, level, lost, mean, seeds, tested, whether
-from orla.statistics.bootstrap import ordering_interval
+from orla.results.summary import UNRELIABLE, Sample, Summary, ends, level, lost, mean, seeds, tested
+from orla.statistics.ranks import ordering_interval
 from orla.study.keys import SETTING
 
 _GAP = AT_END.recovery
-_GAP_PP = "Mean over seeds of the difference of held-out recovery"
+_GAP_PP = ("gap_pp", "Mean over seeds of the difference of held-out recovery", _GAP)
 
 
 def _paired(models: pd.DataFrame, settings: Settings, *names: str) -> Iterator[Contrast]:
@@ -33,10 +33,10 @@ class Gaps(Summary, name="gaps"):
     cells = (
         seeds(_GAP, "Seeds with a finite gap."),
         lost("Seeds in which either learner diverged."),
-        mean("gap_pp", _GAP_PP, of=_GAP, bootstrap="{}_pp"),
+        mean(*_GAP_PP, bootstrap="{}_pp"),
         tested(_GAP),
         level(_GAP),
-        whether("unreliable", "Whether recovery's denominator is too small in any seed."),
+        UNRELIABLE,
         mean("r2_gap", "Mean difference of held-out R2 (mean over outputs)", of="r2_mean"),
         mean("error_gap", "Mean held-out error of the second learner minus the first's"),
         mean(
@@ -49,7 +49,7 @@ class Gaps(Summary, name="gaps"):
 
     def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
         for one in _paired(needed, settings):
-            gap = {"error_gap": -one.values(AT_END.error)}
+            gap = {"error_gap": one.error_gap}
             yield one.key, lambda column, one=one, gap=gap: gap.get(column, one.values(column))
 
 
@@ -59,7 +59,7 @@ class HorizonGaps(Summary, name="horizon_gaps", needs=("horizon",)):
     keys = SETTING | {"horizon_steps": "Steps that the models adapted for."}
     cells = (
         seeds(_GAP, "Seeds with a finite gap."),
-        mean("gap_pp", _GAP_PP, of=_GAP, bootstrap="{}_pp", t95="t95_{}_pp"),
+        mean(*_GAP_PP, bootstrap="{}_pp", t95="t95_{}_pp"),
     )
 
     def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
@@ -75,8 +75,7 @@ class RatioGap(Summary, name="ratio_gap"):
     keys = SETTING
     cells = (
         mean(
-            "update_ratio",
-            "Mean update ratio of the comparison's first learner",
+            *("update_ratio", "Mean update ratio of the comparison's first learner"),
             bootstrap="update_ratio_{}",
         ),
         mean("gap_pp", "Mean difference of held-out recovery", bootstrap="{}_pp"),
@@ -115,19 +114,15 @@ class RatioGapOrder(Statistic, name="ratio_gap_order"):
         points = [
             pd.DataFrame(one.key | _ratio_and_gap(one) | {"seed": one.seeds}) for one in paired
         ]
-        rows = []
+        rows, how = [], {"resamples": settings.resamples, "seed": settings.seed}
         for key, group in pd.concat(points).groupby(list(self.keys)) if points else ():
-            sides = group.pivot(
-                index="optimizer", columns="seed", values=["update_ratio", "gap_pp"]
-            )
+            both = ["update_ratio", "gap_pp"]
+            sides = group.pivot(index="optimizer", columns="seed", values=both)
             present = sides["gap_pp"].notna().sum(axis=1)
-            some = present.index[present > 0]
-            if len(some) < 3:
-                continue
-            x, y = (sides.loc[some, of] for of in ("update_ratio", "gap_pp"))
-            order = ordering_interval(x, y, resamples=settings.resamples, seed=settings.seed)
-            numbers = (len(some), order.estimate, order.low, order.high, int(present[some].min()))
-            rows.append((*key, *numbers))
+            if (some := present > 0).sum() > 2:
+                x, y = (sides.loc[some, of] for of in both)
+                order = ordering_interval(x, y, **how)
+                rows.append((*key, len(x), *order, int(present[some].min())))
         return pd.DataFrame(rows, columns=list(self.columns))
 
 
@@ -176,28 +171,26 @@ class Multiverse(Statistic, name="multiverse", needs=("estimates", "horizon_gaps
     ) -> pd.DataFrame:
         end = next(iter(ESTIMANDS))  # weights frozen at the end, as the paper does
         ended = estimates[estimates["estimand"] == end]
-        late = horizon_gaps.assign(comparison=settings.main)
+        late = horizon_gaps.assign(comparison=settings.main, estimand=end)
         late["freezing_step"] = late["horizon_steps"].astype(float)
-        recovery = "pp", "gap_pp", "t95_low_pp", "t95_high_pp"
+        recovery = ["gap_pp", "t95_low_pp", "t95_high_pp"]
         # A horizon's denominator is that of the whole part.
         at = [*SETTING, "comparison"]
         clear = pd.MultiIndex.from_frame(ended.loc[ended["has_meaning"].astype(bool), at])
-        late.loc[~pd.MultiIndex.from_frame(late[at]).isin(clear), [*recovery[1:]]] = np.nan
-        rows = [
-            self._rows(estimates, estimates["estimand"], *recovery),
-            self._rows(ended, "r2", "R2", "r2_gap", "r2_t95_low", "r2_t95_high"),
-            self._rows(ended, "error", "error", "error_gap", "error_t95_low", "error_t95_high"),
-            self._rows(late, end, *recovery),
+        late.loc[~pd.MultiIndex.from_frame(late[at]).isin(clear), recovery] = np.nan
+        parts = [
+            (estimates, None, "pp", recovery),
+            (ended, "r2", "R2", ["r2_gap", "r2_t95_low", "r2_t95_high"]),
+            (ended, "error", "error", ["error_gap", "error_t95_low", "error_t95_high"]),
+            (late, None, "pp", recovery),
         ]
-        order = [*SETTING, "comparison", "metric", "freezing_step"]
+        rows = []
+        for table, metric, unit, numbers in parts:
+            names = {"metric": metric or table["estimand"], "unit": unit}
+            names |= {"freezing_step": table.get("freezing_step", np.nan)}
+            names |= {n: table[c] for n, c in zip(("gap", "low", "high"), numbers, strict=True)}
+            rows.append(table.assign(**names)[[*self.columns]])
+        order = [*at, "metric", "freezing_step"]
         return pd.concat(rows, ignore_index=True).sort_values(
             order, ignore_index=True, na_position="last", kind="stable"
         )
-
-    def _rows(
-        self, rows: pd.DataFrame, metric: str | pd.Series, unit: str, gap: str, low: str, high: str
-    ) -> pd.DataFrame:
-        """Rows of one metric and unit, from the columns of these names."""
-        values = {"gap": rows[gap], "low": rows[low], "high": rows[high]}
-        step = rows.get("freezing_step", np.nan)
-        return rows.assign(metric=metric, unit=unit, freezing_step=step, **values)[[*self.columns]]

@@ -9,7 +9,6 @@ or t95. Differences of recovery are in percentage points (pp).
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,8 @@ import pandas as pd
 from orla.errors import OrlaError
 from orla.results import guards
 from orla.results.estimands import AT_END, ESTIMANDS, Estimand
-from orla.statistics import choice, resampling
-from orla.statistics.means import moments
+from orla.statistics.means import Moments, moments
+from orla.statistics.resampling import Draws, best_rate, finite_means
 from orla.study import scores
 from orla.study.keys import KEYS
 
@@ -73,26 +72,44 @@ class Side:
         return self.grid.values.get(column, np.full(shape, np.nan))
 
     def at_marked(self, column: str) -> np.ndarray:
-        """A column at the chosen rate, (seeds,); of the learning rate, that one for all."""
-        if column == "learning_rate":
-            return np.full(len(self.grid.seeds), self.grid.rates[self.marked])
+        """A column at the chosen rate, (seeds,)."""
         return self.values(column)[:, self.marked]
 
     def mean(self, column: str) -> float:
         """Mean over the seeds in which a column is finite at the chosen rate."""
-        return finite_mean(self.at_marked(column))
+        return float(finite_means(self.at_marked(column)))
+
+    @property
+    def rate(self) -> float:
+        """The chosen rate."""
+        return float(self.grid.rates[self.marked])
+
+    @property
+    def diverged(self) -> np.ndarray:
+        """Which models diverged at the chosen rate, bool (seeds,)."""
+        return self.at_marked("diverged") == 1
+
+    @property
+    def denominator(self) -> np.ndarray:
+        """Frozen minus reference error (seeds,): what recovery is a share of."""
+        return self.at_marked(self.estimand.frozen) - self.at_marked("reference_error")
+
+    @property
+    def has_meaning(self) -> bool:
+        """Whether recovery says anything: its denominator is clear."""
+        return _is_clear(moments(self.denominator))
 
     @property
     def recovery_frozen(self) -> np.ndarray:
-        """Recovery (seeds, rates) in percent, 0 of a diverged model: that of the frozen network."""
-        lost = self.diverged & np.isfinite(self.denominator)[:, None]
-        return np.where(lost, 0.0, self.values(self.estimand.recovery))
+        """Recovery (seeds,) in percent, 0 of a diverged model: that of the frozen network."""
+        lost = self.diverged & np.isfinite(self.denominator)
+        return np.where(lost, 0.0, self.at_marked(self.estimand.recovery))
 
     @property
     def error_frozen(self) -> np.ndarray:
-        """Error (seeds, rates), of a diverged model that of the frozen network."""
-        frozen = self.values(self.estimand.frozen)
-        return np.where(self.diverged, frozen, self.values(self.estimand.error))
+        """Error (seeds,), of a diverged model that of the frozen network."""
+        columns = (self.estimand.frozen, self.estimand.error)
+        return np.where(self.diverged, *map(self.at_marked, columns))
 
     @property
     def recovery_over_best(self) -> np.ndarray:
@@ -103,37 +120,16 @@ class Side:
         if self.estimand.constant:
             zero = np.fmin(zero, self.at_marked(self.estimand.constant))
         reference = self.at_marked("reference_error")
-        span = moments(zero - reference)
-        if guards.denominator_fails(span.mean, span.standard_error):
+        if not _is_clear(moments(zero - reference)):
             return np.full(len(zero), np.nan)
         return scores.recovery_percent(zero, self.at_marked(self.estimand.error), reference)
 
     @property
-    def diverged(self) -> np.ndarray:
-        """Which models diverged, bool (seeds, rates)."""
-        return self.values("diverged") == 1
-
-    @property
-    def denominator(self) -> np.ndarray:
-        """Frozen minus reference error (seeds,): what recovery is a share of."""
-        return self.at_marked(self.estimand.frozen) - self.at_marked("reference_error")
-
-    @property
-    def has_meaning(self) -> bool:
-        """Whether recovery says anything: its denominator is clear."""
-        span = moments(self.denominator)
-        return not guards.denominator_fails(span.mean, span.standard_error)
-
-    @property
     def tried(self) -> guards.Tried:
         """How its learner was tried."""
-        return guards.Tried(
-            f"{self.grid.key['learner']} with {self.grid.key['optimizer']}",
-            self.mean("updates"),
-            len(self.grid.rates),
-            float(self.grid.rates[self.marked]),
-            bool((self.at_marked(self.estimand.edge) == 1).any()),
-        )
+        learner = f"{self.grid.key['learner']} with {self.grid.key['optimizer']}"
+        edge = bool((self.at_marked(self.estimand.edge) == 1).any())
+        return guards.Tried(learner, self.mean("updates"), len(self.grid.rates), self.rate, edge)
 
     @property
     def at_runner_up(self) -> "Side":
@@ -142,16 +138,16 @@ class Side:
         errors = self.values(self.estimand.validation)
         others = np.where(np.isfinite(errors), errors, np.inf)
         others[:, self.marked] = np.inf
-        second = int(choice.best_rate(others))
+        second = int(best_rate(others))
         difference = moments(others[:, second] - errors[:, self.marked])
         near = difference.n == len(errors) and difference.mean <= difference.standard_error
         return replace(self, marked=second) if near else self
 
     def choices(self, draws: np.ndarray) -> np.ndarray:
         """Rate that each resample (resamples, seeds) chooses, (resamples,)."""
-        return choice.best_rate(self.values(self.estimand.validation)[draws])
+        return best_rate(self.values(self.estimand.validation)[draws])
 
-    def other_rate_share(self, drawn: resampling.Draws) -> float:
+    def other_rate_share(self, drawn: Draws) -> float:
         """Share of resamples that choose another rate than the marked one."""
         return float(drawn.share[self.choices(drawn.different) != self.marked].sum())
 
@@ -163,17 +159,17 @@ class Side:
         single freezing at the end: its own scores are known only at rates that may be chosen.
         """
         error, recovery = self.estimand.price
-        on_test = int(choice.best_rate(self.values(error or self.estimand.error)))
+        on_test = int(best_rate(self.values(error or self.estimand.error)))
         values = self.values(recovery or self.estimand.recovery)
-        return finite_mean(values[:, on_test] - values[:, self.marked])
+        return float(finite_means(values[:, on_test] - values[:, self.marked]))
+
+
+def _is_clear(span: Moments) -> bool:
+    return not guards.denominator_fails(span.mean, span.standard_error)
 
 
 def side(grid: Grid, estimand: Estimand) -> Side | None:
-    """A condition at one estimand; None where the table marks no rate for it.
-
-    Raises:
-        OrlaError: It marks several rates.
-    """
+    """A condition at one estimand; None where the table marks no rate, OrlaError if several."""
     marked = np.flatnonzero((grid.values[estimand.selected] == 1).any(axis=0))
     if len(marked) > 1:
         raise OrlaError(
@@ -191,22 +187,19 @@ OVER_BEST = "recovery_over_best_percent"
 
 def at_chosen(one: Side, column: str) -> np.ndarray:
     """A column (seeds,) at the side's rate; of `OF_ADAPT`, at the rate that is chosen on that part
-    where the side is of a held-out estimand."""
+    where the side is of a held-out estimand; of "learning_rate", that rate for all seeds."""
     if column == OVER_BEST:
         return one.recovery_over_best
+    if column == "learning_rate":
+        return np.full(len(one.grid.seeds), one.rate)
     of_heldout = one.estimand.recovery not in OF_ADAPT
     adapting = side(one.grid, ESTIMANDS["adapt"]) if column in OF_ADAPT and of_heldout else None
     return (adapting or one).at_marked(column)
 
 
-def at_selected(
-    models: pd.DataFrame,
-    more: Iterable[str] = (),
-    needed: Sequence[str] = NEEDED,
-    by: Sequence[str] = tuple(KEYS),
-) -> Iterator[Side]:
-    """Each condition at its selected rate; for the arguments see `grids`."""
-    sides = (side(grid, AT_END) for grid in grids(models, more, needed, by))
+def at_selected(models: pd.DataFrame, *columns: Any) -> Iterator[Side]:
+    """Each condition at its selected rate; `columns` are those arguments of `grids`."""
+    sides = (side(grid, AT_END) for grid in grids(models, *columns))
     return (one for one in sides if one is not None)
 
 
@@ -227,34 +220,25 @@ def grids(
         OrlaError: The table lacks a column, or a row its condition; or a condition has a seed twice
             at one rate.
     """
-    known = (*by, "seed", "learning_rate")
+    known = [*by, "seed", "learning_rate"]
     demand(models, [*known, *needed])
-    if models.empty:
-        return
-    number = models.groupby(list(by), sort=True).ngroup().to_numpy()
+    for _, row in models[models.duplicated(known)].iterrows():
+        raise OrlaError(
+            f"{name_of(row[[*by]].to_dict())}: seed {row['seed']} occurs twice at the rate"
+            f" {row['learning_rate']:g}; give one row a model"
+        )
     names = dict.fromkeys([*needed, *_OPTIONAL, *more])
     columns = [name for name in names if name in models and name not in known]
     seed, rate = models["seed"].to_numpy(), models["learning_rate"].to_numpy(float)
-    order = np.lexsort((rate, seed, number))
-    data = np.stack([models[name].to_numpy(float, na_value=np.nan) for name in columns])[:, order]
-    keys = models[list(by)].iloc[order]
-    bounds = np.flatnonzero(np.diff(number[order], prepend=-1, append=-1))
-    for start, end in pairwise(bounds):
-        key = dict(zip(by, keys.iloc[start], strict=True))
-        rows = order[start:end]
+    data = [models[name].to_numpy(float, na_value=np.nan) for name in columns]
+    of_key = models.groupby(list(by)).indices if len(models) else {}
+    for key, rows in sorted(of_key.items()):
         seeds, i = np.unique(seed[rows], return_inverse=True)
         rates, j = np.unique(rate[rows], return_inverse=True)
-        place = i * len(rates) + j
-        if len(place) > 1 and (twice := np.diff(place) == 0).any():
-            at = rows[1:][twice][0]
-            raise OrlaError(
-                f"{name_of(key)}: seed {seed[at]} occurs twice at the rate {rate[at]:g};"
-                " give one row a model"
-            )
-        values = np.full((len(columns), len(seeds) * len(rates)), np.nan)
-        values[:, place] = data[:, start:end]
-        shaped = values.reshape(len(columns), len(seeds), len(rates))
-        yield Grid(key, seeds, rates, dict(zip(columns, shaped, strict=True)))
+        values = np.full((len(columns), len(seeds), len(rates)), np.nan)
+        values[:, i, j] = [column[rows] for column in data]
+        named = dict(zip(columns, values, strict=True))
+        yield Grid(dict(zip(by, key, strict=True)), seeds, rates, named)
 
 
 def demand(models: pd.DataFrame, wanted: Iterable[str]) -> None:
@@ -265,12 +249,6 @@ def demand(models: pd.DataFrame, wanted: Iterable[str]) -> None:
             lacks = f"has a row without {name}"
         if lacks:
             raise OrlaError(f"the table of models {lacks}; rebuild it with the sweeps rule")
-
-
-def finite_mean(values: np.ndarray) -> float:
-    """Mean of the finite values; NaN without any."""
-    finite = values[np.isfinite(values)]
-    return float(finite.mean()) if finite.size else np.nan
 
 
 def name_of(key: Key) -> str:

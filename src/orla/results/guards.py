@@ -23,12 +23,8 @@ class Tried(NamedTuple):
 
 
 def denominator_fails(mean: float, standard_error: float) -> bool:
-    """Whether recovery has no meaning: its denominator is too small, or there is none.
-
-    Args:
-        mean, standard_error: of frozen minus reference error over seeds; NaN of one seed, where
-            the mean alone counts.
-    """
+    """Whether recovery has no meaning: its denominator, frozen minus reference error with its
+    standard error over seeds, is too small, or there is none. Of one seed (NaN) the mean counts."""
     small = not mean >= LEAST_DENOMINATOR
     return bool(small or mean < LEAST_STANDARD_ERRORS * standard_error)
 
@@ -36,10 +32,7 @@ def denominator_fails(mean: float, standard_error: float) -> bool:
 def reasons(tried: Iterable[Tried], reference_error: float, constant_error: float) -> str:
     """The reasons, joined by "; "; empty without any.
 
-    Args:
-        tried: How each learner was tried.
-        reference_error, constant_error: Errors without drift (NaN if there is none), and held out
-            of the best constant outputs.
+    Errors are those without drift (NaN if there is none), and held out of the best constant.
     """
     found = []
     for one in tried:

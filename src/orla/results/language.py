@@ -21,10 +21,7 @@ def recoveries(losses: pd.DataFrame) -> pd.DataFrame:
     reference of ``proxy`` is the loss of the learner `PROXY`, and the denominator the mean over
     seeds. ``heldout_before`` and ``heldout_proxy`` are the same of the last part of the stream by
     weights frozen before it. Where a denominator is not clearly more than nothing
-    (`guards.denominator_fails`), a recovery is NaN.
-
-    Args:
-        losses: The result `language`: a row a bin of tokens.
+    (`guards.denominator_fails`), a recovery is NaN. `losses` has a row a bin of tokens.
     """
     stream = losses[losses["stream"] == 0]
     by = [*MODEL, "seed"]

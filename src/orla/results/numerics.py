@@ -56,20 +56,13 @@ class Numerics(Statistic, name="numerics"):
         return pd.DataFrame(rows, columns=list(self.columns))
 
     def _row(self, one: Contrast, rates: Contrast) -> list[object]:
-        chosen = [float(side.grid.rates[side.marked]) for side in rates.sides]
-        own = [float(side.grid.rates[side.marked]) for side in one.sides]
+        chosen, own = ([side.rate for side in each.sides] for each in (rates, one))
         full, immediate = map(_recovery, one.sides, chosen)
         gap = moments(full - immediate if one.full.has_meaning else [])
-        key = one.key | {"choice": one.key["estimand"], "rates_of": rates.key["precision"]}
-        numbers = [
-            *chosen,
-            int((~np.isclose(chosen, own, atol=0)).sum()),
-            gap.n,
-            gap.mean,
-            *gap.interval(),
-        ]
-        numbers += [moments(full).mean, moments(immediate).mean]
-        return [key[name] for name in self.columns if name in key] + numbers
+        flipped = int((~np.isclose(chosen, own, atol=0)).sum())
+        means = moments(full).mean, moments(immediate).mean
+        keys = (*one.key.values(), rates.key["precision"])
+        return [*keys, *chosen, flipped, gap.n, gap.mean, *gap.interval(), *means]
 
 
 def _recovery(side: Side, rate: float) -> np.ndarray:

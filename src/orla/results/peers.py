@@ -6,10 +6,9 @@ from orla.study.keys import peer_column
 
 
 def joined(models: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
-    """The table of models with a column a peer: of the stream of the model's task and seed.
+    """The models with a column a peer: its accuracy on the stream of their task and seed, or null.
 
-    Equal rows of `peers` (task, seed, peer, prequential_accuracy) count once; one that was not run
-    on a seed is null there.
+    Equal rows of `peers` (task, seed, peer, prequential_accuracy) count once.
     """
     at = ["task", "seed"]
     once = peers[[*at, "peer", "prequential_accuracy"]].drop_duplicates()

@@ -12,17 +12,16 @@ from orla.errors import OrlaError
 from orla.results import guards
 from orla.results.base import Settings, Statistic
 from orla.results.estimands import ESTIMANDS
-from orla.results.grids import Grid, Side, finite_mean, grids, name_of, side
+from orla.results.grids import Grid, Side, grids, name_of, side
 from orla.results.summary import ends
 from orla.schema import nearest
-from orla.statistics import resampling
-from orla.statistics.bootstrap import rank_correlation
-from orla.statistics.choice import at_rates, finite_means
 from orla.statistics.means import Moments, moments, t_interval
-from orla.statistics.permutation import spearman_p
+from orla.statistics.ranks import rank_correlation, spearman_p
+from orla.statistics.resampling import at_rates, draws, finite_means, spread
 from orla.study.keys import KEYS
 from orla.study.quantities import PAIRS, SEEDS, Quantity, Terms, quantity_of
 
+Where = tuple[str, ...]
 _KEYS = [name for name in KEYS if name != "pair"]
 _RUNNER_UP = "condition at the runner-up of its rates"
 
@@ -71,8 +70,7 @@ class Quantities(Statistic, name="quantities"):
     }
 
     def table(self, models: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
-        named = (quantity_of(*item) for item in settings.quantities.items())
-        rows = [_row(quantity, models, settings) for quantity in named]
+        rows = [_row(quantity, models, settings) for quantity in _named(settings)]
         return pd.DataFrame(rows, columns=list(self.columns))
 
 
@@ -87,15 +85,18 @@ class QuantityPairs(Statistic, name="quantity_pairs"):
     }
 
     def table(self, models: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
-        named = (quantity_of(*item) for item in settings.quantities.items())
         rows = [
             (quantity.name, pair.name, float(pair.value()), pair.guards)
-            for quantity in named
+            for quantity in _named(settings)
             if quantity.unit == "pair" and quantity.along != PAIRS
             for pair in _of_pairs(quantity, models, settings)[0]
             if pair.has_meaning
         ]
         return pd.DataFrame(rows, columns=list(self.columns))
+
+
+def _named(settings: Settings) -> Iterator[Quantity]:
+    return (quantity_of(*item) for item in settings.quantities.items())
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +109,7 @@ class _OfPair:
     quantity: Quantity
     settings: Settings
     name: str
-    sides: Mapping[tuple[str, ...], Side]
+    sides: Mapping[Where, Side]
 
     def sums(self, terms: Terms, draws: np.ndarray | None = None) -> np.ndarray:
         """The sum of each seed (seeds,), or of each resample's seeds (resamples, seeds)."""
@@ -142,9 +143,9 @@ class _OfPair:
         order = np.stack([finite_means(each) for each in x], -1) if x else np.arange(len(y))
         return _correlation(np.broadcast_to(order, means.shape), means)
 
-    def both(self, draws: np.ndarray | None = None) -> list[np.ndarray]:
-        """Sums of x and y of a correlation along seeds or pairs; see `sums`."""
-        return [self.sums(side[0], draws) for side in (self.quantity.x, self.quantity.y)]
+    def both(self) -> list[np.ndarray]:
+        """Sums (seeds,) of x and y of a correlation along seeds or pairs."""
+        return [self.sums(side[0]) for side in (self.quantity.x, self.quantity.y)]
 
     @cached_property
     def values(self) -> np.ndarray:
@@ -156,15 +157,14 @@ class _OfPair:
     @property
     def n_diverged(self) -> int:
         """Seeds of which a model diverged."""
-        diverged = [side.diverged[:, side.marked] for side in self.sides.values()]
-        return int(np.any(diverged, axis=0).sum())
+        return int(np.any([side.diverged for side in self.sides.values()], axis=0).sum())
 
     @cached_property
     def other_rate_share(self) -> float:
         """The largest share of resamples in which a condition chooses another rate."""
         if len(self.values) < 2:
             return np.nan
-        drawn = resampling.draws(len(self.values), self.settings.resamples, self.settings.seed)
+        drawn = draws(len(self.values), self.settings.resamples, self.settings.seed)
         return max(side.other_rate_share(drawn) for side in self.sides.values())
 
     @cached_property
@@ -179,10 +179,6 @@ class _OfPair:
         errors = ("reference_error", "constant_error")
         texts = (guards.reasons([s.tried], *map(s.mean, errors)) for s in self.sides.values())
         return "; ".join(dict.fromkeys(r for text in texts for r in text.split("; ") if r))
-
-    def at_runner_up(self, key: tuple[str, ...]) -> "_OfPair":
-        """The same with one condition at the runner-up of its rates."""
-        return replace(self, sides={**self.sides, key: self.sides[key].at_runner_up})
 
 
 def _of_pairs(
@@ -203,7 +199,7 @@ def _of_pairs(
     read = models[pd.MultiIndex.from_frame(models[_KEYS]).isin(list(wanted))]
     if quantity.pair:
         read = read[read["pair"] == quantity.pair]
-    by_pair: dict[str, dict[tuple, Grid]] = {}
+    by_pair: dict[str, dict[Where, Grid]] = {}
     for grid in grids(read, {term.column: None for term in quantity.terms}):
         by_pair.setdefault(grid.key["pair"], {})[_key(grid.key)] = grid
     for key, where in wanted.items():
@@ -212,18 +208,17 @@ def _of_pairs(
     if quantity.unit == "seed" and len(by_pair) > 1:
         return [], "several pairs were run: name one, or make the pair the unit"
     found = []
-    for pair in sorted(by_pair):
-        run, sides = by_pair[pair], {}
-        seeds = set.intersection(*({*run[key].seeds} for key in wanted))
-        for key in wanted:
-            sides[key] = side(run[key].of(np.array(sorted(seeds))), ESTIMANDS[quantity.estimand])
-            if sides[key] is None:
-                raise OrlaError(f"{name_of(run[key].key)}: no rate is chosen; run the sweep again")
+    for pair, run in sorted(by_pair.items()):
+        seeds = np.array(sorted(set.intersection(*({*run[key].seeds} for key in wanted))))
+        sides = {key: side(run[key].of(seeds), ESTIMANDS[quantity.estimand]) for key in wanted}
+        if unmarked := [key for key, of in sides.items() if of is None]:
+            name = name_of(run[unmarked[0]].key)
+            raise OrlaError(f"{name}: no rate is chosen; run the sweep again")
         found.append(_OfPair(quantity, settings, pair, sides))
     return found, ""
 
 
-def _key(where: Mapping[str, str]) -> tuple[str, ...]:
+def _key(where: Mapping[str, str]) -> Where:
     return tuple(where[name] for name in _KEYS)
 
 
@@ -251,7 +246,7 @@ def _row(quantity: Quantity, models: pd.DataFrame, settings: Settings) -> dict[s
         "guards": missing or "; ".join(reasons),
     }
     if pairs:
-        row["other_rate_share"] = finite_mean(np.array([p.other_rate_share for p in pairs]))
+        row["other_rate_share"] = float(finite_means(np.array([p.other_rate_share for p in pairs])))
         row |= _estimate(quantity, pairs, settings)
         others = [_estimate(quantity, other, settings) for other in _at_runner_up(pairs)]
         for end, best in (("lowest", min), ("highest", max)):
@@ -265,9 +260,12 @@ def _row(quantity: Quantity, models: pd.DataFrame, settings: Settings) -> dict[s
 def _at_runner_up(pairs: list[_OfPair]) -> Iterator[list[_OfPair]]:
     """The pairs with one condition at its runner-up, where that is another in some pair."""
     for key in pairs[0].sides:
-        others = [pair.at_runner_up(key) for pair in pairs]
-        if any(a.sides[key] is not b.sides[key] for a, b in zip(pairs, others, strict=True)):
-            yield others
+        others = [pair.sides[key].at_runner_up for pair in pairs]
+        if any(other is not pair.sides[key] for other, pair in zip(others, pairs, strict=True)):
+            yield [
+                replace(pair, sides={**pair.sides, key: other})
+                for other, pair in zip(others, pairs, strict=True)
+            ]
 
 
 def _formed(estimate: Mapping[str, Any], way: str) -> dict[str, Any]:
@@ -277,25 +275,28 @@ def _formed(estimate: Mapping[str, Any], way: str) -> dict[str, Any]:
 
 def _estimate(quantity: Quantity, pairs: list[_OfPair], settings: Settings) -> dict[str, Any]:
     """Value, scatter, standard error, intervals and permutation p over these pairs."""
-    how = settings.resamples, settings.seed
-    counts, resampled, sides = tuple(len(pair.values) for pair in pairs), np.empty(0), None
+    how, first = (settings.resamples, settings.seed), pairs[0]
+    resampled, p = np.empty(0), np.nan
     value = moments([pair.value() for pair in pairs])
     if quantity.unit == "seed":
-        value = moments(pairs[0].values)
+        value = moments(first.values)
         if quantity.along:
-            value = Moments(value.n, float(pairs[0].value()), np.nan)
-        if counts[0] > 1:
-            drawn = resampling.draws(counts[0], *how)
-            resampled = pairs[0].value(drawn.different)[drawn.index]
-    if quantity.along == SEEDS:
-        sides = pairs[0].both()
-    elif quantity.along == PAIRS:
-        sides = np.array([[finite_mean(side) for side in pair.both()] for pair in pairs]).T
-        if len(pairs) > 1:
-            value = Moments(len(pairs), float(rank_correlation(*sides)), np.nan)
-            drawn = resampling.draws(len(pairs), *how)
-            resampled = rank_correlation(*sides[:, drawn.different])[drawn.index]
-    error = float(np.fmax(value.standard_error, resampling.spread(resampled, value.n)))
+            value = Moments(value.n, float(first.value()), np.nan)
+        if len(first.values) > 1:
+            drawn = draws(len(first.values), *how)
+            resampled = first.value(drawn.different)[drawn.index]
+    if quantity.along in (SEEDS, PAIRS):
+        sides = np.array(first.both())
+        if quantity.along == PAIRS:
+            sides = np.array([[finite_means(side) for side in pair.both()] for pair in pairs]).T
+            if len(pairs) > 1:
+                value = Moments(len(pairs), float(rank_correlation(*sides)), np.nan)
+                drawn = draws(len(pairs), *how)
+                resampled = rank_correlation(*sides[:, drawn.different])[drawn.index]
+        known = sides[:, np.isfinite(sides).all(0)]
+        if known.shape[1] > 1:
+            p = spearman_p(*known, seed=settings.seed, resamples=settings.resamples)
+    error = float(np.fmax(value.standard_error, spread(resampled, value.n)))
     narrow = t_interval(value.mean, error, value.dof, 1 - 2 * settings.alpha)
     wide = t_interval(value.mean, error, value.dof)
     return {
@@ -304,12 +305,5 @@ def _estimate(quantity: Quantity, pairs: list[_OfPair], settings: Settings) -> d
         "standard_error": error,
         "dof": value.dof,
         **dict(zip((*ends("t90_{}"), *ends("t95_{}")), (*narrow, *wide), strict=True)),
-        "permutation_p": _permutation_p(*sides, settings) if sides is not None else np.nan,
+        "permutation_p": p,
     }
-
-
-def _permutation_p(x: np.ndarray, y: np.ndarray, settings: Settings) -> float:
-    known = np.isfinite(x) & np.isfinite(y)
-    if known.sum() < 2:
-        return np.nan
-    return spearman_p(x[known], y[known], seed=settings.seed, resamples=settings.resamples)

@@ -14,18 +14,14 @@ second lowest error of validation where the two are within one standard error, e
 """
 
 
-_WITHOUT_UNIT = ("dof", "tost_p", "equivalent")
-
-
 @dataclass(frozen=True)
 class Scale:
-    """One unit.
+    """One unit, and patterns of columns.
 
     Attributes:
-        gap, end: patterns of the columns of a gap, formed in some way, and of the ends of its
-            interval at 1 - 2 alpha.
-        test: patterns of the columns of its intervals and tests, with the unit and without.
-        count: pattern of the column of the number of units with a gap; {} is what they are.
+        gap, end: of a gap, formed in some way, and of the ends of its interval at 1 - 2 alpha.
+        test: of its intervals and tests, with the unit and without.
+        count: of the number of units with a gap; {} is what they are.
     """
 
     unit: str
@@ -44,15 +40,13 @@ class Scale:
 
     def column(self, name: str) -> str:
         """Column of the test's `name`, such as "standard_error"."""
-        return self.test[name in _WITHOUT_UNIT].format(name)
+        return self.test[name in ("dof", "tost_p", "equivalent")].format(name)
 
 
 PP = Scale("pp", "gap{}_pp", "t90_{}{}_pp", ("{}_pp", "{}"), "n_{}s")
 """Recovery in percentage points: the first learner's minus the second's."""
 
-VARIANCE = Scale(
-    "variance", "error_gap{}", "error_t90_{}{}", ("error_{}", "error_{}"), "error_n_{}s"
-)
+VARIANCE = Scale("variance", "error_gap{}", "error_t90_{}{}", ("error_{}",) * 2, "error_n_{}s")
 """Held-out error in units of the target's variance: the second learner's minus the first's, so that
 it is positive where the first is better, as with recovery."""
 

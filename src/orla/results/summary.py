@@ -11,7 +11,8 @@ from orla.results.base import Settings, Statistic
 from orla.results.grids import Key, at_chosen, at_selected
 from orla.results.scales import PP, Scale
 from orla.statistics.equivalence import tost
-from orla.statistics.means import Moments, moments, t_interval
+from orla.statistics.means import moments, t_interval
+from orla.statistics.resampling import mean_interval
 from orla.study.keys import KEYS
 
 # Column -> its values (seeds,), NaN where it is not measured.
@@ -31,12 +32,8 @@ def _with_unit(column: str, text: str) -> str:
 
 
 def ends(pattern: str, interval: str = "") -> dict[str, str]:
-    """Columns of the two ends of an interval, described.
-
-    Args:
-        pattern: their names, with {} for low and high.
-        interval: what interval it is; by default what the names say by t95 or t90.
-    """
+    """The columns, with {} for low and high, of the ends of an interval, described: by default as
+    the one that their name says by t95 or t90."""
     named = (text for kind, text in _INTERVALS.items() if kind in pattern)
     interval = interval or next(named, _INTERVALS["bootstrap"])
     texts = {"low": f"Lower end of {interval}", "high": "Upper end of that interval"}
@@ -47,35 +44,13 @@ def ends(pattern: str, interval: str = "") -> dict[str, str]:
 _TEST = {
     "standard_error": "Standard error of the mean",
     "dof": "Degrees of freedom of the standard error: units - 1",
-    "t90_low": f"Lower end of {_INTERVALS['t90']}",
-    "t90_high": "Upper end of that interval",
-    "t95_low": f"Lower end of {_INTERVALS['t95']}",
-    "t95_high": "Upper end of that interval",
+    **ends("t90_{}"),
+    **ends("t95_{}"),
     "tost_p": "The larger p of the two one-sided t tests",
     "delta_star": "Smallest margin at which the test passes",
     "equivalent": "Whether the test passes at the margin",
     "margin": "Equivalence margin",
 }
-
-
-def test_columns(scale: Scale = PP) -> dict[str, str]:
-    """Columns of `equivalence`, described."""
-    return {scale.column(name): _with_unit(scale.column(name), t) for name, t in _TEST.items()}
-
-
-def equivalence(gap: Moments, settings: Settings, scale: Scale = PP) -> Key:
-    """The columns `test_columns`: t intervals and equivalence test of a mean gap.
-
-    Without an interval the test does not pass: p is 1.
-    """
-    margin, alpha = float(getattr(settings, f"margin_{scale.unit}")), float(settings.alpha)
-    error = gap.standard_error
-    numbers = (error, gap.dof, *(np.nan,) * 4, 1.0, np.nan, False, margin)
-    if gap.n > 1:
-        test = tost(gap.mean, error, gap.dof, (-margin, margin), alpha)
-        ends = *test.interval, *t_interval(gap.mean, error, gap.dof)
-        numbers = (error, gap.dof, *ends, test.p, test.delta_star, test.equivalent, margin)
-    return dict(zip(test_columns(scale), numbers, strict=True))
 
 
 class Cell(NamedTuple):
@@ -94,18 +69,22 @@ class Cell(NamedTuple):
 
 
 def tested(column: str, scale: Scale = PP) -> Cell:
-    """t intervals and equivalence test of the mean of a column of gaps."""
+    """t intervals and equivalence test of the mean of a column of gaps.
+
+    Without an interval the test does not pass: p is 1.
+    """
 
     def values(sample: np.ndarray, settings: Settings) -> Iterable[Any]:
-        return equivalence(moments(sample), settings, scale).values()
+        margin, gap = float(getattr(settings, f"margin_{scale.unit}")), moments(sample)
+        at = gap.mean, gap.standard_error, gap.dof
+        if gap.n < 2:
+            return (*at[1:], *(np.nan,) * 4, 1.0, np.nan, False, margin)
+        test = tost(*at, (-margin, margin), float(settings.alpha))
+        both = *test.interval, *t_interval(*at)
+        return (*at[1:], *both, test.p, test.delta_star, test.equivalent, margin)
 
-    return Cell(column, test_columns(scale), values)
-
-
-def level(column: str) -> Cell:
-    """The level of the tests."""
-    texts = {"alpha": "Level of each one-sided test."}
-    return Cell(column, texts, lambda _, settings: [float(settings.alpha)])
+    names = {scale.column(name): text.rstrip(".") for name, text in _TEST.items()}
+    return Cell(column, {name: _with_unit(name, text) for name, text in names.items()}, values)
 
 
 def mean(name: str, text: str, of: str = "", **intervals: str) -> Cell:
@@ -123,25 +102,33 @@ def mean(name: str, text: str, of: str = "", **intervals: str) -> Cell:
 
     def values(sample: np.ndarray, settings: Settings) -> list[float]:
         over_seeds = moments(sample)
-        numbers = [over_seeds.mean]
-        for kind in intervals:
-            bootstrap = settings.mean(sample) if kind == "bootstrap" else None
-            level = 0.95 if kind == "t95" else 1 - 2 * settings.alpha
-            low_high = (bootstrap.low, bootstrap.high) if bootstrap else over_seeds.interval(level)
-            numbers += low_high
-        return numbers
+        of_kind = {
+            "bootstrap": lambda: mean_interval(sample, settings.resamples, settings.seed),
+            "t95": over_seeds.interval,
+            "t90": lambda: over_seeds.interval(1 - 2 * settings.alpha),
+        }
+        return [over_seeds.mean, *(end for kind in intervals for end in of_kind[kind]())]
 
     return Cell(of or name, texts, values)
 
 
-def seeds(column: str, text: str) -> Cell:
-    """Number of seeds with a finite value."""
-    return Cell(column, {"n_seeds": text}, lambda of, _: [int(np.isfinite(of).sum())])
+def count(name: str, column: str, text: str) -> Cell:
+    """Number of units with a finite value."""
+    return Cell(column, {name: text}, lambda of, _: [int(np.isfinite(of).sum())])
+
+
+seeds = partial(count, "n_seeds")
 
 
 def lost(text: str = "Seeds that diverged.") -> Cell:
     """Number of seeds that diverged."""
     return Cell("diverged", {"n_diverged": text}, lambda of, _: [int((of == 1).sum())])
+
+
+def level(column: str) -> Cell:
+    """The level of the tests."""
+    texts = {"alpha": "Level of each one-sided test."}
+    return Cell(column, texts, lambda _, settings: [float(settings.alpha)])
 
 
 def whether(column: str, text: str) -> Cell:
@@ -154,6 +141,19 @@ def first(column: str, text: str, kind: Callable[[float], Any] = float) -> Cell:
     return Cell(column, {column: text}, lambda of, _: [kind(of[0])])
 
 
+UNRELIABLE = whether("unreliable", "Whether recovery's denominator is too small in any seed.")
+
+
+def texts_of(cells: Iterable[Cell]) -> dict[str, str]:
+    """All columns of some cells, described."""
+    return {column: text for cell in cells for column, text in cell.texts.items()}
+
+
+def row_of(cells: Iterable[Cell], sample: Sample, settings: Settings) -> Key:
+    """All columns of some cells for one sample."""
+    return {c: v for cell in cells for c, v in cell.made(sample, settings).items()}
+
+
 class Summary(Statistic):
     """A row a sample: its keys, then the cells. Its columns are made of both."""
 
@@ -162,9 +162,7 @@ class Summary(Statistic):
 
     def __init_subclass__(cls, **declared: Any) -> None:
         super().__init_subclass__(**declared)
-        cls.columns = dict(cls.keys)
-        for cell in cls.cells:
-            cls.columns |= cell.texts
+        cls.columns = {**cls.keys, **texts_of(cls.cells)}
 
     def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterable[tuple[Key, Sample]]:
         """The samples with their keys: by default each condition at its selected rate."""
@@ -173,8 +171,7 @@ class Summary(Statistic):
 
     def table(self, needed: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
         rows = [
-            {name: key[name] for name in self.keys}
-            | {c: v for cell in self.cells for c, v in cell.made(sample, settings).items()}
+            {name: key[name] for name in self.keys} | row_of(self.cells, sample, settings)
             for key, sample in self.samples(needed, settings)
         ]
         return pd.DataFrame(rows, columns=list(self.columns))

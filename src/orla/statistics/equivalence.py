@@ -12,10 +12,9 @@ from orla.statistics.means import Ends, t_interval
 
 
 class Tost(NamedTuple):
-    """What the two one-sided tests say of a mean.
+    """`p_lower` belongs to H0: mean <= the lower margin, `p_upper` to H0: mean >= the upper one.
 
-    `p_lower` belongs to H0: mean <= the lower margin, `p_upper` to H0: mean >= the upper one. The
-    interval is the central 1 - 2 alpha t interval, in the unit of the mean.
+    The interval is the central 1 - 2 alpha t interval, in the unit of the mean.
     """
 
     p_lower: float
@@ -42,10 +41,8 @@ class Tost(NamedTuple):
 def p_above(distance: float, error: float, dof: float) -> float:
     """One-sided p of a mean that is `distance` above what the null hypothesis allows.
 
-    Args:
-        distance, error: in the unit of the mean; `error` is its standard error. Without any error
-            the answer is a comparison of numbers: 0 where the distance is positive, else 1.
-        dof: degrees of freedom of the standard error; may be fractional.
+    `error` is its standard error, `dof` (may be fractional) that error's degrees of freedom.
+    Without any error the answer is a comparison: 0 where the distance is positive, else 1.
     """
     if error == 0:
         return float(distance <= 0)
@@ -53,13 +50,8 @@ def p_above(distance: float, error: float, dof: float) -> float:
 
 
 def tost(mean: float, error: float, dof: float, margins: Ends, alpha: float = 0.05) -> Tost:
-    """Test whether a mean lies strictly within two margins, which need not be symmetric.
-
-    Args:
-        mean, error, dof: the estimate, its standard error and degrees of freedom, as in `p_above`.
-        margins: the lower and the upper one, in the unit of the mean.
-        alpha: level of each one-sided test.
-    """
+    """Test whether a mean lies strictly within two margins, a lower and an upper one, at a level of
+    `alpha` for each one-sided test; `error` and `dof` as in `p_above`."""
     low, high = margins
     ps = p_above(mean - low, error, dof), p_above(high - mean, error, dof)
     return Tost(*ps, t_interval(mean, error, dof, 1 - 2 * alpha), alpha)

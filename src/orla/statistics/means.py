@@ -13,11 +13,7 @@ NO_ENDS: Ends = (np.nan, np.nan)
 
 @dataclass(frozen=True)
 class Moments:
-    """Mean and scatter of `n` values, in their unit.
-
-    `sd` (divisor n - 1) and `standard_error` are NaN with fewer than two values; `mean` is NaN
-    without any.
-    """
+    """Mean and standard deviation (divisor n - 1) of `n` values, NaN without one and two values."""
 
     n: int
     mean: float
@@ -25,7 +21,7 @@ class Moments:
 
     @property
     def standard_error(self) -> float:
-        """Standard error of the mean."""
+        """Standard error of the mean; NaN with fewer than two values."""
         return self.sd / np.sqrt(self.n) if self.n else np.nan
 
     @property
@@ -55,15 +51,9 @@ def moments(values: ArrayLike) -> Moments:
 
 
 def t_interval(mean: float, standard_error: float, dof: float, confidence: float = 0.95) -> Ends:
-    """Ends of a central t interval, in the unit of the mean.
+    """Ends of a central t interval, in the unit of the mean; NaN below one degree of freedom.
 
-    Args:
-        mean, standard_error: of the estimate. A standard error of 0 gives an interval of no width.
-        dof: degrees of freedom of the standard error; below 1 there is no interval.
-        confidence: coverage aimed at, in (0, 1).
-
-    Returns:
-        (low, high); NaN where there is no interval.
+    A standard error of 0 gives an interval of no width. `confidence` is in (0, 1).
     """
     if dof < 1 or not (np.isfinite(mean) and np.isfinite(standard_error)):
         return NO_ENDS
@@ -71,12 +61,12 @@ def t_interval(mean: float, standard_error: float, dof: float, confidence: float
     return float(mean - half), float(mean + half)
 
 
-def prediction_interval(mean: float, sd: float, n: int, confidence: float = 0.95) -> Ends:
-    """Ends of the interval for one further value, given n normal ones: mean -+ t sd sqrt(1 + 1/n).
+def prediction_interval(mean: float, sd: float, n: int) -> Ends:
+    """Ends of the 95 % interval for one further value, given n: mean -+ t sd sqrt(1 + 1/n).
 
     Source: Hahn and Meeker, Statistical Intervals (1991), section 4.7. NaN with fewer than two.
     """
-    return t_interval(mean, sd * np.sqrt(1 + 1 / n) if n else np.nan, n - 1, confidence)
+    return t_interval(mean, sd * np.sqrt(1 + 1 / n) if n else np.nan, n - 1)
 
 
 @lru_cache(maxsize=1024)

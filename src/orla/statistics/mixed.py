@@ -9,28 +9,18 @@ from scipy.optimize import minimize_scalar
 from orla.statistics.means import moments, t_interval
 
 _GRID = np.linspace(0, 1, 200, endpoint=False)
-_PRECISE = {"xatol": 1e-10}
 
 
 @dataclass(frozen=True)
 class Mixed:
-    """The fit, in the unit of the values.
-
-    Attributes:
-        mean: the fixed intercept.
-        low, high: its 95 % t interval with groups - 1 degrees of freedom.
-        group_sd: standard deviation of the random intercepts.
-        residual_sd: standard deviation of the values within a group.
-    """
+    """The fixed intercept with its 95 % t interval (groups - 1 degrees of freedom), and standard
+    deviations of the random intercepts and of values within a group; in the unit of the values."""
 
     mean: float
     low: float
     high: float
     group_sd: float
     residual_sd: float
-
-
-NONE = Mixed(np.nan, np.nan, np.nan, np.nan, np.nan)
 
 
 def random_intercept(values: ArrayLike, groups: ArrayLike) -> Mixed:
@@ -41,14 +31,9 @@ def random_intercept(values: ArrayLike, groups: ArrayLike) -> Mixed:
     MixedLM, which the tests compare with, takes 20 times as long and does not converge where that
     share is 0, which pairs of a small study often have.
 
-    Args:
-        values: (n,) values; those that are not finite are left out.
-        groups: (n,) the group of each, such as its pair of sessions.
-
-    Returns:
-        The fit. All NaN with fewer than two groups, or where no group has two values. In a balanced
-        design the interval is the t interval over the groups' means, unless the variance between
-        groups is estimated as 0.
+    Values (n,) that are not finite are left out. All is NaN with fewer than two groups, or where no
+    group has two values. In a balanced design the interval is the t interval over the groups'
+    means, unless the variance between groups is estimated as 0.
 
     Source: Laird and Ware (1982), Biometrics 38, 963.
     """
@@ -58,7 +43,7 @@ def random_intercept(values: ArrayLike, groups: ArrayLike) -> Mixed:
     values = values[finite]
     count = np.bincount(group)
     if len(count) < 2 or len(count) == values.size:
-        return NONE
+        return Mixed(*[np.nan] * 5)
     means = np.bincount(group, values) / count
     within = float(((values - means[group]) ** 2).sum())
     if within <= 1e-24 * float((values**2).sum()):
@@ -78,9 +63,8 @@ def random_intercept(values: ArrayLike, groups: ArrayLike) -> Mixed:
 
     at = int(fitted(_GRID)[0].argmin())
     bounds = _GRID[max(at - 1, 0)], np.append(_GRID, 1 - 1e-12)[at + 1]
-    best = minimize_scalar(
-        lambda share: float(fitted(share)[0]), bounds=bounds, method="bounded", options=_PRECISE
-    )
+    loss = lambda share: float(fitted(share)[0])  # noqa: E731
+    best = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-10})
     share = float(best.x) if best.fun < fitted(0.0)[0] else 0.0
     _, mean, variance, residual = (float(value) for value in fitted(share))
     low, high = t_interval(mean, float(np.sqrt(variance)), len(count) - 1)

@@ -1,4 +1,4 @@
-"""Resamples of units, and the expanded percentile interval.
+"""Seeded resamples of units, intervals from them, and the choice of a rate made anew in each.
 
 A resample holds as many units as the sample, drawn with replacement. Few seeds have few different
 resamples (10 of 3 seeds, 126 of 5), so a statistic is computed for each different one, once.
@@ -13,15 +13,13 @@ from scipy import special
 
 from orla.statistics.means import NO_ENDS, Ends, upper_t
 
+RESAMPLES = 10_000
+
 
 @dataclass(frozen=True)
 class Draws:
-    """Resamples of n units.
-
-    Attributes:
-        different: (different, n) the different resamples, each in increasing order of units.
-        index: (resamples,) which of them each resample is.
-    """
+    """Resamples: the different ones (different, n), in increasing order of units, and which of
+    them each resample is, `index` (resamples,)."""
 
     different: np.ndarray
     index: np.ndarray
@@ -40,6 +38,21 @@ def draws(n: int, resamples: int, seed: int) -> Draws:
     return Draws(different, index.reshape(-1))
 
 
+def percentiles(distribution: np.ndarray) -> Ends:
+    """Ends of the central 95 % of a distribution."""
+    low, high = np.percentile(distribution, [2.5, 97.5])
+    return float(low), float(high)
+
+
+def mean_interval(values: np.ndarray, resamples: int, seed: int) -> Ends:
+    """95 % percentile bootstrap interval of the mean of the finite values; NaN of fewer than 2."""
+    values = values[np.isfinite(values)]
+    if values.size < 2:
+        return NO_ENDS
+    drawn = draws(values.size, resamples, seed)
+    return percentiles(values[drawn.different].mean(axis=-1)[drawn.index])
+
+
 def expanded_percentiles(
     resampled: np.ndarray, n: int, confidences: Sequence[float] = (0.95,)
 ) -> list[Ends]:
@@ -50,11 +63,8 @@ def expanded_percentiles(
 
     Args:
         resampled: (resamples,) the statistic in each resample; NaN is left out.
-        n: units that were resampled; with fewer than two there is no interval.
+        n: units that were resampled; with fewer than two intervals are NaN.
         confidences: coverages aimed at, each in (0, 1).
-
-    Returns:
-        (low, high) for each confidence, NaN where there is no interval.
     """
     finite = resampled[np.isfinite(resampled)]
     if n < 2 or finite.size == 0:
@@ -77,3 +87,28 @@ def spread(resampled: np.ndarray, n: int) -> float:
     if np.ptp(finite) <= 1e-12 * np.abs(finite).max():
         return 0.0
     return float(finite.std(ddof=1) * np.sqrt(n / (n - 1)))
+
+
+def best_rate(errors: np.ndarray) -> np.ndarray:
+    """Index (...) of the rate with the lowest mean over seeds of errors (..., seeds, rates), as
+    `orla.study.rates.best` finds it.
+
+    An error that is not finite (a diverged model) counts as infinite; of rates with equal means the
+    smallest is taken.
+    """
+    by_rate = np.swapaxes(np.where(np.isfinite(errors), errors, np.inf), -1, -2)
+    # The mean over a contiguous last axis rounds as that of one array of seeds does.
+    return np.ascontiguousarray(by_rate).mean(axis=-1).argmin(axis=-1)
+
+
+def at_rates(values: np.ndarray, draws: np.ndarray, rate: np.ndarray) -> np.ndarray:
+    """Values (seeds, rates) of each resample's seeds at the rate it chose, (resamples, seeds)."""
+    return values[draws, rate[:, None]]
+
+
+def finite_means(values: np.ndarray) -> np.ndarray:
+    """Means of the finite values along the last axis; NaN where there is none."""
+    finite = np.isfinite(values)
+    count = finite.sum(axis=-1)
+    total = np.where(finite, values, 0.0).sum(axis=-1)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)

@@ -95,9 +95,8 @@ class OnlineRNN(base.Classifier):
         new = [x.keys() - self._features.keys(), {y} - self._classes.keys()]
         for numbers, names in zip((self._features, self._classes), new, strict=True):
             # In an order that does not depend on the row's.
-            numbers.update(
-                {name: len(numbers) + i for i, name in enumerate(sorted(names, key=repr))}
-            )
+            for name in sorted(names, key=repr):
+                numbers[name] = len(numbers)
         if any(new) or self._state is None:
             self._grow()
         moment = {"x": self._vector(x)[None], "y": torch.tensor([self._classes[y]])}
@@ -120,10 +119,7 @@ class OnlineRNN(base.Classifier):
     def predict(self, X: Any) -> np.ndarray:
         """The likeliest class of each of the rows to come, (rows,); nothing is learned or changed.
 
-        The network's state runs through the rows from where it stands.
-
-        Raises:
-            OrlaError: Nothing was learned before.
+        The network's state runs through the rows from where it stands; it must have learned some.
         """
         if not self._state:
             raise OrlaError("OnlineRNN has learned nothing yet; call partial_fit before predict")

@@ -35,10 +35,7 @@ PEERS: Mapping[str, Callable[[int], base.Classifier]] = {
 def hits(name: str, seed: int, X: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, int]:
     """Whether each row (rows,) was right before it was learned, and the model's bytes at the end.
 
-    Args:
-        name: A key of `PEERS`.
-        seed: Of a model that draws.
-        X, Y: Features (rows, features) as they come, and categories (rows,).
+    Of a key of `PEERS` on features X (rows, features) as they come and categories Y (rows,).
     """
     model, right = PEERS[name](seed), np.zeros(len(Y))
     rows = [dict(enumerate(row)) for row in X.tolist()]
@@ -53,18 +50,9 @@ def hits(name: str, seed: int, X: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray
 def beside(task: River, seed: int, probe: Mapping[str, Any]) -> pd.DataFrame:
     """Every peer that the task names for this seed: a row a window of the adapt part.
 
-    Args:
-        task: The stream's.
-        seed: Of the stream and of the models.
-        probe: The specification of the probe `prequential` that networks are measured by.
-
-    Returns:
-        Columns peer, seed, index (of the window), step (its last row, counted from 1), scored
-        (whether it counts for the mean), accuracy (%, of the window), prequential_accuracy (%, as
-        of a network), and bytes (of the model at the end).
-
-    Raises:
-        OrlaError: A peer is unknown, or as in `tasks.river.River.table`.
+    Columns are peer, seed, index (of the window), step (its last row, counted from 1), scored
+    (whether it counts for the mean), accuracy (%, of the window), prequential_accuracy (%, as of a
+    network, by this specification of the probe), and bytes (of the model at the end).
     """
     for name in task.peers:
         if name not in PEERS:

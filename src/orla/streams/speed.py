@@ -24,11 +24,7 @@ _STATE_PARTS = ("params", "optimizer", "carry", "buffers")
 
 
 def microseconds(results: Iterable[str], phase: str) -> float:
-    """CPU microseconds of a row of one model, over the jobs that made these results.
-
-    Raises:
-        OrlaError: A result has no cost file beside it.
-    """
+    """CPU microseconds of a row of one model, over the jobs that made these results."""
     totals: Counter[str] = Counter()
     for result in results:
         cost = account.read_cost(Path(f"{result}.cost.json"))
@@ -40,12 +36,8 @@ def microseconds(results: Iterable[str], phase: str) -> float:
 
 
 def peer_speeds(files: Mapping[str, str], peers: pd.DataFrame) -> pd.DataFrame:
-    """A row a task and peer: microseconds, and bytes at the end, means over seeds.
-
-    Args:
-        files: Path of each table of peers -> its task.
-        peers: The tables as one, with their task.
-    """
+    """A row a task and peer: microseconds, and bytes at the end, means over seeds; `files` has the
+    task of each path, and `peers` these tables as one."""
     size = peers.drop_duplicates(["task", "peer", "seed"]).groupby(["task", "peer"])["bytes"].mean()
     table = size.reset_index()
     paths = ([path for path, task in files.items() if task == name] for name in table["task"])
@@ -53,20 +45,13 @@ def peer_speeds(files: Mapping[str, str], peers: pd.DataFrame) -> pd.DataFrame:
 
 
 def network_speeds(files: Mapping[str, Iterable[tuple[Mapping[str, Any], Any]]]) -> pd.DataFrame:
-    """A row a condition: the mean microseconds of all models of its job, and bytes.
-
-    Args:
-        files: Path of each table of models -> (the task's specification, the job) of each
-            condition.
-    """
+    """A row a condition: the mean microseconds of all models of its job, and bytes; `files` has the
+    task's specification and the job of each condition by the path of their table of models."""
     rows = []
     for path, (task, job) in ((path, entry) for path, jobs in files.items() for entry in jobs):
         X, _, classes = catalogue.make("task", task).table(0, rows=1)
         loop = loop_of(job, X.shape[1], classes, catalogue.make("loss", "cross_entropy"))
         size = one_model(loop, dtype_of(job["keys"]["precision"], job.get("format")))
-        speeds = {
-            "us": microseconds([path], "learners"),
-            "bytes": sum(size[n] for n in _STATE_PARTS),
-        }
-        rows.append(job["keys"] | speeds)
+        held = sum(size[n] for n in _STATE_PARTS)
+        rows.append(job["keys"] | {"us": microseconds([path], "learners"), "bytes": held})
     return pd.DataFrame(rows)

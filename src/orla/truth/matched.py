@@ -21,6 +21,7 @@ from orla.results.base import Settings
 from orla.results.contrasts import COMPARED, contrasts
 from orla.results.estimands import AT_END
 from orla.results.estimates import OverPairs
+from orla.results.summary import row_of
 from orla.statistics.means import moments
 from orla.study.keys import SETTING
 from orla.truth.verdicts import COLUMNS, counted, judged, registered
@@ -42,14 +43,8 @@ _ANSWERS = {
 def table(
     models: pd.DataFrame, estimates: pd.DataFrame, settings: Settings, studies: int
 ) -> pd.DataFrame:
-    """Rows as those of `verdicts.table`, three planted gaps a contrast and set of rules.
-
-    Args:
-        models: A row a model of the study.
-        estimates: The study's gaps over seeds.
-        settings: Those of the study.
-        studies: Made-up studies a row.
-    """
+    """Rows as those of `verdicts.table`, three planted gaps a contrast and set of rules, from the
+    study's models and its gaps over seeds; `studies` are made up a row."""
     former = _former(models, settings)
     pp, variance = map(EquivalentWithin, (settings.margin_pp, settings.margin_variance))
     rows: list[dict[str, Any]] = []
@@ -105,8 +100,7 @@ def _judged(
         over = known | {"estimand": ESTIMAND_NAME, "n_failing": 0}
         over |= {"n_diverged": study["n_diverged"].sum()}
         over |= {name: study[name].min() for name in ("n_seeds", "error_n_seeds")}
-        for cell in OverPairs.every_cell:
-            over |= cell.made(study.__getitem__, settings)
+        over |= row_of(OverPairs.every_cell, study.__getitem__, settings)
         verdict = judged(registration, {RESULT[SEED]: study, RESULT[PAIR]: pd.DataFrame([over])})
         yield {**verdict, "gap": over["error_gap"], "between_sd": study["error_gap"].std()}
 

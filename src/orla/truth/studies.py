@@ -13,7 +13,7 @@ from orla import catalogue
 from orla.architectures.base import Parameters
 from orla.engine.loop import loop_of
 from orla.engine.network import network_of
-from orla.study.keys import DEFAULTS
+from orla.study.keys import DEFAULTS, KEYS
 from orla.study.pretraining import Pretraining, pretrain
 from orla.study.run import ConditionRun
 from orla.study.sweep import sweep
@@ -25,22 +25,13 @@ from orla.truth import worlds
 def models(
     world: str, studies: Sequence[int], pairs: int, networks: int, steps: Mapping[str, int]
 ) -> pd.DataFrame:
-    """Every model of some made-up studies.
+    """The table of models of some made-up studies of a world, by their numbers.
 
-    Both learners adapt `networks` networks of each pair; the immediate one also as many further
-    networks, for controls with one learner on both sides.
-
-    Args:
-        world: A key of `worlds.WORLDS`.
-        studies: Numbers of the studies; a study does not depend on the others asked for.
-        pairs: Pairs of sessions a study.
-        networks: Networks a pair and side.
-        steps: Steps of the parts "pretraining", "adapt" and "heldout".
-
-    Returns:
-        The table of models of a sweep (columns: docs/reference.md) with `study` (number), `pair`,
-        and `seed` counted in each pair. Its rates were chosen over all studies at once: see
-        `reselected`.
+    It has the columns of a sweep, `study`, `pair`, and `seed` counted in each pair. Both learners
+    adapt `networks` networks of each pair; the immediate one also as many further networks, for
+    controls with one learner on both sides. A study does not depend on the others asked for, but
+    for rates, which were chosen over all studies at once: see `reselected`. `steps` has those of
+    the parts "pretraining", "adapt" and "heldout".
     """
     each = 2 * networks
     seeds = np.concatenate([np.arange(s * pairs * each, (s + 1) * pairs * each) for s in studies])
@@ -72,8 +63,8 @@ def _run(
     streams = {name: getattr(episode, name) for name in ("adapt", "heldout", "reference")}
     some = {name: Stream(stream.X[index], stream.Y[index]) for name, stream in streams.items()}
     episode = replace(episode, pretraining=None, **some)
-    keys = {"task": world, "pair": "", "architecture": worlds.NETWORK["kind"], "learner": learner}
-    keys |= {"optimizer": worlds.OPTIMIZER, "precision": "float64", "split": "shift", **DEFAULTS}
+    keys = {"task": world, "pair": "", "learner": learner, **worlds.CONDITION, **DEFAULTS}
+    keys = {name: keys[name] for name in KEYS}
     job = {"network": worlds.NETWORK, "learner": learner, "optimizer": worlds.OPTIMIZER}
     loss = catalogue.make("loss", episode.loss)
     return ConditionRun(

@@ -43,15 +43,12 @@ _COMPARISON = "truth"
 def table(
     models: Mapping[str, pd.DataFrame], networks: int, settings: base.Settings
 ) -> pd.DataFrame:
-    """One row a control: how many of its studies got which verdict.
+    """How many studies of each control got which verdict: `COLUMNS`, a row a control.
 
     Args:
         models: World -> its table of models, from `studies.models`.
         networks: Networks a pair and side.
         settings: Margin, level and resamples of the study.
-
-    Returns:
-        A table with the columns `COLUMNS`, controls in the order of `worlds.CONTROLS`.
     """
     rows = []
     for name, control in worlds.CONTROLS.items():
@@ -64,11 +61,7 @@ def table(
 
 
 def verdicts(
-    name: str,
-    control: Control,
-    models: pd.DataFrame,
-    networks: int,
-    settings: base.Settings,
+    name: str, control: Control, models: pd.DataFrame, networks: int, settings: base.Settings
 ) -> pd.DataFrame:
     """One row a study: `outcome`, `reason`, `gap` and `between_sd`."""
     minus = (worlds.FULL if control.planted is None else worlds.AGAIN, worlds.IMMEDIATE)
@@ -84,12 +77,7 @@ def verdicts(
     known = registered(
         *(name, _rule(control), minus, pairs, networks, settings.alpha),
         comparison=_COMPARISON,
-        conditions={
-            "architecture": worlds.NETWORK["kind"],
-            "optimizer": worlds.OPTIMIZER,
-            "precision": "float64",
-            "split": "shift",
-        },
+        conditions=worlds.CONDITION,
         max_diverged=2,
         max_failing=pairs // 2,
         must_recover=minus,
@@ -171,13 +159,8 @@ def _rule(control: Control) -> MeanRule:
 def counted(
     rows: pd.DataFrame, rule: MeanRule, right: Collection[str], wrong: Collection[str]
 ) -> dict[str, object]:
-    """The claim, how many studies got which verdict, the wrong share, and means over studies.
-
-    Args:
-        rows: One row a study, from `verdicts`.
-        rule: The claim.
-        right, wrong: The outcomes that are so; the rest is undecided.
-    """
+    """The claim, how many studies (rows) got which verdict, the wrong share, and means over
+    studies; outcomes that are neither right nor wrong are undecided."""
     n, each = len(rows), dict.fromkeys(_OUTCOMES, 0) | rows["outcome"].value_counts().to_dict()
     so = {"right": sum(map(each.get, right)), "wrong": sum(map(each.get, wrong))}
     share = stats.binomtest(so["wrong"], n).proportion_ci(0.95)

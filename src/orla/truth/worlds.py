@@ -1,7 +1,4 @@
-"""Worlds of which the answer is known, and what is asked in each.
-
-Source: docs/protocol.md, Truth controls.
-"""
+"""Worlds of which the answer is known, and what is asked in each (protocol, Truth controls)."""
 
 from __future__ import annotations
 
@@ -14,6 +11,12 @@ from orla.results.estimands import ESTIMANDS
 NETWORK = {"kind": "rnn", "hidden": 8}
 FULL, IMMEDIATE, AGAIN = "rtrl", "immediate", "immediate-again"
 OPTIMIZER = "adam"
+CONDITION = {
+    "architecture": NETWORK["kind"],
+    "optimizer": OPTIMIZER,
+    "precision": "float64",
+    "split": "shift",
+}
 RATES, GROWTH = (0.003, 0.01, 0.03), 2
 # Small networks on short streams: a fast rate and few epochs bring them near their best.
 PRETRAINING = {"learning_rate": 0.01, "window": 20, "max_epochs": 8, "patience": 2}
@@ -40,15 +43,14 @@ Each pair draws a stream of its own."""
 
 @dataclass(frozen=True)
 class Control:
-    """A question to a world whose right answer is known.
+    """A question to a world (a key of `WORLDS`) whose right answer is known.
 
     Attributes:
-        world: a key of `WORLDS`.
         means: the control in words.
         planted: what one side's error is lowered by, in units of the target's variance; None where
             the two sides are two learners. With a number both sides are the immediate learner, from
             other networks.
-        right: the outcomes that are right; `wrong`: those that are wrong; the rest is undecided.
+        right, wrong: the outcomes that are so; the rest is undecided.
         claim: as in a registration.
         halves: whether networks are divided into halves, not into even and odd ones.
     """

@@ -68,11 +68,7 @@ def _severest(path: Path, clean: np.ndarray) -> np.ndarray:
 
 def streams(settings: Mapping[str, Any], count: int) -> dict[str, Labelled]:
     """Images and labels by corruption: the first `count` test images for `SCORED` and "clean", the
-    last `count` for `EXTRA`.
-
-    Raises:
-        OrlaError: As in `fashion_mnist`; files do not belong together, or have fewer images than
-            twice `count`.
+    last `count` for `EXTRA`; OrlaError if files are not as told, or have less than twice `count`.
     """
     if cifar := settings["kind"] == "cifar-10-c":
         images, labels = _cifar_10(_file_of_cifar(settings, "test_batch.bin"))

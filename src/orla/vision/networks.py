@@ -100,11 +100,10 @@ def trained(
     order = np.random.default_rng(settings["seed"])
     passes = [order.permutation(len(labels)) for _ in range(settings["epochs"])]
     count = settings["epochs"] * len(labels) // settings["batch"]
-    params, optimizer = (
-        dict(network.train().named_parameters()),
-        catalogue.make("optimizer", "adam"),
-    )
-    state, targets = optimizer.init(params), torch.from_numpy(labels.astype(np.int64))
+    params = dict(network.train().named_parameters())
+    targets = torch.from_numpy(labels.astype(np.int64))
+    optimizer = catalogue.make("optimizer", "adam")
+    state = optimizer.init(params)
     batches = np.array_split(np.concatenate(passes), count)
     for i, at in enumerate(progress.bar(batches, "training", "batch")):
         loss = cross_entropy(functional_call(network, params, inputs(images[at])), targets[at])

@@ -1,4 +1,4 @@
-"""Adaptation to a stream of test images by the entropy of what a network says of them (TENT).
+"""Adaptation to a stream of test images by the entropy of a network's predictions (TENT).
 
 Source: Wang et al. (2021). The loss is the mean entropy of a batch; each batch is predicted, then
 learned; batch normalization takes the statistics of the batch.
@@ -99,16 +99,13 @@ def table(
 ) -> pd.DataFrame:
     """Errors and gradients of one optimizer at the rate that is best on the corruptions `EXTRA`.
 
+    Columns are adapts, optimizer, learning_rate, edge (whether that is the grid's), tuning (whether
+    on `EXTRA`), corruption, seed, measure (error in %, or gradient_norm), layer and value.
+
     Args:
         network: As trained; every corruption begins with it.
-        streams: As `images.streams` gives.
         settings, growth: The config's `vision` and `grid_growth`.
-        adapts: One of `ADAPTS`.
         name, spec: The optimizer's, and what it stands for: {} where nothing is learned.
-
-    Returns:
-        Columns adapts, optimizer, learning_rate, edge (whether that is the grid's), tuning (whether
-        on `EXTRA`), corruption, seed, measure (error in %, or gradient_norm), layer and value.
     """
     network = network.eval() if adapts == FROZEN else with_batch_statistics(network)
     optimizer = catalogue.make("optimizer", spec) if spec else None

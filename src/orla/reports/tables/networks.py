@@ -18,8 +18,7 @@ from orla.reports.paper_rows import drifting, plain
 from orla.reports.study import StudyFacts, where
 from orla.reports.tables.base import Contents
 from orla.reports.words import NOT_RUN
-from orla.statistics.bootstrap import spearman
-from orla.statistics.permutation import spearman_p
+from orla.statistics.ranks import spearman, spearman_p
 from orla.study.keys import DEFAULTS, KEYS
 
 _TOP1, _ENERGY, _ROUTED = "top1_past", "energy1_past", "routed_share"
