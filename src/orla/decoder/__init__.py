@@ -1,7 +1,5 @@
 """A decoder for use outside of a study: bins of spikes in, targets in their own units out."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -31,8 +29,7 @@ class Decoder:
             `n_out`, `transform`, `channels` (names of the recording's columns, in the order of
             observations), `categories` (of the outputs, or None for values), `resets` (whether a
             trial begins from the initial state) and `bin_s` (seconds a step).
-        params: of the network.
-        reading: how bins become the network's inputs.
+        params, reading: of the network; how bins become its inputs.
         mean, sd: of the target, (n_out,); outputs times `sd` plus `mean` are in its unit.
         batch_size: sessions that are decoded side by side, each with a state of its own.
     """

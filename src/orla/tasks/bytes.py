@@ -1,7 +1,5 @@
 """Next-byte prediction on text that ships with Python."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import importlib

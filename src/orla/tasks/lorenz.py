@@ -1,7 +1,5 @@
 """Prediction of the Lorenz system whose rho changes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +8,7 @@ import numpy as np
 
 from orla.catalogue import option
 from orla.errors import OrlaError
-from orla.tasks.shift import Shift
+from orla.tasks.shift import Shift, moved
 from orla.tasks.stream import Stream
 
 SIGMA, BETA = 10.0, 8.0 / 3.0
@@ -40,30 +38,23 @@ class Lorenz(Shift, name="lorenz", label="Lorenz, rho {rho:g} to {shifted:g}", o
         shift = trajectory(stationary[self.pretraining], self.shifted, self.dt, self.after)
         if not (np.isfinite(stationary).all() and np.isfinite(shift).all()):
             raise OrlaError("task lorenz: the system leaves all bounds; lower rho or shifted")
-        stationary, shift = (
-            np.ascontiguousarray(s.transpose(2, 0, 1)) for s in (stationary, shift)
-        )
+        paths = (stationary, shift)
+        stationary, shift = (np.ascontiguousarray(path.transpose(2, 0, 1)) for path in paths)
         baseline = stationary[:, : self.pretraining]
         mean, scale = baseline.mean(1, keepdims=True), baseline.std(1, keepdims=True)
         if not (scale > 1e-3).all():  # about 8 on the attractor at rho = 28
             raise OrlaError("task lorenz: the state stands still in pretraining; raise rho")
-        noise = self.noise * np.stack(
-            [draw.standard_normal(stationary.shape[1:]) for draw in draws]
-        )
-        return (
-            _prediction_task((stationary - mean) / scale + noise),
-            _prediction_task((shift - mean) / scale + noise[:, self.pretraining :]),
-        )
+        white = np.stack([draw.standard_normal(stationary.shape[1:]) for draw in draws])
+        noise = self.noise * white
+        stationary = (stationary - mean) / scale + noise
+        shift = (shift - mean) / scale + noise[:, self.pretraining :]
+        return moved(stationary, 1), moved(shift, 1)
 
     def describe(self) -> dict[str, Any]:
         return {
             "n_out": 3,
             "source": f"Lorenz (1963), a step each {self.dt:g} time units, noise {self.noise:g}",
         }
-
-
-def _prediction_task(values: np.ndarray) -> Stream:
-    return Stream(values[:, :-1], values[:, 1:])
 
 
 def trajectory(start: np.ndarray, rho: float, dt: float, steps: int) -> np.ndarray:

@@ -1,7 +1,5 @@
 """A linear mapping from recent inputs to a target, which changes once."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,9 +32,9 @@ class Mapping(Shift, name="mapping", label="linear mapping of recent inputs", or
     networks: int = option(1, "Consecutive seeds that share a stream, as one pair's do.", least=1)
 
     def streams(self, draws: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
-        pairs = [self._pair(draw) for draw in draws]
-        stationary, shift = zip(*pairs, strict=True)
-        return _stack(stationary), _stack(shift)
+        branches = zip(*map(self._pair, draws), strict=True)
+        arrays = (zip(*branch, strict=True) for branch in branches)
+        return tuple(Stream(np.stack(X), np.stack(Y)) for X, Y in arrays)
 
     def _draws(self, seed: int) -> np.random.Generator:
         return super()._draws(seed // self.networks)
@@ -55,10 +53,9 @@ class Mapping(Shift, name="mapping", label="linear mapping of recent inputs", or
             noise = self.noise * draw.standard_normal((steps, self.outputs))
             return np.sqrt(1 - share) * present + np.sqrt(share) * past + noise
 
-        stationary = target(before, self.share, noises[0])
-        shift = target(after, self.shifted_share, noises[1])
-        x_present = x[self.delay :]
-        return (x_present, stationary), (x_present[self.pretraining :], shift[self.pretraining :])
+        stationary = x[self.delay :], target(before, self.share, noises[0])
+        shift = x[self.delay :], target(after, self.shifted_share, noises[1])
+        return stationary, tuple(array[self.pretraining :] for array in shift)
 
     def describe(self) -> dict[str, Any]:
         shares = f"{self.share:g} then {self.shifted_share:g}"
@@ -68,8 +65,3 @@ class Mapping(Shift, name="mapping", label="linear mapping of recent inputs", or
 
 def _unit(mapping: np.ndarray) -> np.ndarray:
     return mapping / np.linalg.norm(mapping, axis=1, keepdims=True)
-
-
-def _stack(streams: Sequence[tuple[np.ndarray, ...]]) -> Stream:
-    inputs, targets = (np.stack(arrays) for arrays in zip(*streams, strict=True))
-    return Stream(inputs, targets)

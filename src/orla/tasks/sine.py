@@ -1,7 +1,5 @@
 """Prediction of a sine whose frequency changes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from orla.catalogue import option
-from orla.tasks.shift import Shift
+from orla.tasks.shift import Shift, moved
 from orla.tasks.stream import Stream
 
 
@@ -30,7 +28,7 @@ class Sine(Shift, name="sine", label="sine, {frequency:g} to {shifted:g} cycles 
     def streams(self, draws: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
         pairs = [self._pair(draw) for draw in draws]
         stationary, shift = (np.stack(values)[..., None] for values in zip(*pairs, strict=True))
-        return self._prediction_task(stationary), self._prediction_task(shift)
+        return moved(stationary, self.ahead), moved(shift, self.ahead)
 
     def _pair(self, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         phase = draw.uniform(0, 2 * np.pi)
@@ -39,9 +37,6 @@ class Sine(Shift, name="sine", label="sine, {frequency:g} to {shifted:g} cycles 
         noise = self.noise * draw.standard_normal(len(cycles))
         stationary, shift = (np.sqrt(2) * np.sin(phase + 2 * np.pi * c) for c in (cycles, branch))
         return stationary + noise, shift + noise[self.pretraining :]
-
-    def _prediction_task(self, values: np.ndarray) -> Stream:
-        return Stream(values[:, : -self.ahead], values[:, self.ahead :])
 
     def describe(self) -> dict[str, Any]:
         steps = f"{self.ahead} step" + ("s" if self.ahead > 1 else "")
