@@ -70,9 +70,6 @@ class Decoder:
         """One step: outputs (batch_size, n_out) of bins (batch_size, channels).
 
         Values are in the target's unit; of categories they are log-odds up to a constant.
-
-        Raises:
-            OrlaError: another shape.
         """
         bins = np.asarray(neural_observations, dtype=np.float64)
         expected = self.batch_size, len(self.reading.channels)
@@ -110,11 +107,7 @@ class Decoder:
 
     @classmethod
     def load(cls, path: str | Path, batch_size: int = 1) -> Self:
-        """Read what `save` wrote; a network from a plug-in needs `catalogue.use_plugins` first.
-
-        Raises:
-            OrlaError: the file is missing, damaged or no decoder.
-        """
+        """Read what `save` wrote; a network from a plug-in needs `catalogue.use_plugins` first."""
         specification = networks.provenance(path).get("decoder")
         if specification is None:
             raise OrlaError(

@@ -54,11 +54,7 @@ def correspondence(a: Session, b: Session, columns: str | None = None) -> Corres
 
 
 def same_channels(keys: Sequence[Hashable], on_b: Sequence[Hashable], a: str, b: str) -> list[int]:
-    """Columns of `keys`, identities of channels of session `a`, among those of session `b`.
-
-    Raises:
-        OrlaError: B lacks a channel.
-    """
+    """Columns of `keys`, identities of channels of session `a`, among those of session `b`."""
     columns = {key: i for i, key in enumerate(on_b)}
     absent = [key for key in keys if key not in columns]
     if absent:

@@ -1,4 +1,4 @@
-"""HDF5 files: written whole or not at all; damage is reported in one line."""
+"""HDF5 files that others wrote: damage is reported in one line."""
 
 import multiprocessing
 import os
@@ -6,14 +6,13 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from importlib.util import find_spec
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import h5py
 
 from orla.errors import OrlaError, prefix_errors
-from orla.files import MOST_NUMBERS, atomic
+from orla.files import MOST_NUMBERS
 
 _MOST_PACKED = 2000  # which no packing of a recording reaches; gzip packs zeros to a thousandth
 _PATIENCE_S = 10.0
@@ -35,23 +34,6 @@ _OTHERS = {
     b"pk\x03\x04": "packed by zip (unzip)",
     b"matlab 5.0": "a MATLAB file before v7.3 (save -v7.3)",
 }
-
-
-@contextmanager
-def whole(path: str | Path) -> Iterator[h5py.File]:
-    """Fill an HDF5 file in memory and write it at the end of the block, or not at all.
-
-    The HDF5 library crashes (segmentation fault) when the disk is full; writing the finished
-    bytes raises an ordinary error.
-
-    Raises:
-        OrlaError: the disk is full.
-    """
-    buffer = BytesIO()
-    with h5py.File(buffer, "w") as file:
-        yield file
-    with atomic(path) as partial:
-        partial.write_bytes(buffer.getbuffer())
 
 
 @contextmanager

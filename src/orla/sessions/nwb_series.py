@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -49,17 +49,11 @@ def below(path: str, item: object, kind: type) -> Iterator[tuple[str, object]]:
         yield from below(f"{path}/{child.name}", child, kind)
 
 
-def find(
-    what: str, name: str, objects: Mapping[str, object], labels: Sequence[str]
-) -> tuple[str, object]:
-    """The object whose path is `name`, or ends with it.
-
-    Raises:
-        OrlaError: there is none, or several; `labels` are the words for those there are.
-    """
-    fits = [path for path in objects if f"/{path}".endswith(f"/{name}")]
+def find(what: str, name: str, paths: Iterable[str], labels: Sequence[str]) -> str:
+    """The path that is `name`, or ends with it."""
+    fits = [path for path in paths if f"/{path}".endswith(f"/{name}")]
     if len(fits) == 1:
-        return fits[0], objects[fits[0]]
+        return fits[0]
     if fits:
         raise OrlaError(f"{what}: {name} is one of {', '.join(fits)}; name one of these")
     raise OrlaError(f"{what}: there is no {name}; there are: {', '.join(labels) or 'none'}")
@@ -105,7 +99,7 @@ def _paths_of(name: str, series: Series, labels: Sequence[str]) -> list[str]:
     inside = [path for path in series if f"/{name}/" in f"/{path}"]
     if inside and all(np.ndim(series[path].data) == 1 for path in inside):
         return inside
-    return [find("cursor", name, series, labels)[0]]
+    return [find("cursor", name, series, labels)]
 
 
 def _only(series: Series, labels: Sequence[str]) -> str:

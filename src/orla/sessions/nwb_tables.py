@@ -18,17 +18,13 @@ _UNSORTED = ("mua", "multi", "multiunit", "unsorted")
 
 
 def units_of(file: pynwb.NWBFile, name_or_path: str | None) -> Units:
-    """The table of units: the file's own, else the only one in a processing module.
-
-    Raises:
-        OrlaError: there is none with spike times, or there are several.
-    """
+    """The table of units: the file's own, else the only one in a processing module."""
     tables = {} if file.units is None else {"units": file.units}
     for name, module in sorted(file.processing.items()):
         tables.update(below(f"processing/{name}", module, Units))
     tables = {p: t for p, t in tables.items() if len(t) and "spike_times" in t.colnames}
     if name_or_path is not None:
-        return find("units", name_or_path, tables, list(tables))[1]
+        return tables[find("units", name_or_path, tables, list(tables))]
     if not tables:
         raise OrlaError("units: no unit with spike_times; use a file with sorted spikes")
     if "units" not in tables:
@@ -110,9 +106,6 @@ def excluded_intervals(
 
     They are invalid_times, whose tags are the reasons in a file `by_orla`, the time that some unit
     was not observed, and that between `trials` where these are asked for.
-
-    Raises:
-        OrlaError: no table of trials, or intervals that are not pairs of times.
     """
     intervals = []
     if file.invalid_times is not None:

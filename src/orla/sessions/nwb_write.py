@@ -5,9 +5,11 @@ import json
 import re
 import uuid
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pynwb
 from hdmf.backends.hdf5 import H5DataIO
@@ -17,7 +19,7 @@ from pynwb.behavior import SpatialSeries
 from pynwb.misc import Units
 
 from orla.errors import OrlaError
-from orla.sessions import hdf5
+from orla.files import atomic
 from orla.sessions.session import Session
 
 CURSORS = ("cursor_pos", "cursor_values")  # a position, or values that are decoded themselves
@@ -30,10 +32,8 @@ def write_session(session: Session, path: str | Path) -> None:
     """Write a session to an NWB file: units, electrodes, and behavior in SI units.
 
     The same session gives the same bytes: identifiers come from the content, and the file's date
-    is the recording's.
-
-    Raises:
-        OrlaError: the session is empty, or the disk is full.
+    is the recording's. It is filled in memory, because the HDF5 library crashes (segmentation
+    fault) when the disk is full; writing the finished bytes raises an ordinary error.
     """
     if not session.unit_spikes or not session.behavior:
         raise OrlaError(f"{path}: the session {session.name} has no units or no behavior to write")
@@ -54,8 +54,11 @@ def write_session(session: Session, path: str | Path) -> None:
     _add_behavior(file, session)
     for reason, begin, end in session.left_out:
         file.add_invalid_time_interval(start_time=begin, stop_time=end, tags=[reason])
-    with hdf5.whole(path) as content, _ReproducibleIO(file=content, mode="w") as io:
+    buffer = BytesIO()
+    with h5py.File(buffer, "w") as content, _ReproducibleIO(file=content, mode="w") as io:
         io.write(file)
+    with atomic(path) as partial:
+        partial.write_bytes(buffer.getbuffer())
 
 
 def _content_hash(session: Session) -> str:

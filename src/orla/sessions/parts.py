@@ -79,11 +79,7 @@ def _whole_windows(steps: float, cut: int) -> int:
 
 
 def pretraining_steps(steps_a: int, tail_steps: int | float) -> int:
-    """Steps of A's pretraining part; the tail is given in steps or as a fraction of session A.
-
-    Raises:
-        OrlaError: nothing is left to pretrain on.
-    """
+    """Steps of A's pretraining part; the tail is given in steps or as a fraction of session A."""
     steps = steps_a - _length(tail_steps, steps_a, "tail_steps")
     if steps <= 0:
         raise OrlaError(
@@ -138,9 +134,6 @@ def parts(steps_a: int, steps_b: int, sizes: Sizes) -> Parts:
 
     A size that is a fraction is rounded down: of the tail's stream and of the splits to a multiple
     of `sizes.cut`.
-
-    Raises:
-        OrlaError: a part would be empty; the message names it and says what to change.
     """
     pretraining = pretraining_steps(steps_a, sizes.tail_steps)
     tail = steps_a - pretraining

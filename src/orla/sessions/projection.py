@@ -43,11 +43,7 @@ class Projection:
 
     @classmethod
     def fit(cls, rows: np.ndarray, n_components: int, where: str, method: str = "pca") -> Self:
-        """Fit to `rows` (steps, columns). Each component's loadings sum to a positive number.
-
-        Raises:
-            OrlaError: fewer columns or steps than components.
-        """
+        """Fit to `rows` (steps, columns). Each component's loadings sum to a positive number."""
         available = min(rows.shape[1], len(rows) - 1)
         require_enough(available, n_components, where, METHODS[method])
         mean = rows.mean(axis=0)
@@ -126,9 +122,6 @@ def align(
 
     `pairs` (channels, 2) are columns of A and of B that are one channel; "aligned_factors" takes
     `stable` of them, a number or a fraction.
-
-    Raises:
-        OrlaError: fewer shared or stable channels than components.
     """
     components, rows = on_a.loadings.shape[1], np.arange(len(pairs))
     a, b = on_a.loadings[pairs[:, 0]], on_b.loadings[pairs[:, 1]]

@@ -57,11 +57,7 @@ class Scaling:
 
     @classmethod
     def fit(cls, pretraining: np.ndarray, names: Sequence[str], where: str) -> Self:
-        """Fit to rows (steps, columns).
-
-        Raises:
-            OrlaError: a column is constant there; `names` of the columns and `where` name it.
-        """
+        """Fit to rows (steps, columns)."""
         mean, sd = pretraining.mean(axis=0), pretraining.std(axis=0)
         constant = np.flatnonzero(~(sd > _CONSTANT * np.maximum(1.0, np.abs(mean))))
         if constant.size:

@@ -26,11 +26,7 @@ class Task(Part, ABC):
         """Names of its episodes, such as the splits of a recording; results call them split."""
 
     def episode(self, variant: str, seeds: Sequence[int]) -> Episode:
-        """The episode for these seeds: one stream for all, or one a seed in their order.
-
-        Raises:
-            OrlaError: The task needs files.
-        """
+        """The episode for these seeds: one stream for all, or one a seed in their order."""
         raise OrlaError(
             f"task {self.part.name}: the episode {variant} is made from files that rules prepare; "
             "load them and call cut"

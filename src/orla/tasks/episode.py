@@ -8,8 +8,6 @@ import numpy as np
 from orla.errors import OrlaError
 from orla.tasks.stream import Sealed, Stream, concatenate
 
-_PARTS = ("pretraining", "adapt", "heldout", "reference")
-
 
 @dataclass(frozen=True)
 class Episode(Sealed):
@@ -56,7 +54,7 @@ class Episode(Sealed):
                 f"episode: reference_from is {self.reference_from} of {len(self.reference)} steps;"
                 " at least one must be scored"
             )
-        for part in _PARTS:
+        for part in ("pretraining", "adapt", "heldout", "reference"):
             if (stream := getattr(self, part)) is not None:
                 self._check(part, stream)
 

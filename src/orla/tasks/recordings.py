@@ -108,11 +108,7 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
         return record | ({"seed": self.seed(pair)} if record["simulated"] else {})
 
     def seed(self, pair: str) -> int:
-        """Seed of the simulation of a pair.
-
-        Raises:
-            OrlaError: it follows from a lock that there is not yet.
-        """
+        """Seed of the simulation of a pair."""
         sessions = self.pairs[pair]
         if sessions.seed is None and sessions.seed_from:
             raise OrlaError(
@@ -165,9 +161,6 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
 
         A split adapts to B; its reference is A's tail, scored on A's held-out part. The control
         adapts to A's tail stream, is scored on A's held-out part, and has no reference.
-
-        Raises:
-            OrlaError: the variant is unknown, or a part would be empty.
         """
         if variant not in self.variants():
             raise OrlaError(

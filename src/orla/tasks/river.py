@@ -66,12 +66,7 @@ class River(Task, name="river", label="{stream}", order=60):
         return self.pretraining + self.adapt + self.heldout
 
     def episode(self, variant: str, seeds: Sequence[int]) -> Episode:
-        """The episode for these seeds.
-
-        Raises:
-            OrlaError: The variant is unknown, there is no seed, a part is no whole number of
-                windows, the rate would be chosen by fewer than two, or as in `table`.
-        """
+        """The episode for these seeds."""
         if variant != VARIANT or not len(seeds):
             raise OrlaError(
                 f"task river: {variant!r} with {len(seeds)} seeds; give the variant {VARIANT} and "

@@ -55,12 +55,7 @@ class Shift(Task):
         return [CHANGES, STATIONARY]
 
     def episode(self, variant: str, seeds: Sequence[int]) -> Episode:
-        """The episode for these seeds, one stream a seed in their order.
-
-        Raises:
-            OrlaError: The variant is unknown, there is no seed, or a part is no whole number of
-                windows.
-        """
+        """The episode for these seeds, one stream a seed in their order."""
         name = self.part.name
         if variant not in self.variants():
             raise OrlaError(f"task {name}: {variant!r} is no variant; give {self.variants()}")

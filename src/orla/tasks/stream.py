@@ -112,11 +112,7 @@ class Sealed:
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
-        """Read what `save` wrote.
-
-        Raises:
-            OrlaError: The file is missing, is another one, or differs from its digest.
-        """
+        """Read what `save` wrote."""
         arrays, about = read_arrays(path)
         streams: dict[str, dict[str, np.ndarray]] = {}
         for name, array in arrays.items():

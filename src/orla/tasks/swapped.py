@@ -149,9 +149,6 @@ def swap(whole: Streams, step: int, count: int, share: float, seed: int) -> Stre
     a larger share replaces include those of a smaller one. Each unit keeps its own scale: the drift
     is of tuning, not of rate. The dataset record has what was done under "swap": the columns, or
     channels, of the recording that are inputs `before` and `after` the step.
-
-    Raises:
-        OrlaError: Too few columns.
     """
     n_new = round(share * count)
     features = whole.dataset["features"]
@@ -175,13 +172,10 @@ def swap(whole: Streams, step: int, count: int, share: float, seed: int) -> Stre
         "before": [names[i] for i in before],
         "after": [names[i] for i in after],
     }
-    readings = whole.readings
-    if readings:
-        reading = Reading.from_record(readings["a"])
-        sides = {"a": reading.part(before).record(), "b": reading.part(after).record()}
-        readings = readings | sides
+    reading = Reading.from_record(whole.readings["a"])
+    sides = {"a": reading.part(before).record(), "b": reading.part(after).record()}
     dataset = whole.dataset | {"account": account, "swap": done}
-    return replace(whole, a=a, b=b, dataset=dataset, readings=readings)
+    return replace(whole, a=a, b=b, dataset=dataset, readings=whole.readings | sides)
 
 
 def _require_spare(units: int, count: int, n_new: int) -> None:
