@@ -1,5 +1,7 @@
 """Sessions and files of recordings, made for the tests that read them."""
 
+from bisect import bisect_right
+
 import numpy as np
 
 from orla.sessions.session import Session
@@ -39,15 +41,15 @@ def by_hand_counts(session, edges, units):
     for times, channel, is_sorted in zip(
         session.unit_spikes, session.unit_channel, session.unit_sorted, strict=True
     ):
-        for time in times:
-            for i in range(len(edges) - 1):
-                if edges[i] <= time < edges[i + 1] and (units == "all" or is_sorted):
-                    counts[i, channel] += 1
+        for time in times if units == "all" or is_sorted else ():
+            i = bisect_right(edges, time) - 1
+            if 0 <= i < len(counts):
+                counts[i, channel] += 1
     return counts
 
 
 def arrays(**changes):
-    """Arguments of `mat_write.write_session`."""
+    """Arguments of `made_mat.write_session`."""
     generator = np.random.default_rng(0)
     spikes = [
         [np.sort(generator.uniform(T[0], T[-1], 20)), np.array([T[0], T[-1]])],

@@ -34,15 +34,9 @@ def write_session(
 ) -> None:
     """Write a session in the layout of the Zenodo record 3854034, without waveforms.
 
-    Args:
-        path: the .mat file.
-        chan_names: n channel names, such as ``M1 001``.
-        t: (k,) sample times in seconds, in steps of 4 ms.
-        cursor_pos: (k, 2) cursor x, y in mm.
-        finger_pos: (k, 3) fingertip z, -x, -y in cm; with 6 columns azimuth, elevation, roll too.
-        target_pos: (k, 2) target x, y in mm.
-        spikes: n rows of u arrays of event times in seconds; the first of a row holds the
-            unsorted threshold crossings of that channel, the others its sorted units.
+    Positions are in mm, (k, 2), of the finger in cm, (k, 3): z, -x, -y; with 6 columns azimuth,
+    elevation and roll too. `spikes` are n rows of event times (s): the first of a row holds the
+    unsorted threshold crossings of that channel, the others its sorted units.
     """
     with _created(path) as file:
         _write_cells(file, "chan_names", [[name] for name in chan_names])
@@ -83,47 +77,28 @@ def _created(path: str | Path) -> Iterator[h5py.File]:
         file.write((text.ljust(116) + bytes(8) + version + b"IM").ljust(_HEADER_BYTES, b"\0"))
 
 
-def _write_array(group: h5py.Group, name: str, array: np.ndarray) -> h5py.Dataset:
-    """Store a 2-D numeric array as MATLAB does; an empty one as its dimensions."""
-    array = np.atleast_2d(array)
-    if array.size == 0:
+def _write_array(group: h5py.Group, name: str, array: np.ndarray | str) -> h5py.Dataset:
+    """Store a 2-D numeric array as MATLAB does, an empty one as its dimensions; or text."""
+    if isinstance(array, str):  # its UTF-16 code units, one a column
+        units = np.frombuffer(array.encode("utf-16-le"), dtype=np.uint16)
+        dataset = group.create_dataset(name, data=units[:, None])
+        dataset.attrs["MATLAB_int_decode"] = np.int32(2)
+    elif array.size == 0:
         dataset = group.create_dataset(name, data=np.array(array.shape, dtype=np.uint64))
         dataset.attrs["MATLAB_empty"] = np.uint8(1)
     else:
         packed = {"compression": 3, "shuffle": False} if array.size >= _COMPRESS_FROM else {}
         dataset = group.create_dataset(name, data=np.ascontiguousarray(array.T), **packed)
-    dataset.attrs["MATLAB_class"] = np.bytes_("double")
-    return dataset
-
-
-def _write_text(group: h5py.Group, name: str, text: str) -> h5py.Dataset:
-    """Store a 1 x n char array: its UTF-16 code units, one a column."""
-    units = np.frombuffer(text.encode("utf-16-le"), dtype=np.uint16)
-    dataset = group.create_dataset(name, data=units[:, None])
-    dataset.attrs["MATLAB_class"] = np.bytes_("char")
-    dataset.attrs["MATLAB_int_decode"] = np.int32(2)
+    dataset.attrs["MATLAB_class"] = np.bytes_("char" if isinstance(array, str) else "double")
     return dataset
 
 
 def _write_cells(file: h5py.File, name: str, rows: Sequence[Sequence[np.ndarray | str]]) -> None:
     """Store an n x u cell array whose cells hold 2-D arrays or text."""
     pool = file.require_group(_REFERENCES)
-    n, u = len(rows), len(rows[0]) if rows else 0
-    references = np.empty((u, n), dtype=h5py.ref_dtype)
+    references = np.empty((len(rows[0]), len(rows)), dtype=h5py.ref_dtype)
     for row, cells in enumerate(rows):
         for column, cell in enumerate(cells):
-            write = _write_text if isinstance(cell, str) else _write_array
-            references[column, row] = write(pool, _reference_name(len(pool)), cell).ref
+            references[column, row] = _write_array(pool, f"{len(pool):06d}", cell).ref
     dataset = file.create_dataset(name, data=references, dtype=h5py.ref_dtype)
     dataset.attrs["MATLAB_class"] = np.bytes_("cell")
-
-
-def _reference_name(number: int) -> str:
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    name = ""
-    while True:
-        number, place = divmod(number, len(letters))
-        name = letters[place] + name
-        if number == 0:
-            return name
-        number -= 1

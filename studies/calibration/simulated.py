@@ -9,8 +9,7 @@ import numpy as np
 import yaml
 
 from orla import catalogue
-from orla.sessions.binning import bin_edges, bin_velocities, channel_counts
-from orla.sessions.from_spikes import prepare
+from orla.sessions.from_spikes import bin_edges, bin_velocities, channel_counts, prepare
 from orla.sessions.session import Session
 from orla.sessions.simulator import Settings
 from orla.sessions.simulator.days import both_days

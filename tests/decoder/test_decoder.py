@@ -52,7 +52,7 @@ def study(tmp_path_factory):
     simulated_streams(task, pair).write(file, spec)
     episodes = Episodes(spec, str(file), condition.seeds)
     asked = {"network": job["network"], "name": "rnn", "precision": "float64", "seeds": 2}
-    asked |= {"split": condition.split, "settings": {"max_epochs": 2}, "parts": []}
+    asked |= {"split": condition.split, "settings": {"max_epochs": 1}, "parts": []}
     trained, compute = results / f"{condition.networks}.safetensors", plan.config["compute"]
     adaptation.write_networks(asked, episodes, str(trained), compute)
     path = results / condition.path
@@ -155,23 +155,21 @@ def test_a_decoder_is_adapted_by_the_numeric_configuration_of_its_condition(stud
 
 def test_what_is_no_decoder_is_refused(study):
     decoder = study.write()
-    with pytest.raises(OrlaError, match=r"observations are \(1, 6\), not \(1, 12\)"):
-        decoder.predict(np.zeros((1, 6)))
-    with pytest.raises(OrlaError, match="no decoder, but networks of a study"):
-        Decoder.load(study.trained)
-    with pytest.raises(OrlaError, match="has the seeds 0 to 1, not 2"):
-        study.write("x", 2)
-    with pytest.raises(OrlaError, match="wrong is no condition of the study"):
-        export.write(study.plan, "wrong", "x")
+    for call, words in (
+        (lambda: decoder.predict(np.zeros((1, 6))), r"observations are \(1, 6\), not \(1, 12\)"),
+        (lambda: Decoder.load(study.trained), "no decoder, but networks of a study"),
+        (lambda: study.write("x", 2), "has the seeds 0 to 1, not 2"),
+        (lambda: export.write(study.plan, "wrong", "x"), "wrong is no condition of the study"),
+    ):
+        with pytest.raises(OrlaError, match=words):
+            call()
     table = read_table(study.table)
-    heldout = table["measure"] == "heldout_error"
-    table.loc[heldout, "value"] *= 1.01
-    source = table.attrs["provenance"]
-    write_table(table, study.table, source)
-    with pytest.raises(OrlaError, match="adapting again gives a held-out error of"):
-        study.write("x")
-    diverged = table["measure"] == "diverged"
-    table.loc[diverged, "value"] = 1.0
-    write_table(table, study.table, source)
-    with pytest.raises(OrlaError, match="the network of seed 0 diverged; name another"):
-        study.write("x")
+    for measure, change, words in (
+        ("heldout_error", lambda x: 1.01 * x, "adapting again gives a held-out error of"),
+        ("diverged", lambda x: 1.0 + 0 * x, "the network of seed 0 diverged; name another"),
+    ):
+        rows = table["measure"] == measure
+        table.loc[rows, "value"] = change(table.loc[rows, "value"])
+        write_table(table, study.table, table.attrs["provenance"])
+        with pytest.raises(OrlaError, match=words):
+            study.write("x")

@@ -30,7 +30,7 @@ from orla.gradients.frozen import gradients
 from orla.prereg import documents, lock
 from orla.prereg import reader as registrations
 from orla.provenance import arrays, digest, networks, tables
-from orla.sessions import binned, mat_read, nwb_read, nwb_write
+from orla.sessions import binned, mat_read, nwb
 from orla.sessions.streams import Streams
 from orla.study.config import plan_from_config
 from orla.tasks.stream import Stream
@@ -165,7 +165,7 @@ def foreign_nwb(path):
 def our_nwb(path):
     given = made.session(seconds=2.0)
     given.left_out = [("a pause", 3.5, 3.6)]
-    nwb_write.write_session(given, path)
+    nwb.write_session(given, path)
 
 
 def binned_npz(path):
@@ -363,9 +363,9 @@ READERS = {
     for r in [
         Reader(".mat", lambda p: made_mat.write_session(p, **made.arrays()),
                mat_read.read_session, "indy_20160630_01.mat", _R.HDF5, _R.hdf5, HDF5),
-        Reader(".nwb of others", foreign_nwb, nwb_read.read_session, "day.nwb", _R.HDF5, _R.hdf5,
+        Reader(".nwb of others", foreign_nwb, nwb.read_session, "day.nwb", _R.HDF5, _R.hdf5,
                HDF5),
-        Reader(".nwb of ours", our_nwb, nwb_read.read_session, "day.nwb", _R.HDF5, _R.hdf5, HDF5),
+        Reader(".nwb of ours", our_nwb, nwb.read_session, "day.nwb", _R.HDF5, _R.hdf5, HDF5),
         Reader("binned .npz", binned_npz, read_binned, "day.npz", _R.NPZ, _R.npz, NPZ),
         Reader("gradients: weights", gradient_npz, read_gradients, "weights.npz", _R.NPZ, _R.npz,
                NPZ),

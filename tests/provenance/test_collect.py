@@ -61,7 +61,7 @@ def test_collect_names_the_source_of_its_roots():
     files = provenance.collect("orla.tasks.base")["code"]["files"]
     source = Path(base.__file__).read_bytes()
     assert files["orla/tasks/base.py"] == hashlib.sha256(source).hexdigest()
-    assert "orla/tasks/sine.py" not in files
+    assert "orla/tasks/synthetic.py" not in files
 
 
 def test_a_process_without_pytorch_does_not_wait_for_it():

@@ -1,5 +1,7 @@
 """The magnitudes that the simulation is calibrated to, by hand; and the page that shows them."""
 
+import dataclasses
+import itertools
 import sys
 from pathlib import Path
 
@@ -10,7 +12,6 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "studies/calibration"))
 
-import made_mat  # noqa: E402
 import magnitudes  # noqa: E402
 import page  # noqa: E402
 import search  # noqa: E402
@@ -18,8 +19,8 @@ import simulated  # noqa: E402
 import targets as published  # noqa: E402
 
 from orla import catalogue  # noqa: E402
-from orla.sessions import mat_read, nwb  # noqa: E402
 from orla.sessions.simulator import ArraySettings, Settings, TaskSettings  # noqa: E402
+from orla.study.simulated import simulated_streams  # noqa: E402
 
 SMALL = Settings(
     task=TaskSettings(duration_a_s=60.0, duration_b_s=50.0), array=ArraySettings(n_channels=8)
@@ -81,20 +82,13 @@ def test_autocorrelation_fano_and_spectra_are_those_of_known_processes():
     np.testing.assert_allclose(magnitudes.power_below(slow, 0.05), [1, 0], atol=1e-3)
 
 
-def test_sessions_in_memory_are_those_of_the_files(tmp_path):
-    task = catalogue.make("task", OPTIONS)
-    mats = [tmp_path / "a.mat", tmp_path / "b.mat"]
-    made_mat.simulate(*mats, SMALL)
-    for mat in mats:
-        session = mat_read.read_session(mat, source="simulated", spikes_outside="refuse")
-        nwb.write_session(session, mat.with_suffix(".nwb"))
-    read = [nwb.read_session(mat.with_suffix(".nwb")) for mat in mats]
-    made = [session for session, _ in simulated.sessions(SMALL)]
-    by_file, in_memory = (simulated.streams_of(*pair, task) for pair in (read, made))
-    for side in "ab":
-        for name in "XY":
-            one, other = (getattr(getattr(s, side), name) for s in (by_file, in_memory))
-            np.testing.assert_allclose(one, other, atol=1e-9)
+def test_sessions_are_those_of_the_study():
+    task = dataclasses.replace(catalogue.make("task", OPTIONS), simulated=SMALL)
+    ours = simulated.streams_of(*(session for session, _ in simulated.sessions(SMALL)), task)
+    theirs = simulated_streams(task, "one")
+    for side, name in itertools.product("ab", "XY"):
+        one, other = (getattr(getattr(streams, side), name) for streams in (ours, theirs))
+        np.testing.assert_allclose(one, other, atol=1e-9)
 
 
 def test_a_drift_of_nothing_costs_a_decoder_little_and_all_targets_are_measured():

@@ -8,66 +8,120 @@ from made import by_hand_counts, session
 
 from orla.errors import OrlaError
 from orla.sessions.account import Account
-from orla.sessions.binning import bin_edges, bin_velocities
+from orla.sessions.channels import correspondence, top_channels
 from orla.sessions.checks import seconds
-from orla.sessions.from_spikes import bin_session, prepare
+from orla.sessions.from_spikes import (
+    bin_edges,
+    bin_session,
+    bin_velocities,
+    channel_counts,
+    prepare,
+)
 from orla.sessions.preparation import Features, Preparation, Target
-from orla.sessions.session import Session
 
 DATASET = {"name": "test", "source": "made here", "simulated": True, "label": "SIMULATED"}
 
 
-def make(a=None, b=None, tail_steps=200, **settings):
+def make(a=None, b=None, tail_steps=200, channels=None, option="", dataset=DATASET, **settings):
     a, b = a or session("day a", 1), b or session("day b", 2)
-    features = Features(settings.pop("reduction", "top_channels"), settings.pop("n_inputs", 3))
+    features = Features(count=settings.pop("n_inputs", 3))
     target = Target(settings.pop("target", "cursor"), settings.pop("lag_s", 0.0))
     preparation = Preparation(features=features, target=target, **settings)
-    return prepare(a, b, preparation, tail_steps=tail_steps, dataset=DATASET)
+    about = {"tail_steps": tail_steps, "dataset": dataset, "channels": channels, "option": option}
+    return prepare(a, b, preparation, **about)
 
 
+def test_bins_by_hand():
+    s = session(rates=(1.0, 1.0))
+    of_first = np.array([3.0, 3.049, 3.05, 3.1, 3.24]), np.array([3.01])
+    s.unit_spikes = [*of_first, np.array([3.249, 3.25]), np.empty(0)]
+    edges = np.array([3.0, 3.05, 3.1, 3.15, 3.2, 3.25])
+    assert channel_counts(s, edges).tolist() == [[3, 0], [1, 0], [1, 0], [0, 0], [1, 1]]
+    assert channel_counts(s, edges, "sorted").tolist() == [[1, 0], [0, 0], [0, 0], [0, 0], [0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("last", "bin_s", "lag_s", "expected"),
+    [
+        (1.0, 0.05, 0.0, 0.05 * np.arange(21)),
+        (0.996, 0.05, 0.0, 0.05 * np.arange(20)),
+        # 0.3 / 0.1 is 2.9999999999999996
+        (0.3, 0.1, 0.0, 0.1 * np.arange(4)),
+        # A lag keeps the bins whose target exists.
+        (1.0, 0.1, 0.25, 0.1 * np.arange(8)),
+        (1.0, 0.1, -0.25, 0.1 * np.arange(3, 11)),
+    ],
+)
+@pytest.mark.parametrize("start", [0.0, 7.0])
+def test_edges_start_at_the_first_sample_and_end_within_the_last(
+    last, bin_s, lag_s, expected, start
+):
+    edges = bin_edges(start + np.array([0.0, last]), bin_s, lag_s)
+    np.testing.assert_allclose(edges, start + expected, atol=1e-12)
+
+
+def test_velocity_is_the_mean_of_the_derivative_over_the_bin():
+    time_s = np.arange(0.0, 2.0001, 0.004)
+    position = np.column_stack([0.03 * time_s**2, np.full_like(time_s, 0.4)])
+    edges = bin_edges(time_s, 0.05)
+    velocity = bin_velocities(time_s, position, edges)
+    middle = (edges[:-1] + edges[1:]) / 2
+    # Linear interpolation of a parabola between samples 4 ms apart errs by under 1.2e-7 m.
+    np.testing.assert_allclose(velocity[:, 0], 1000 * 2 * 0.03 * middle, atol=0.01)
+    np.testing.assert_allclose(velocity[:, 1], 0.0, atol=1e-9)
+    between = np.array([[0.0, 0.0], [1.0, 4.0], [1.0, 4.0]])
+    velocity = bin_velocities(np.arange(3.0), between, np.array([0.5, 1.5]))
+    np.testing.assert_allclose(velocity, [[500.0, 2000.0]])
+
+
+def test_channels_of_the_largest_variance_are_taken_and_earlier_ones_first():
+    assert top_channels(np.array([[0, 1, 0, 2], [1, 0, 1, 0]]), 3).tolist() == [0, 1, 3]
+    # Many steady counts are no variance.
+    assert top_channels(np.array([[9, 0, 1], [9, 2, 1]]), 1).tolist() == [1]
+
+
+def test_channels_of_two_subjects_are_different_unless_declared():
+    a, b = session("indy_1"), session("loco_1")
+    assert correspondence(a, b).columns == "same"
+    a.subject, b.subject = "indy", ""
+    assert "no other subject is named" in correspondence(a, b).because
+    b.subject = "loco"
+    found = correspondence(a, b)
+    assert found.columns == "different" and "indy_1 is of subject indy" in found.because
+    assert not found.names_last and correspondence(a, b, "different").names_last
+    assert correspondence(a, b, "same").columns == "same"
+    for option, mends in (
+        ("", "set features"),
+        ("x", 'set x to "same" where they are, else feature'),
+    ):
+        with pytest.raises(OrlaError, match=rf"of loco\); {mends}"):
+            make(a, b, option=option)
+
+
+@pytest.mark.parametrize("units", ["all", "sorted"])
 @pytest.mark.parametrize("transform", ["sqrt", "none"])
-def test_inputs_are_the_channels_of_largest_variance_scaled_by_the_pretraining_part(transform):
+def test_inputs_are_the_channels_of_largest_variance_scaled_by_the_pretraining_part(
+    transform, units
+):
     a, b = session("day a", 1), session("day b", 2)
-    streams, root = make(a, b, transform=transform), np.sqrt if transform == "sqrt" else np.array
-    n = len(streams.a) - 200
-    counts = by_hand_counts(a, bin_edges(a.time_s, 0.05), "all")
-    variances = [np.var(counts[:n, c]) for c in range(4)]
-    kept = sorted(np.argsort(variances)[1:])
+    streams = make(a, b, transform=transform, units=units)
+    root, n = np.sqrt if transform == "sqrt" else np.array, len(streams.a) - 200
+    counts = by_hand_counts(a, bin_edges(a.time_s, 0.05), units)
+    kept = sorted(np.argsort([np.var(counts[:n, c]) for c in range(4)])[1:])
     assert streams.dataset["features"]["channels"] == [a.channels[c] for c in kept]
     roots = root(counts[:, kept])
     expected = (roots - roots[:n].mean(0)) / roots[:n].std(0)
     np.testing.assert_allclose(streams.a.X, expected, atol=1e-12)
-    roots_b = root(by_hand_counts(b, bin_edges(b.time_s, 0.05), "all")[:, kept])
+    roots_b = root(by_hand_counts(b, bin_edges(b.time_s, 0.05), units)[:, kept])
     np.testing.assert_allclose(streams.b.X, (roots_b - roots[:n].mean(0)) / roots[:n].std(0))
     np.testing.assert_allclose(streams.a.Y[:n].mean(0), 0.0, atol=1e-12)
     np.testing.assert_allclose(streams.a.Y[:n].std(0), 1.0)
 
 
-def without_crossings(s: Session) -> Session:
-    pairs = zip(s.unit_spikes, s.unit_sorted, strict=True)
-    return replace(s, unit_spikes=[x if is_sorted else np.empty(0) for x, is_sorted in pairs])
-
-
-def test_sorted_units_alone_are_counted_where_asked():
-    days = session("day a", 1), session("day b", 2)
-    chosen = make(*days, units="sorted")
-    expected = make(*map(without_crossings, days))
-    np.testing.assert_array_equal(chosen.a.X, expected.a.X)
-    np.testing.assert_array_equal(chosen.b.X, expected.b.X)
-
-
 def test_electrodes_are_matched_by_name():
     b = session("day b", 2)
-    reversed_b = Session(
-        "day b",
-        b.channels[::-1],
-        b.unit_spikes,
-        3 - b.unit_channel,
-        b.unit_sorted,
-        b.time_s,
-        b.behavior,
-    )
-    np.testing.assert_array_equal(make(b=reversed_b).b.X, make(b=b).b.X)
+    listed = replace(b, channels=b.channels[::-1], unit_channel=3 - b.unit_channel)
+    np.testing.assert_array_equal(make(b=listed).b.X, make(b=b).b.X)
     # The control: the same spikes under other names are another stream.
     renamed = session("day b", 2, names=["M1 004", "M1 003", "M1 002", "M1 001"])
     assert np.abs(make(b=renamed).b.X - make(b=b).b.X).max() > 0.1
@@ -81,55 +135,64 @@ def test_finger_velocity_and_lag():
         bin_velocities(s.time_s, s.behavior["cursor_pos"], bin_edges(s.time_s, 0.05))
         for s in (session("day a", 1), session("day b", 2))
     ]
-    n = len(lagged.a) - 200
-    mean, sd = raw[0][2 : n + 2].mean(0), raw[0][2 : n + 2].std(0)
-    np.testing.assert_allclose(lagged.b.Y, (raw[1][2:] - mean) / sd, atol=1e-9)
-    # The finger moves twice as far here, which z-scoring takes out; its absence is an error.
+    fitted = raw[0][2 : len(lagged.a) - 198]
+    expected = (raw[1][2:] - fitted.mean(0)) / fitted.std(0)
+    np.testing.assert_allclose(lagged.b.Y, expected, atol=1e-9)
+    # The finger moves twice as far here, which z-scoring takes out.
     np.testing.assert_allclose(make(target="finger").b.Y, plain.b.Y, atol=1e-9)
-    a = session("day a", 1)
-    del a.behavior["finger_pos"]
-    with pytest.raises(OrlaError, match="day a: no finger_pos"):
-        make(a, target="finger")
+
+
+def with_change(name="day a", **changes):
+    """A day of which some fields are other ones, given or made of it."""
+    day = session(name, 1)
+    made = {field: value(day) if callable(value) else value for field, value in changes.items()}
+    return replace(day, **made)
+
+
+def silenced(day):
+    trains = zip(day.unit_spikes, day.unit_channel, strict=True)
+    return [np.empty(0) if channel == 2 else times for times, channel in trains]
+
+
+def resting(day):
+    return {"cursor_pos": day.behavior["cursor_pos"] * [1, 0]}
+
+
+def lost(day):
+    day.behavior["cursor_pos"][10:-10] = np.nan
+    return day.behavior
+
+
+RENAMED = session("day b", 2, names=["M1 001", "M1 002", "M1 099", "M1 004"])
+OTHER = with_change("day b", cursor="hand_pos")
 
 
 @pytest.mark.parametrize(
-    ("settings", "names"),
+    ("given", "words"),
     [
-        (dict(n_inputs=5), "day a: 4 channels, fewer than the 5 inputs.*lower features.count"),
-        (dict(bin_s=40.0), "day a: too short: 60.000 s gives 1 bins"),
-        (dict(tail_steps=1200), "a_pretraining is empty"),
+        ({"n_inputs": 5}, "day a: 4 channels, fewer than the 5 inputs.*lower features.count"),
+        ({"bin_s": 40.0}, "day a: too short: 60.000 s gives 1 bins"),
+        ({"tail_steps": 1200}, "a_pretraining is empty"),
+        ({"a": with_change(behavior=resting), "target": "finger"}, "day a: no finger_pos"),
+        ({"a": with_change(behavior=resting)}, "day a: velocity y is constant"),
+        ({"a": with_change(behavior=lost)}, r"day a: too short|of 60\.0 s are left"),
+        ({"a": with_change(unit_spikes=silenced), "n_inputs": 4}, "channel 'M1 003' is constant"),
+        ({"b": RENAMED}, r"day b: lacks 1 of the 3 channels.*'M1 003'"),
+        ({"b": OTHER}, "day b: its cursor is hand_pos, but cursor_pos in day a"),
     ],
 )
-def test_bad_settings_are_named_with_their_mend(settings, names):
-    with pytest.raises(OrlaError, match=names) as caught:
-        make(**settings)
+def test_days_and_settings_that_cannot_be_are_named_with_their_mend(given, words):
+    with pytest.raises(OrlaError, match=words) as caught:
+        make(**given)
     assert "\n" not in str(caught.value)
 
 
-def test_a_silent_channel_is_named():
-    a = session("day a", 1)
-    a.unit_spikes = [
-        np.empty(0) if c == 2 else s for s, c in zip(a.unit_spikes, a.unit_channel, strict=True)
-    ]
-    with pytest.raises(OrlaError, match="day a: channel 'M1 003' is constant"):
-        make(a, n_inputs=4)
-    make(a, n_inputs=3)
+def test_what_is_refused_of_one_day_is_taken_of_both_or_where_it_does_no_harm():
+    make(with_change(cursor="hand_pos"), OTHER)
+    make(with_change(unit_spikes=silenced), n_inputs=3)
 
 
-def test_a_resting_cursor_is_named():
-    a = session("day a", 1)
-    a.behavior["cursor_pos"][:, 1] = 0.2
-    with pytest.raises(OrlaError, match="day a: velocity y is constant"):
-        make(a)
-
-
-def test_a_channel_missing_on_b_is_named():
-    b = session("day b", 2, names=["M1 001", "M1 002", "M1 099", "M1 004"])
-    with pytest.raises(OrlaError, match=r"day b: lacks 1 of the 3 channels.*'M1 003'"):
-        make(b=b)
-
-
-def test_an_account_says_what_was_left_out_and_why():
+def test_an_account_says_what_was_left_out_and_why(capsys):
     a = session("day a", 1)
     a.source, a.left_out = "A recording.", [("invalid_times", 10.0, 20.0)]
     a.unit_spikes[1] = np.concatenate([a.unit_spikes[1], [70.0, 71.0]])
@@ -146,26 +209,18 @@ def test_an_account_says_what_was_left_out_and_why():
     assert sum(account.seconds_dropped.values()) == pytest.approx(60 - 0.05 * account.steps)
     assert (account.units, account.channels, account.of_channels) == (4, 3, 4)
     assert (account.correspondence, account.source) == ("same", "A recording.")
-
-
-def test_one_line_tells_the_account_of_a_recording_and_warns_of_few_channels(capsys):
-    real = DATASET | {"simulated": False}
-    preparation = Preparation(features=Features(count=1))
-    days = session("day a", 1), session("day b", 2)
-    prepare(*days, preparation, tail_steps=200, dataset=real)
+    assert not capsys.readouterr().err  # of simulated days nothing is said
+    make(n_inputs=1, dataset=DATASET | {"simulated": False})
     said = capsys.readouterr().err
     assert "day a: 1200 steps, 60.0 of 60.0 s" in said
     assert "1 of 4 channels, on which 8 units are pooled; channels are same" in said
     assert "warning: only 1 of 4 channels are inputs; features.count" in said
-    make()  # of simulated days nothing is said
-    assert not capsys.readouterr().err
 
 
 def test_a_gap_ends_a_stretch_of_bins_and_no_bin_spans_it():
     """Positions are lost for 1.02 s: bins of each side are those of a session of its own."""
     a = session("day a", 1)
-    lost = (a.time_s > 20.0) & (a.time_s < 21.02)
-    a.behavior["cursor_pos"][lost] = np.nan
+    a.behavior["cursor_pos"][(a.time_s > 20.0) & (a.time_s < 21.02)] = np.nan
     whole = bin_session(a, Preparation())
     kept = [a.time_s[a.time_s <= 20.0], a.time_s[a.time_s >= 21.02]]
     edges = [bin_edges(t, 0.05) for t in kept]
@@ -173,27 +228,23 @@ def test_a_gap_ends_a_stretch_of_bins_and_no_bin_spans_it():
     np.testing.assert_array_equal(whole.inputs, counts)
     assert np.flatnonzero(whole.begins).tolist() == [0, len(edges[0]) - 1]
     assert np.isfinite(whole.targets).all()
-    a.behavior["cursor_pos"][10:-10] = np.nan
-    with pytest.raises(OrlaError, match=r"day a: too short|of 60\.0 s are left"):
-        bin_session(a, Preparation())
 
 
-def test_events_on_edges_land_where_whole_numbers_put_them():
+@pytest.mark.parametrize("start_ms", [0, 7_013_000])
+@pytest.mark.parametrize("stored", [np.float64, np.float32])
+def test_events_on_edges_land_where_whole_numbers_put_them(start_ms, stored):
     """Times are milliseconds: an exact count of integers, at any offset and in single precision."""
-    rng = np.random.default_rng(0)
-    for start_ms in (0, 7_013_000):
-        for stored in (np.float64, np.float32):
-            ms = np.sort(rng.integers(0, 60_000, 4000))
-            ms[::2] = ms[::2] // 50 * 50  # half of them on edges
-            times = np.sort((start_ms + ms).astype(float)) / 1000
-            a = session("day", 1)
-            a.time_s = (start_ms + 4 * np.arange(15_001)) / 1000
-            a.unit_spikes = [seconds(times.astype(stored))] + [np.empty(0)] * 7
-            exact = np.bincount(np.sort(ms) // 50, minlength=1200)
-            np.testing.assert_array_equal(bin_session(a, Preparation()).inputs[:, 0], exact)
-            # The control: what was stored in single precision, taken as it is, lands elsewhere.
-            a.unit_spikes[0] = times.astype(np.float32).astype(float)
-            assert (bin_session(a, Preparation()).inputs[:, 0] != exact).any()
+    ms = np.sort(np.random.default_rng(0).integers(0, 60_000, 4000))
+    ms[::2] = ms[::2] // 50 * 50  # half of them on edges
+    times = np.sort((start_ms + ms).astype(float)) / 1000
+    a = session("day", 1)
+    a.time_s = (start_ms + 4 * np.arange(15_001)) / 1000
+    a.unit_spikes = [seconds(times.astype(stored))] + [np.empty(0)] * 7
+    exact = np.bincount(np.sort(ms) // 50, minlength=1200)
+    np.testing.assert_array_equal(bin_session(a, Preparation()).inputs[:, 0], exact)
+    # The control: what was stored in single precision, taken as it is, lands elsewhere.
+    a.unit_spikes[0] = times.astype(np.float32).astype(float)
+    assert (bin_session(a, Preparation()).inputs[:, 0] != exact).any()
 
 
 def test_times_that_are_exact_stay_as_they_are():
@@ -206,25 +257,7 @@ def test_values_are_averaged_over_each_bin_and_not_differentiated():
     a = session("day a", 1)
     values = np.column_stack([np.sin(a.time_s), np.full(len(a.time_s), 3.0), a.time_s])
     a = replace(a, behavior={"cursor_values": values}, unit="N")
-    targets = bin_session(a, Preparation()).targets
-    edges = bin_edges(a.time_s, 0.05)
-    expected = -np.diff(np.cos(edges)) / 0.05
-    np.testing.assert_allclose(targets[:, 0], expected, atol=1e-4)
+    targets, edges = bin_session(a, Preparation()).targets, bin_edges(a.time_s, 0.05)
+    np.testing.assert_allclose(targets[:, 0], -np.diff(np.cos(edges)) / 0.05, atol=1e-4)
     np.testing.assert_allclose(targets[:, 1], 3.0)
     np.testing.assert_allclose(targets[:, 2], (edges[1:] + edges[:-1]) / 2, atol=1e-4)
-
-
-def test_cursors_from_different_series_are_refused():
-    b = replace(session("day b", 2), cursor="hand_pos")
-    with pytest.raises(OrlaError, match="day b: its cursor is hand_pos, but cursor_pos in day a"):
-        make(b=b)
-    make(replace(session("day a", 1), cursor="hand_pos"), b)
-
-
-@pytest.mark.parametrize("option", ["", "nwb.channels"])
-def test_a_refusal_of_two_subjects_names_the_option_of_the_source_that_has_one(option):
-    days = session("indy_1", 1), session("loco_1", 2)
-    days[0].subject, days[1].subject = "indy", "loco"
-    mends = rf'set {option} to "same" where they are, else features' if option else "set features"
-    with pytest.raises(OrlaError, match=rf"of loco\); {mends} to \{{method: pca"):
-        prepare(*days, Preparation(), tail_steps=200, dataset=DATASET, option=option)

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import io
+import json
 import re
 import threading
 import time
@@ -19,6 +20,12 @@ from orla.sessions import checksums, zenodo
 BODY = bytes(range(256)) * 2048  # 512 KiB
 MD5 = hashlib.md5(BODY).hexdigest()
 QUICK = {"retries": 3, "timeout_s": 0.5, "backoff_s": 0.01}
+HEADERS = {
+    "trickle": ("Transfer-Encoding", "chunked"),
+    "chunked": ("Transfer-Encoding", "chunked"),
+    "huge": ("Content-Length", str(1 << 50)),
+    "superscript": ("Content-Length", "\N{SUPERSCRIPT TWO}"),
+}
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -27,36 +34,29 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
-        server = self.server
-        wanted = self.headers.get("Range")
+        server, wanted = self.server, self.headers.get("Range")
         server.seen.append((self.path, wanted))
         mode = server.modes.pop(0) if len(server.modes) > 1 else server.modes[0]
-        body = server.body
-        self.close_connection = True
+        body, self.close_connection = server.body, True
         if isinstance(mode, int):
             return self.answer(mode, b"", {"Retry-After": server.retry_after})
         if mode.startswith("redirect "):
             return self.answer(302, b"", {"Location": mode.removeprefix("redirect ")})
         if mode == "wrong":
-            return self.answer(200, body[::-1], {})
+            return self.answer(200, body[::-1])
         if mode == "compress":
             return self.answer(200, gzip.compress(body), {"Content-Encoding": "gzip"})
         if mode == "silent":
             return server.released.wait(5)
-        if mode in ("trickle", "chunked", "huge"):
+        if mode in HEADERS:
             self.send_response(200)
-            length = {"huge": ("Content-Length", str(1 << 50))}
-            self.send_header(*length.get(mode, ("Transfer-Encoding", "chunked")))
+            self.send_header(*HEADERS[mode])
             self.end_headers()
-            self.wfile.write(b"1000\r\n" + body[:10] if mode == "trickle" else b"-7\r\n" + body)
+            head = {"trickle": b"1000\r\n", "superscript": b""}.get(mode, b"-7\r\n")
+            self.wfile.write(head + (body[:10] if mode == "trickle" else body))
             while mode == "trickle" and not server.released.wait(0.05):
                 self.wfile.write(b"x")
             return None
-        if mode == "superscript":
-            self.send_response(200)
-            self.send_header("Content-Length", "\N{SUPERSCRIPT TWO}")
-            self.end_headers()
-            return self.wfile.write(body)
         start = int(re.fullmatch(r"bytes=(\d+)-", wanted)[1]) if wanted else 0
         if wanted and start >= len(body):
             return self.answer(416, b"", {"Content-Range": f"bytes */{len(body)}"})
@@ -73,9 +73,9 @@ class Handler(BaseHTTPRequestHandler):
             server.released.wait(5)
         return None
 
-    def answer(self, status, body, headers, kept=None):
+    def answer(self, status, body, headers=None, kept=None):
         self.send_response(status)
-        for name, value in headers.items():
+        for name, value in (headers or {}).items():
             if value is not None:
                 self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
@@ -157,7 +157,6 @@ def test_the_file_is_whole_and_leaves_no_partial(server, target, modes, before, 
 # What the server does, settings, the error's words, and how often it is asked.
 REFUSED = {
     "forbidden": ([403], {}, r"indy%201\.mat.*HTTP 403.*check the file name", 1),
-    "not found": ([404], {}, r"indy%201\.mat.*HTTP 404.*check the file name", 1),
     "gone": ([410], {}, r"indy%201\.mat.*HTTP 410.*check the file name", 1),
     "busy for good": ([503], {}, "failed 4 times, at last: HTTP 503", 4),
     "wrong twice": (["wrong"], {}, rf"not {MD5}, twice in a row; check", 2),
@@ -177,21 +176,14 @@ def test_what_cannot_be_had_is_one_error(server, target, modes, settings, words,
         assert not list(target.parent.iterdir())
 
 
-def test_a_base_url_may_end_in_a_slash():
-    assert zenodo.file_url("http://x/files/", "a b.mat") == "http://x/files/a%20b.mat"
-
-
-def test_a_file_with_the_right_checksum_is_not_asked_for_again(server, target):
-    fetch(server, target)
-    fetch(server, target, md5=MD5.upper())
-    assert len(server.seen) == 1
-
-
-def test_a_file_with_another_checksum_is_replaced(server, target):
+def test_a_file_is_replaced_unless_it_has_the_right_checksum(server, target):
+    server.base_url += "/"  # which makes no difference
     target.parent.mkdir()
     target.write_bytes(b"old")
     fetch(server, target)
     assert target.read_bytes() == BODY
+    fetch(server, target, md5=MD5.upper())
+    assert len(server.seen) == 1
 
 
 @pytest.mark.parametrize("mode", ["truncate", "stall"])
@@ -218,21 +210,18 @@ def test_gives_up_on_a_server_that_always_stalls_and_keeps_what_arrived(server, 
     assert target.read_bytes() == BODY
 
 
-def test_a_long_file_over_a_poor_line_may_break_more_often_than_retries(server, target):
+def test_failures_count_anew_after_each_megabyte(server, target):
     server.body = BODY * 10
-    server.kept, server.modes = 1_200_000, ["truncate"]
-    fetch(server, target, md5=hashlib.md5(server.body).hexdigest(), retries=1)
-    assert target.read_bytes() == server.body
-    assert len(server.seen) > 3
-
-
-def test_a_line_that_breaks_for_good_after_a_megabyte_ends_in_one_error(server, target):
-    server.body = BODY * 10
-    # A server that came back at last would not be asked any more.
+    md5 = hashlib.md5(server.body).hexdigest()
+    # A line that breaks for good after a megabyte; a server that came back is asked no more.
     server.kept, server.modes = 1_200_000, ["truncate", 503, 503, "serve"]
     with pytest.raises(OrlaError, match="failed 3 times, at last: HTTP 503"):
-        fetch(server, target, md5=hashlib.md5(server.body).hexdigest(), retries=2)
+        fetch(server, target, md5=md5, retries=2)
     assert len(server.seen) == 3
+    part_of(target).unlink()
+    server.modes = ["truncate"]
+    fetch(server, target, md5=md5, retries=1)
+    assert target.read_bytes() == server.body and len(server.seen) > 6
 
 
 @pytest.mark.parametrize(
@@ -267,13 +256,10 @@ def test_a_full_disk_is_one_clear_error(server, target, monkeypatch):
     assert len(server.seen) == 1
 
 
-def test_an_unreachable_server_is_one_error(target):
+def test_what_is_no_server_or_no_address_is_one_error(target):
     with pytest.raises(OrlaError, match="failed 2 times"):
         zenodo.download("http://127.0.0.1:9/a.mat", target, MD5, retries=1, backoff_s=0.01)
-
-
-def test_an_address_that_is_none_is_one_error_without_retry(target):
-    with pytest.raises(OrlaError, match="mend the base URL"):
+    with pytest.raises(OrlaError, match="mend the base URL"):  # and no retry
         zenodo.download("zenodo/a.mat", target, MD5, retries=5, backoff_s=30.0)
 
 
@@ -305,18 +291,75 @@ def test_a_redirect_from_an_encrypted_address_to_an_open_one_is_refused(read, ta
             checksums.md5_of("indy", zenodo.Source(list_url=url), target.with_name("pins.csv"))
 
 
-def test_a_link_in_the_place_of_the_partial_file_is_not_written_through(server, target):
-    target.parent.mkdir()
-    part_of(target).symlink_to(target.parent / "elsewhere")
-    with pytest.raises(OrlaError, match="a link stands where the file goes; remove it"):
-        fetch(server, target)
-    assert not (target.parent / "elsewhere").exists()
-
-
-@pytest.mark.parametrize("place", ["file", "part"])
-def test_a_folder_in_the_files_place_is_refused(server, target, place):
+@pytest.mark.parametrize(
+    ("place", "kind"), [("file", "folder"), ("part", "folder"), ("part", "link")]
+)
+def test_a_folder_or_a_link_in_the_files_place_is_refused(server, target, place, kind):
     there = target if place == "file" else part_of(target)
-    there.mkdir(parents=True)
-    with pytest.raises(OrlaError, match="a folder stands where the file goes; remove it"):
+    target.parent.mkdir(exist_ok=True)
+    there.mkdir() if kind == "folder" else there.symlink_to(target.parent / "elsewhere")
+    with pytest.raises(OrlaError, match=f"a {kind} stands where the file goes; remove it"):
         fetch(server, target)
-    assert server.seen == []
+    assert server.seen == [] and not (target.parent / "elsewhere").exists()
+
+
+# Checksums that the config does not give.
+
+LISTED = {
+    "one.mat": "md5:" + "1" * 32,
+    "two.mat": "md5:" + "2" * 32,
+    "notes.txt": "md5:" + "3" * 32,
+}
+
+
+def listed(server, files=LISTED):
+    files = [{"key": name, "checksum": checksum} for name, checksum in files.items()]
+    server.body = json.dumps({"files": files}).encode()
+    return zenodo.Source(list_url=f"{server.base_url}/record")
+
+
+def test_a_checksum_of_the_config_needs_no_list(tmp_path):
+    source = zenodo.Source(md5={"one": "a" * 32}, list_url="http://127.0.0.1:9/none")
+    assert checksums.md5_of("one", source, tmp_path / "pins.csv") == "a" * 32
+    assert not (tmp_path / "pins.csv").exists()
+
+
+def test_the_list_is_asked_once_and_pinned(server, tmp_path):
+    pins, source = tmp_path / "new" / "pins.csv", listed(server)
+    assert checksums.md5_of("two", source, pins) == "2" * 32
+    assert pins.read_text().split() == ["session,md5", "one," + "1" * 32, "two," + "2" * 32]
+    listed(server, {"one.mat": "md5:" + "9" * 32})
+    assert checksums.md5_of("one", source, pins) == "1" * 32  # a change of it changes no pin
+    assert len(server.seen) == 1
+    # Nor does a list that has grown.
+    pins.write_text("session,md5\none," + "7" * 32 + "\n")
+    listed(server)
+    assert checksums.md5_of("two", source, pins) == "2" * 32
+    assert checksums.md5_of("one", source, pins) == "7" * 32
+
+
+@pytest.mark.parametrize(
+    ("mode", "body", "message"),
+    [
+        ("serve", None, "the record has no file too.mat; the nearest is"),
+        (404, None, "the list of files cannot be had"),
+        ("serve", "<html>", "no list of files|cannot be had"),
+        ("serve", "{}", "no list of files"),
+        ("serve", '{"files": [{"key": "one.mat"}]}', "no list of files"),
+        ("serve", '{"files": [{"key": "too.mat", "checksum": 7}]}', "the record has no file too"),
+        ("serve", "[" * 100_000, "no list of files"),
+    ],
+)
+def test_a_list_that_does_not_help_is_one_line(server, tmp_path, mode, body, message):
+    source, server.modes = listed(server), [mode]
+    server.body = server.body if body is None else body.encode()
+    with pytest.raises(OrlaError, match=message) as refused:
+        checksums.md5_of("too", source, tmp_path / "pins.csv")
+    assert "\n" not in str(refused.value) and not (tmp_path / "pins.csv").exists()
+
+
+@pytest.mark.parametrize("text", ["name,md5\none,1\n", "session,md5\none\n", "", "\xff"])
+def test_a_table_of_pins_that_is_none_is_refused(tmp_path, text):
+    (tmp_path / "pins.csv").write_text(text, encoding="latin-1")
+    with pytest.raises(OrlaError, match="restore or delete it"):
+        checksums.md5_of("one", zenodo.Source(), tmp_path / "pins.csv")

@@ -1,4 +1,4 @@
-import dataclasses
+"""Streams and episodes: what is none, their parts, and their file."""
 
 import numpy as np
 import pytest
@@ -6,13 +6,72 @@ import pytest
 from orla.errors import OrlaError
 from orla.provenance.arrays import read_arrays, write_arrays
 from orla.tasks.episode import Episode
-from orla.tasks.stream import Stream
+from orla.tasks.stream import Stream, concatenate
+
+
+def values(*shape):
+    return np.random.default_rng(len(shape)).normal(size=shape)
+
+
+def spoiled(array, at, value):
+    array = array.copy()
+    array[at] = value
+    return array
+
+
+X, Y, WORDS = values(6, 3), values(6, 2), np.arange(6)
+MASK = np.array([1, 0, 1, 1, 0, 1], bool)
+
+NO_STREAMS = [
+    (dict(X=X.astype(np.float32), Y=Y), "X is float32 (6, 3)"),
+    (dict(X=X[0], Y=Y), "X is float64 (3,)"),
+    (dict(X=X, Y=Y.astype(np.float32)), "Y float32 (6, 2) do not fit"),
+    (dict(X=X, Y=Y[1:]), "Y float64 (5, 2) do not fit"),
+    (dict(X=values(2, 6, 3), Y=Y), "do not fit"),
+    (dict(X=X, Y=Y[:, 0]), "do not fit"),
+    (dict(X=X, Y=WORDS.astype(np.int32)), "Y int32 (6,) do not fit"),
+    (dict(X=X, Y=WORDS[:, None]), "do not fit"),
+    (dict(X=X, Y=WORDS - 1), "category -1"),
+    (dict(X=spoiled(X, (4, 1), np.nan), Y=Y), "X is not finite at (4, 1)"),
+    (dict(X=spoiled(X, (0, 2), -np.inf), Y=Y), "X is not finite at (0, 2)"),
+    (dict(X=X, Y=spoiled(Y, (5, 0), np.nan)), "Y is not finite at (5, 0)"),
+    (dict(X=X, Y=Y, scored=np.ones(6)), "scored is float64 (6,)"),
+    (dict(X=X, Y=Y, scored=np.ones(5, bool)), "scored is bool (5,)"),
+    (
+        dict(X=values(2, 6, 3), Y=values(2, 6, 2), starts=np.ones(6, bool)),
+        "starts is bool (6,); give bool (2, 6)",
+    ),
+]
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_stream_says_what_it_is_and_its_parts_are_views_that_join_again(own):
+    lead = (2, 6) if own else (6,)
+    mask = np.broadcast_to(MASK, lead).copy()
+    whole = Stream(values(*lead, 3), values(*lead, 1), scored=mask, starts=~mask)
+    assert (len(whole), whole.n_in, whole.per_seed, whole.categories) == (6, 3, own, False)
+    words = Stream(whole.X, np.zeros(lead, np.int64))
+    assert words.categories
+    part = whole.part(slice(2, 5))
+    assert np.shares_memory(part.X, whole.X)
+    for name in ("X", "Y", "scored", "starts"):
+        array = getattr(whole, name)
+        expected = array[:, 2:5] if own else array[2:5]
+        np.testing.assert_array_equal(getattr(part, name), expected)
+        joined = concatenate(whole.part(slice(4)), whole.part(slice(4, None)))
+        np.testing.assert_array_equal(getattr(joined, name), array)
+    assert words.part(slice(2, 5)).starts is None
+    # Where one of two has no mask its steps count and begin no trial.
+    plain = Stream(whole.X, whole.Y)
+    assert concatenate(plain, plain).scored is None
+    scored, starts = concatenate(plain, whole).scored, concatenate(whole, plain).starts
+    np.testing.assert_array_equal(scored, np.concatenate([mask | True, mask], axis=-1))
+    np.testing.assert_array_equal(starts, np.concatenate([~mask, mask & False], axis=-1))
 
 
 def stream(steps, n_in=2, n_out=1, seeds=None, **masks):
     lead = (steps,) if seeds is None else (seeds, steps)
-    rng = np.random.default_rng(steps)
-    return Stream(rng.normal(size=(*lead, n_in)), rng.normal(size=(*lead, n_out)), **masks)
+    return Stream(values(*lead, n_in), values(*lead, n_out), **masks)
 
 
 def words(steps, highest=4):
@@ -22,6 +81,56 @@ def words(steps, highest=4):
 def episode(**changes):
     parts = dict(adapt=stream(6), heldout=stream(3), selection_cut=4, n_out=1, window=2)
     return Episode(**(parts | changes))
+
+
+def nowhere(steps):
+    return stream(steps, scored=np.zeros(steps, bool))
+
+
+def until(step):
+    return stream(6, scored=np.arange(6) < step)
+
+
+ONE_MASKED = np.array([[1, 1, 1], [0, 0, 0]], bool)
+NO_EPISODES = [
+    (dict(selection_cut=0), "selection_cut is 0 of 6 steps"),
+    (dict(selection_cut=6), "selection_cut is 6 of 6 steps"),
+    (dict(adapt=stream(0)), "selection_cut is 4 of 0 steps"),
+    (dict(heldout=stream(0)), "heldout has no scored step from 0 to 0"),
+    (dict(pretraining=stream(0)), "pretraining has no scored step"),
+    (dict(reference=stream(3), reference_from=3), "reference_from is 3 of 3"),
+    (dict(reference=stream(3), reference_from=-1), "reference_from is -1 of 3"),
+    (dict(window=0), "window is 0 steps"),
+    (dict(heldout=nowhere(3)), "heldout has no scored step from 0 to 3"),
+    (dict(adapt=until(4)), "adapt has no scored step from 4 to 6"),
+    (dict(adapt=stream(6, scored=np.arange(6) > 4)), "adapt has no scored step from 0 to 4"),
+    (dict(reference=until(2), reference_from=2), "reference has no scored step from 2 to 6"),
+    (
+        dict(adapt=stream(6, seeds=2), heldout=stream(3, seeds=2, scored=ONE_MASKED)),
+        "heldout has no scored step",
+    ),
+    (dict(heldout=stream(3, n_in=3)), "heldout has X (3, 3)"),
+    (dict(heldout=stream(3, n_out=2)), "targets of 2 values, and n_out is 1"),
+    (dict(n_out=2), "adapt has targets of 1 values, and n_out is 2"),
+    (
+        dict(adapt=stream(6, seeds=2), heldout=stream(3, seeds=3)),
+        "heldout has X (3, 3, 2), Y float64 and adapt has X (2, 6, 2)",
+    ),
+    (dict(pretraining=stream(6, seeds=2)), "pretraining has X (2, 6, 2)"),
+    (dict(heldout=words(3)), "heldout has X (3, 2), Y int64"),
+    (dict(adapt=words(6), heldout=words(3), n_out=4), "adapt has category 4, and n_out is 4"),
+]
+
+
+@pytest.mark.parametrize(
+    ("make", "given", "message"),
+    [(Stream, *case) for case in NO_STREAMS] + [(episode, *case) for case in NO_EPISODES],
+    ids=[message for _, message in NO_STREAMS + NO_EPISODES],
+)
+def test_what_is_no_stream_or_episode_is_refused_by_name(make, given, message):
+    with pytest.raises(OrlaError) as refusal:
+        make(**given)
+    assert message in str(refusal.value) and "\n" not in str(refusal.value)
 
 
 FULL = dict(
@@ -34,88 +143,6 @@ FULL = dict(
     simulated=False,
     dataset={"name": "made up", "sessions": ["a", "b"]},
 )
-
-
-def nowhere(steps):
-    return stream(steps, scored=np.zeros(steps, bool))
-
-
-def until(step):
-    return stream(6, scored=np.arange(6) < step)
-
-
-REFUSED = {
-    "cut at 0": (dict(selection_cut=0), "selection_cut is 0 of 6 steps"),
-    "cut at the end": (dict(selection_cut=6), "selection_cut is 6 of 6 steps"),
-    "nothing to adapt to": (dict(adapt=stream(0)), "selection_cut is 4 of 0 steps"),
-    "empty heldout": (dict(heldout=stream(0)), "heldout has no scored step from 0 to 0"),
-    "empty pretraining": (dict(pretraining=stream(0)), "pretraining has no scored step"),
-    "lead-in of all": (dict(reference=stream(3), reference_from=3), "reference_from is 3 of 3"),
-    "lead-in below 0": (dict(reference=stream(3), reference_from=-1), "reference_from is -1 of 3"),
-    "window of 0": (dict(window=0), "window is 0 steps"),
-    "heldout masked": (dict(heldout=nowhere(3)), "heldout has no scored step from 0 to 3"),
-    "nothing to select on": (dict(adapt=until(4)), "adapt has no scored step from 4 to 6"),
-    "nothing to learn on": (
-        dict(adapt=stream(6, scored=np.arange(6) > 4)),
-        "adapt has no scored step from 0 to 4",
-    ),
-    "reference masked after its lead-in": (
-        dict(reference=until(2), reference_from=2),
-        "reference has no scored step from 2 to 6",
-    ),
-    "one seed of two masked": (
-        dict(
-            adapt=stream(6, seeds=2),
-            heldout=stream(3, seeds=2, scored=np.array([[1, 1, 1], [0, 0, 0]], bool)),
-        ),
-        "heldout has no scored step",
-    ),
-    "other inputs": (dict(heldout=stream(3, n_in=3)), "heldout has X (3, 3)"),
-    "other outputs": (dict(heldout=stream(3, n_out=2)), "targets of 2 values, and n_out is 1"),
-    "fewer outputs": (dict(n_out=2), "adapt has targets of 1 values, and n_out is 2"),
-    "other seeds": (
-        dict(adapt=stream(6, seeds=2), heldout=stream(3, seeds=3)),
-        "heldout has X (3, 3, 2), Y float64 and adapt has X (2, 6, 2)",
-    ),
-    "shared and own": (dict(pretraining=stream(6, seeds=2)), "pretraining has X (2, 6, 2)"),
-    "values and categories": (dict(heldout=words(3)), "heldout has X (3, 2), Y int64"),
-    "category too high": (
-        dict(adapt=words(6), heldout=words(3), n_out=4),
-        "adapt has category 4, and n_out is 4",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_is_no_episode_is_refused_by_name(case):
-    changes, message = REFUSED[case]
-    with pytest.raises(OrlaError) as refusal:
-        episode(**changes)
-    assert message in str(refusal.value)
-    assert "\n" not in str(refusal.value)
-
-
-def test_whole_is_adapt_and_then_heldout():
-    made = episode(**FULL)
-    assert made.n_in == 2
-    assert len(made.whole) == 9
-    assert made.whole.X.tolist() == [*made.adapt.X.tolist(), *made.heldout.X.tolist()]
-    assert made.whole.scored.tolist() == [True, False] * 3 + [True] * 3
-
-
-def assert_same(first, second):
-    for f in dataclasses.fields(Episode):
-        a, b = getattr(first, f.name), getattr(second, f.name)
-        if not isinstance(a, Stream):
-            assert a == b, f.name
-            continue
-        for name in ("X", "Y", "scored", "starts"):
-            x, y = getattr(a, name), getattr(b, name)
-            assert (x is None) == (y is None), name
-            if x is not None:
-                assert (x.dtype, x.shape, x.tobytes()) == (y.dtype, y.shape, y.tobytes()), name
-
-
 CASES = {
     "least": {},
     "full": FULL,
@@ -129,18 +156,28 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_saved_is_loaded_bit_for_bit(tmp_path, case):
-    saved = episode(**CASES[case])
-    saved.save(tmp_path / "folder" / "episode.npz")
-    assert_same(Episode.load(tmp_path / "folder" / "episode.npz"), saved)
+    saved, path = episode(**CASES[case]), tmp_path / "folder" / "a.npz"
+    saved.save(path)
+    loaded = Episode.load(path)
+    for name, ours in vars(saved).items():
+        theirs = getattr(loaded, name)
+        if isinstance(ours, Stream):
+            np.testing.assert_equal(vars(theirs), vars(ours))
+            assert (theirs.X.dtype, theirs.Y.dtype) == (ours.X.dtype, ours.Y.dtype)
+        else:
+            assert theirs == ours, name
+    # The same episode is the same file.
+    loaded.save(tmp_path / "b.npz")
+    episode(**CASES[case] | {"label": "another"}).save(tmp_path / "c.npz")
+    a, b, c = (each.read_bytes() for each in (path, tmp_path / "b.npz", tmp_path / "c.npz"))
+    assert a == b != c
 
 
-def test_the_same_episode_is_the_same_file(tmp_path):
-    episode(**FULL).save(tmp_path / "a.npz")
-    episode(**FULL).save(tmp_path / "b.npz")
-    episode(**FULL | {"reference_from": 2}).save(tmp_path / "c.npz")
-    a, b, c = ((tmp_path / f"{name}.npz").read_bytes() for name in "abc")
-    assert a == b
-    assert a != c
+def test_whole_is_adapt_and_then_heldout():
+    made = episode(**FULL)
+    assert (made.n_in, len(made.whole)) == (2, 9)
+    assert made.whole.X.tolist() == [*made.adapt.X.tolist(), *made.heldout.X.tolist()]
+    assert made.whole.scored.tolist() == [True, False] * 3 + [True] * 3
 
 
 @pytest.mark.parametrize(
@@ -159,7 +196,8 @@ def test_a_file_with_a_right_digest_and_wrong_contents_is_refused_by_name(
     path = tmp_path / "episode.npz"
     episode().save(path)
     arrays, about = read_arrays(path)
-    about["fields"] = changes.pop("fields", about["fields"])
+    about["fields"] = changes.get("fields", about["fields"])
+    changes = {name: array for name, array in changes.items() if name != "fields"}
     write_arrays(arrays | changes, path, about)
     with pytest.raises(OrlaError) as refusal:
         Episode.load(path)

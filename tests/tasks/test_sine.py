@@ -1,31 +1,46 @@
 import numpy as np
 import pytest
 
-from orla.tasks.sine import Sine
+from orla.reports import paper
+from orla.tasks.synthetic import Sine
 
-LENGTHS = dict(pretraining=2000, adapt=1000, heldout=1000, window=200)
-
-
-def frequency(values):
-    """Cycles a step at the peak of the spectrum, to a twentieth of a bin or so."""
-    spectrum = np.abs(np.fft.rfft(values * np.hanning(len(values)), 64 * len(values)))
-    return np.fft.rfftfreq(64 * len(values))[spectrum.argmax()]
+# Of the paper's delayed sine, which is the task with the option `ahead`.
+DELAYS = [50, 100, 200, 500]
 
 
-@pytest.mark.parametrize("options", [{}, {"frequency": 0.11, "shifted": 0.03, "noise": 0.2}])
-def test_the_frequency_changes_where_pretraining_ends(options):
-    task = Sine(**LENGTHS, **options)
-    shift, stationary = (task.episode(v, [1]) for v in ("shift", "stationary"))
-    for part in (shift.pretraining, shift.reference, stationary.adapt, stationary.heldout):
-        assert frequency(part.X[0, :, 0]) == pytest.approx(task.frequency, abs=1e-4)
-        assert frequency(part.Y[0, :, 0]) == pytest.approx(task.frequency, abs=1e-4)
-    for part in (shift.adapt, shift.heldout):
-        assert frequency(part.X[0, :, 0]) == pytest.approx(task.shifted, abs=1e-4)
-        assert frequency(part.Y[0, :, 0]) == pytest.approx(task.shifted, abs=1e-4)
+def test_these_are_the_delays_of_the_papers_table():
+    assert sorted({row["delay_steps"] for row in paper.load().table("delays")}) == DELAYS
+
+
+def later(x, frequency, ahead):
+    """The value `ahead` steps later, from the present value and the one before it.
+
+    sin(a + kw) sin w = sin a sin((k + 1) w) - sin(a - w) sin(kw), for a sine of w radians a step.
+    """
+    w = 2 * np.pi * frequency
+    return (np.sin((ahead + 1) * w) * x[1:] - np.sin(ahead * w) * x[:-1]) / np.sin(w)
+
+
+@pytest.mark.parametrize("ahead", [1, *DELAYS])
+def test_the_target_continues_the_sine_of_its_part(ahead):
+    lengths = dict(pretraining=1200, adapt=1200, heldout=600)
+    task = Sine(ahead=ahead, frequency=0.0231, shifted=0.0317, **lengths)
+    for variant in ("shift", "stationary"):
+        episode = task.episode(variant, [2, 5])
+        after = 0.0317 if variant == "shift" else 0.0231
+        frequencies = {"pretraining": 0.0231, "adapt": after, "heldout": after, "reference": 0.0231}
+        for part, frequency in frequencies.items():
+            stream = getattr(episode, part)
+            for X, Y in zip(stream.X[..., 0], stream.Y[..., 0], strict=True):
+                # To the last step of pretraining: its targets do not know the change.
+                np.testing.assert_allclose(later(X, frequency, ahead), Y[1:], atol=1e-9)
+                # Inputs are of that frequency too.
+                np.testing.assert_allclose(later(X, frequency, 1)[:-1], X[2:], atol=1e-9)
+                assert np.abs(later(X, frequency + 1e-3, ahead) - Y[1:]).max() > 1e-3
 
 
 def test_variance_is_one_and_phases_are_spread():
-    X = Sine(**LENGTHS).episode("shift", range(40)).pretraining.X[..., 0]
+    X = Sine(pretraining=2000).episode("shift", range(40)).pretraining.X[..., 0]
     assert X.var(1) == pytest.approx(np.ones(40), rel=1e-12)
     phases = np.angle(X @ np.exp(-2j * np.pi * 0.05 * np.arange(2000)))
     assert abs(np.exp(1j * phases).mean()) < 0.4
@@ -34,7 +49,7 @@ def test_variance_is_one_and_phases_are_spread():
 
 def test_the_curve_does_not_jump_where_the_frequency_changes():
     # No whole number of cycles in pretraining: the phase there is none of the first step's.
-    episode = Sine(**LENGTHS, frequency=0.05015).episode("shift", [5])
+    episode = Sine(pretraining=2000, frequency=0.05015).episode("shift", [5])
     around = np.concatenate([episode.pretraining.X[0, -5:, 0], episode.adapt.X[0, :5, 0]])
     # A sine of f cycles a step obeys x[t+1] + x[t-1] = 2 cos(2 pi f) x[t].
     before, after = (2 * np.cos(2 * np.pi * f) for f in (0.05015, 0.075))

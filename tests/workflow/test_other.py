@@ -50,8 +50,7 @@ from orla.study.run import ConditionRun
 from orla.study.sweep import sweep
 from orla.tasks.bytes import Bytes
 from orla.tasks.episode import Episode
-from orla.tasks.lorenz import Lorenz
-from orla.tasks.sine import Sine
+from orla.tasks.synthetic import Lorenz, Sine
 from orla.truth import studies, verdicts, worlds
 
 pytestmark = pytest.mark.full  # a second study from end to end

@@ -1,7 +1,5 @@
 """A decoder for use outside of a study: bins of spikes in, targets in their own units out."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -31,8 +29,7 @@ class Decoder:
             `n_out`, `transform`, `channels` (names of the recording's columns, in the order of
             observations), `categories` (of the outputs, or None for values), `resets` (whether a
             trial begins from the initial state) and `bin_s` (seconds a step).
-        params: of the network.
-        reading: how bins become the network's inputs.
+        params, reading: of the network; how bins become its inputs.
         mean, sd: of the target, (n_out,); outputs times `sd` plus `mean` are in its unit.
         batch_size: sessions that are decoded side by side, each with a state of its own.
     """
@@ -73,9 +70,6 @@ class Decoder:
         """One step: outputs (batch_size, n_out) of bins (batch_size, channels).
 
         Values are in the target's unit; of categories they are log-odds up to a constant.
-
-        Raises:
-            OrlaError: another shape.
         """
         bins = np.asarray(neural_observations, dtype=np.float64)
         expected = self.batch_size, len(self.reading.channels)
@@ -113,11 +107,7 @@ class Decoder:
 
     @classmethod
     def load(cls, path: str | Path, batch_size: int = 1) -> Self:
-        """Read what `save` wrote; a network from a plug-in needs `catalogue.use_plugins` first.
-
-        Raises:
-            OrlaError: the file is missing, damaged or no decoder.
-        """
+        """Read what `save` wrote; a network from a plug-in needs `catalogue.use_plugins` first."""
         specification = networks.provenance(path).get("decoder")
         if specification is None:
             raise OrlaError(

@@ -1,7 +1,5 @@
 """The decoder of a study that has run: one network of one condition, adapted or frozen."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -33,14 +31,8 @@ def write(
     """Write the decoder of a condition: the network of a seed, adapted at the selected rate.
 
     A study keeps no adapted weights. They are made again, and held to the held-out error of the
-    study's own table.
-
-    Args:
-        plan: of the study; the working folder is the study's.
-        path: the condition's, as in results: TASK[/PAIR]/sweeps/NETWORK/LEARNER/OPTIMIZER/SPLIT.
-        file: the .safetensors file to write.
-        seed: of the network.
-        frozen: whether it is the network before adaptation.
+    study's own table. The working folder is the study's; `path` is the condition's as in results:
+    TASK[/PAIR]/sweeps/NETWORK/LEARNER/OPTIMIZER/SPLIT. A `frozen` network is not adapted.
 
     Raises:
         OrlaError: no such condition or seed, it is not of recordings or has not run, the network
@@ -48,12 +40,11 @@ def write(
     """
     catalogue.use_plugins(plan.config.get("plugins", ()))
     condition = _condition(plan, path)
-    streams = Streams.read(_file(plan, condition), plan.task_settings(condition.domain))
+    made_from = Path(plan.config["pathvars"]["results"]) / condition.domain / "streams.npz"
+    streams = Streams.read(made_from, plan.task_settings(condition.domain))
     if streams.readings is None:
-        raise OrlaError(
-            f"{_file(plan, condition)}: says not how bins are read; delete it and run again"
-        )
-    run = _run(plan, condition)
+        raise OrlaError(f"{made_from}: says not how bins are read; delete it and run again")
+    run = _run(plan, condition, made_from)
     if not 0 <= seed < run.seeds:
         raise OrlaError(f"decoder: {path} has the seeds 0 to {run.seeds - 1}, not {seed}")
     params = run.batch(np.array([seed])) if frozen else _adapt_again(plan, condition, run, seed)
@@ -96,14 +87,10 @@ def _condition(plan: Plan, path: str) -> Condition:
     return by_path[path]
 
 
-def _file(plan: Plan, condition: Condition) -> Path:
-    return Path(plan.config["pathvars"]["results"]) / condition.domain / "streams.npz"
-
-
-def _run(plan: Plan, condition: Condition) -> ConditionRun:
+def _run(plan: Plan, condition: Condition, made_from: Path) -> ConditionRun:
     job, compute, task = plan.job(condition), plan.compute(condition.precision), condition.domain
     device = machine.configure(compute, compute["threads"])
-    episodes = Episodes(plan.task_settings(task), str(_file(plan, condition)), condition.seeds)
+    episodes = Episodes(plan.task_settings(task), str(made_from), condition.seeds)
     parameters = None
     if plan.takes_pretrained(condition):
         file = Path(plan.config["pathvars"]["results"]) / f"{condition.networks}.safetensors"

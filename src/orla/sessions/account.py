@@ -1,7 +1,6 @@
 """Account of a session: how much of it its stream holds, and why the rest was left out."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
@@ -9,21 +8,16 @@ from dataclasses import dataclass, field
 class Account:
     """How much of a session its stream holds, what was left out by reason, and whose channels.
 
-    The dataset record of streams holds one for each session, as a mapping of these fields:
-    ``streams.dataset["account"]["a"]``. ``Account(**mapping)`` makes it again.
+    The dataset record of streams holds the fields of both: `Account(**dataset["account"]["a"])`.
 
     Attributes:
-        steps: Steps of the stream.
-        scored: Those of them that are scored; the first step after a gap is not.
+        steps, scored: Steps of the stream; those that are scored, not the first after a gap.
         stretches: Pieces of consecutive steps that the stream is made of.
         seconds: Length of the recording, from the first sample to the last.
         seconds_dropped: Seconds that are in no step, by reason.
-        bridged: Holes between samples, each shorter than a step, that are bridged by straight
-            lines.
-        channels: Channels that inputs are made of.
-        of_channels: Channels of the recording.
-        units: Units whose spikes are counted, on all channels; None where bins were given.
-        spikes: Spikes of the recording; None where bins were given.
+        bridged: Holes between samples, each shorter than a step, bridged by straight lines.
+        channels, of_channels: Channels that inputs are made of, and those of the recording.
+        units, spikes: All units whose spikes are counted, all spikes; None where bins were given.
         spikes_dropped: Spikes that are in no step, by reason.
         correspondence: "same" where channel i of both sessions is one, else "different".
         because: How that is known, or why it is not.
@@ -64,5 +58,5 @@ class Account:
         return "; ".join([*words, *([f"inputs: {self.alignment}"] if self.alignment else [])])
 
 
-def _reasons(by_reason: dict[str, object]) -> str:
+def _reasons(by_reason: Mapping[str, object]) -> str:
     return f" ({', '.join(f'{why}: {n}' for why, n in by_reason.items())})" if by_reason else ""

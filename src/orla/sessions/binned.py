@@ -1,7 +1,5 @@
 """Recordings that are binned already: inputs and targets by step in an .npz."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -90,6 +88,11 @@ class Binned:
             f"{self.about['target']} column {i}" for i in range(self.targets[:1].size)
         ]
 
+    @property
+    def by_number(self) -> bool:
+        """Whether columns have numbers alone."""
+        return self.keys[0] == 0
+
     def masks(self) -> tuple[np.ndarray | None, np.ndarray | None]:
         """`scored` and `starts` of a Stream."""
         if self.begins is None:
@@ -106,13 +109,8 @@ def read(
 ) -> Binned:
     """Read an .npz with inputs, targets and ``bin_s`` (seconds); other arrays are ignored.
 
-    Steps with NaN in inputs or targets are left out; a new stretch begins after them.
-
-    Args:
-        path: the file.
-        source: names and meaning of its arrays.
-        transform: with "sqrt" inputs must be counts: whole numbers of at least 0.
-        least_kept: least share of the steps without NaN.
+    Steps with NaN in inputs or targets are left out; a new stretch begins after them. With the
+    transform "sqrt" inputs must be counts; a share `least_kept` of the steps has no NaN.
 
     Raises:
         OrlaError: not an .npz, an array is missing, shapes disagree, or a value is invalid
@@ -215,13 +213,10 @@ def _begins(whole: np.ndarray, arrays: dict[str, np.ndarray], boundaries: Bounda
 
 def _require_shape(name: str, array: np.ndarray, shape: tuple[int | str, ...]) -> None:
     """Refuse an array of another shape; a word in `shape` stands for any length."""
-    fits = array.ndim == len(shape) and all(
-        isinstance(size, str) or size == length
-        for size, length in zip(shape, array.shape, strict=True)
-    )
-    if not fits:
-        shape_text = ", ".join(map(str, shape))
-        raise OrlaError(f"{name}: shape {array.shape}, expected ({shape_text}); mend the array")
+    fits = [isinstance(n, str) or n == m for n, m in zip(shape, array.shape, strict=False)]
+    if array.ndim != len(shape) or not all(fits):
+        words = ", ".join(map(str, shape))
+        raise OrlaError(f"{name}: shape {array.shape}, expected ({words}); mend the array")
 
 
 def _finite(name: str, array: np.ndarray) -> np.ndarray:

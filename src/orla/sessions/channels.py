@@ -1,6 +1,4 @@
-"""Choice of channels by variance, and which channels of two sessions are the same."""
-
-from __future__ import annotations
+"""Which channels of two sessions are the same, and refusals of sessions that do not fit."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -8,6 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from orla.errors import OrlaError
+from orla.sessions.binned import Binned
+from orla.sessions.preparation import Features, Preparation
+from orla.sessions.projection import METHODS
 from orla.sessions.session import Session
 
 
@@ -53,11 +54,7 @@ def correspondence(a: Session, b: Session, columns: str | None = None) -> Corres
 
 
 def same_channels(keys: Sequence[Hashable], on_b: Sequence[Hashable], a: str, b: str) -> list[int]:
-    """Columns of `keys`, identities of channels of session `a`, among those of session `b`.
-
-    Raises:
-        OrlaError: B lacks a channel.
-    """
+    """Columns of `keys`, identities of channels of session `a`, among those of session `b`."""
     columns = {key: i for i, key in enumerate(on_b)}
     absent = [key for key in keys if key not in columns]
     if absent:
@@ -71,12 +68,69 @@ def same_channels(keys: Sequence[Hashable], on_b: Sequence[Hashable], a: str, b:
     return [columns[key] for key in keys]
 
 
-def require_enough(available: int, count: int, where: str, what: str) -> None:
-    """Raise an OrlaError unless `available` of `what` suffice for the inputs asked for."""
-    if available < count:
+def require_alike(
+    a: Binned, b: Binned, correspondence: Correspondence, preparation: Preparation
+) -> None:
+    """Refuse bins of another width, other targets, and features that the channels do not allow."""
+    target, columns, option = a.about["target"], correspondence.columns, correspondence.option
+    for recording in (a, b):
+        if not np.isclose(recording.bin_s, preparation.bin_s, rtol=1e-6, atol=0):
+            raise OrlaError(
+                f"{recording.name}: bin_s is {recording.bin_s:g}, but preparation.bin_s of the "
+                f"config is {preparation.bin_s:g}; set it to {recording.bin_s:g} and bin both alike"
+            )
+    if a.targets.shape[1:] != b.targets.shape[1:]:
         raise OrlaError(
-            f"{where}: {available} {what}, fewer than the {count} inputs asked for; lower "
-            "features.count"
+            f"{b.name}: {target} has shape {b.targets.shape}, but {a.targets.shape} in "
+            f"{a.name}; give both the same columns"
+        )
+    if columns == "same" and a.by_number and a.inputs.shape[1] != b.inputs.shape[1]:
+        raise OrlaError(
+            f"{b.name}: {b.inputs.shape[1]} columns, but {a.inputs.shape[1]} in {a.name}, so they "
+            f'do not correspond; set {option} to "different", or take other files'
+        )
+    features = preparation.features
+    if columns != "same" and (features.method not in METHODS or features.of == "shared"):
+        key = "of" if features.method in METHODS else "method"
+        raise OrlaError(
+            f'config: preparation.features.{key} is "{getattr(features, key)}", but channels of '
+            f"{a.name} and {b.name} are different ({correspondence.because}); set "
+            + (f'{option} to "same" where they are, else ' if option else "")
+            + "features to {method: pca, of: own}"
+        )
+    options = {"of": "own" if features.of == "own" else None, "align": features.align}
+    for key, value in options.items():
+        if value and features.method not in METHODS:
+            raise OrlaError(
+                f'config: preparation.features.{key} is "{value}", but method is '
+                f'"{features.method}", which takes the same channels of both sessions; set method '
+                f"to pca or factors, or leave {key} out"
+            )
+    if features.align:
+        _require_alignable(a, b, correspondence, features)
+
+
+def _require_alignable(
+    a: Binned, b: Binned, correspondence: Correspondence, features: Features
+) -> None:
+    place = f'config: preparation.features.align is "{features.align}"'
+    if features.of == "shared":
+        raise OrlaError(
+            f'{place}, but of is "shared": components of session A need none; leave one of them out'
+        )
+    if features.align == "aligned_factors" and features.method != "factors":
+        raise OrlaError(f'{place}, but method is "{features.method}"; set method to factors')
+    option = correspondence.option
+    if not correspondence.names_last:
+        raise OrlaError(
+            f"{place}, but no channel of {a.name} has a name that lasts ({correspondence.because});"
+            " leave align out"
+            + (f", or set {option} where names are those of electrodes" if option else "")
+        )
+    if a.by_number and len(a.keys) != len(b.keys):
+        raise OrlaError(
+            f"{place}, but {b.name} has {len(b.keys)} columns and {a.name} {len(a.keys)}, so that "
+            "their numbers name no channel; save the same channels in one order"
         )
 
 

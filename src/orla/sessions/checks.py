@@ -1,6 +1,4 @@
-"""Arrays of recordings, read after checks of their size, kind and range."""
-
-from __future__ import annotations
+"""Checks of recordings: sizes, kinds and ranges of arrays, and the clocks of spikes."""
 
 import math
 from collections import Counter
@@ -12,10 +10,20 @@ import numpy as np
 
 from orla.errors import OrlaError
 from orla.files import MOST_NUMBERS
+from orla.sessions.session import Session
+
+# A clock that starts again does so once or twice a unit, and goes on for a while.
+_MOST_RESTARTS, _EVENTS_BETWEEN, _FARTHEST_BACK = 3, 10, 0.05
+# Share of the positions' time, at its ends, that may be without a spike.
+_MOST_SILENT = 0.05
+# So many spikes are expected in a silent end that is no chance: none has probability e^-20.
+_NO_CHANCE = 20.0
+_UNITS = {"milliseconds": 1e3, "microseconds": 1e6, "minutes": 1 / 60, "hours": 1 / 3600}
+_SLOWEST_SAMPLING_HZ = 5000.0
 
 
 def require_distinct(variable: str, names: Sequence[Hashable]) -> None:
-    """Raise an OrlaError where two channels have one name; sessions are matched by names."""
+    """Refuse two channels of one name; sessions are matched by names."""
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         name = twice[0] if isinstance(twice[0], str) else " ".join(twice[0])
@@ -23,7 +31,7 @@ def require_distinct(variable: str, names: Sequence[Hashable]) -> None:
 
 
 def require_size(variable: str, array: h5py.Dataset | np.ndarray) -> None:
-    """Raise an OrlaError where an array, before it is read, has more than MOST_NUMBERS."""
+    """Refuse an array, before it is read, of more than MOST_NUMBERS."""
     if (size := math.prod(array.shape or ())) > MOST_NUMBERS:
         raise OrlaError(
             f"{variable}: {size} numbers, more than the {MOST_NUMBERS} that are read at most; check"
@@ -54,8 +62,8 @@ def values_of(name: str, data: Any, kinds: str, what: str) -> np.ndarray:
     if not hasattr(data, "dtype"):
         data = np.asarray(data)
     require_size(name, data)
-    values = data[()] if data.ndim == 0 else data[:]
-    if (values := np.asarray(values)).dtype.kind not in kinds:
+    values = np.asarray(data[()] if data.ndim == 0 else data[:])
+    if values.dtype.kind not in kinds:
         raise OrlaError(f"{name}: holds {values.dtype}, not {what}; mend the file")
     return values
 
@@ -80,7 +88,7 @@ def ragged(
     name: str, column: Any, rows: int, kind: Callable[[Any], np.ndarray] = np.float64
 ) -> list[np.ndarray]:
     """The rows of an indexed column of numbers; the index must end where the numbers do."""
-    values = kind(values_of(name, column.target.data, "fiu", "numbers"))
+    values = kind(numbers(name, column.target.data))
     ends = indices(f"{name}_index", column.data, len(values))
     if len(ends) != rows or (np.diff(ends) < 0).any() or ends[-1] != len(values):
         raise OrlaError(
@@ -88,3 +96,78 @@ def ragged(
             "file is damaged, get it again"
         )
     return np.split(values, ends[:-1])
+
+
+def require_ascending(names: Sequence[str], trains: Sequence[np.ndarray]) -> None:
+    """Refuse event times (seconds) that are not finite or step back.
+
+    A clock that starts again, as where two files were joined, is told from events out of order.
+    """
+    back = []
+    for name, times in zip(names, trains, strict=True):
+        bad = np.flatnonzero(~np.isfinite(times))
+        if bad.size:
+            raise OrlaError(
+                f"{name}: event {bad[0] + 1} has no finite time; remove the events without a time"
+            )
+        steps = np.flatnonzero(np.diff(times) < 0) + 1
+        if steps.size:
+            back.append((name, steps, times))
+    if not back:
+        return
+    farthest = np.median([np.max(times[steps - 1] - times[steps]) for _, steps, times in back])
+    span = max(np.ptp(times) for times in trains if times.size)
+    starts_again = farthest > _FARTHEST_BACK * span and all(
+        len(steps) <= _MOST_RESTARTS and len(times) > _EVENTS_BETWEEN * (len(steps) + 1)
+        for _, steps, times in back
+    )
+    name, steps, times = back[0]
+    if starts_again:
+        raise OrlaError(
+            f"{name}: the clock of {len(back)} of {len(trains)} units starts again, from "
+            f"{times[steps - 1].max():g} s back to {times[steps].min():g} s; add the time at which "
+            "the second part begins to its events"
+        )
+    raise OrlaError(
+        f"{name}: event times are not in ascending order (event {steps[0] + 1} at "
+        f"{times[steps[0]]:g} s follows {times[steps[0] - 1]:g} s); sort them"
+    )
+
+
+def require_one_clock(session: Session, most_outside: float, mend: str) -> None:
+    """Refuse spikes and positions that cannot be of one clock, in seconds.
+
+    At most a share `most_outside` of the spikes may lie outside the positions' times; `mend` names
+    the setting that allows more. Only the time that is not left out need have spikes.
+    """
+    spikes, time_s = np.concatenate([*session.unit_spikes, []]), session.time_s
+    if not spikes.size:
+        raise OrlaError("spike_times: the session is empty, no unit has a spike; use another")
+    first, last = time_s[[0, -1]]
+    low, high = spikes.min(), spikes.max()
+    outside = np.count_nonzero((spikes < first) | (spikes > last))
+    spans = (
+        f"spikes run from {low:g} to {high:g} s, positions from {first:g} to {last:g} s: "
+        f"{_guess(spikes, time_s)}; give both in seconds on one clock, or {mend}"
+    )
+    if outside > most_outside * len(spikes):
+        raise OrlaError(
+            f"spike_times: {outside} of {len(spikes)} spikes ({outside / len(spikes):.1%}) lie "
+            f"outside the positions' times; {spans}"
+        )
+    times_inside = time_s[session.interval_index() == 0]
+    first, last = times_inside[[0, -1]] if len(times_inside) > 1 else (first, last)
+    silent = max(0.0, 1 - (min(high, last) - max(low, first)) / (last - first))
+    if silent > max(most_outside, _MOST_SILENT) and silent * len(spikes) > _NO_CHANCE:
+        raise OrlaError(f"spike_times: {silent:.1%} of the positions' time has no spike; {spans}")
+
+
+def _guess(spikes: np.ndarray, time_s: np.ndarray) -> str:
+    """How two clocks differ, by the spans of their times."""
+    ratio = np.ptp(spikes) / np.ptp(time_s)
+    for unit, factor in _UNITS.items():
+        if 0.5 < ratio / factor < 2:
+            return f"they look like {unit}"
+    if ratio > _SLOWEST_SAMPLING_HZ:
+        return f"they look like numbers of samples at about {ratio:.3g} Hz"
+    return f"the clocks may be {spikes.min() - time_s[0]:+.3g} s apart"

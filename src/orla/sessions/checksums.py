@@ -1,13 +1,9 @@
 """Checksums of files that the config gives none for: from the record's own list, then pinned."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import requests
 import urllib3
@@ -21,15 +17,10 @@ _HEADER = ["session", "md5"]
 
 
 def md5_of(session: str, source: Source, pins: Path) -> str:
-    """The MD5 checksum of a session's file.
+    """The MD5 checksum of a session's file, which is called after it, with ``.mat``.
 
-    It is the config's; else the one pinned in `pins`; else that of the record's list of files. The
-    list is then pinned whole, so that a later change of the record is noticed.
-
-    Args:
-        session: Name of the file without ``.mat``.
-        source: Settings of the download.
-        pins: A CSV file of sessions and checksums; made at need.
+    It is the config's; else the one pinned in the CSV file `pins`; else that of the record's list
+    of files. The list is then pinned whole, so that a later change of the record is noticed.
 
     Raises:
         OrlaError: The list cannot be had or read, or the file is not in it.
@@ -44,7 +35,6 @@ def md5_of(session: str, source: Source, pins: Path) -> str:
                 f"{source.list_url}: the record has no file {session}.mat; "
                 f"{nearest(session, checksums)}"
             )
-        pins.parent.mkdir(parents=True, exist_ok=True)
         with atomic(pins) as partial, partial.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows([_HEADER, *sorted(checksums.items())])
     return checksums[session]
@@ -66,7 +56,7 @@ def _download_list(url: str, timeout_s: float) -> dict[str, str]:
         with requests.get(url, timeout=timeout_s, stream=True) as answer:
             answer.raise_for_status()
             require_secure(url, answer.url)
-            record: Mapping[str, Any] = json.loads(answer.raw.read(MOST_TEXT, decode_content=True))
+            record = json.loads(answer.raw.read(MOST_TEXT, decode_content=True))
         files = {str(file["key"]): str(file["checksum"]) for file in record["files"]}
     except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
         raise OrlaError(

@@ -1,6 +1,4 @@
-"""Streams of two sessions of spikes and positions."""
-
-from __future__ import annotations
+"""Streams of two sessions of spikes and positions: edges of bins, counts and mean velocities."""
 
 from dataclasses import replace
 from typing import Any
@@ -10,7 +8,6 @@ from scipy.integrate import cumulative_trapezoid
 
 from orla.errors import OrlaError
 from orla.sessions.binned import Binned
-from orla.sessions.binning import bin_edges, bin_velocities, channel_counts, rounding_of
 from orla.sessions.channels import correspondence
 from orla.sessions.from_bins import prepare_binned
 from orla.sessions.preparation import TARGETS, Preparation
@@ -19,6 +16,7 @@ from orla.sessions.streams import Streams
 
 _VALUES = "cursor_values"
 _AXES = ("velocity x", "velocity y")
+_MM_PER_M = 1000.0
 
 
 def prepare(
@@ -33,44 +31,26 @@ def prepare(
 ) -> Streams:
     """Make the streams of two sessions; channels are matched by their array and name.
 
-    Args:
-        session_a: the session to pretrain on; behavior in metres, times in seconds.
-        session_b: the session to adapt to.
-        preparation: how to bin and reduce.
-        tail_steps: A's tail, as in `parts.parts`; nothing is fitted on it.
-        dataset: name, source, simulated, label; "features" (a description) and "account" (an
-            `Account` of each session) are added.
-        channels: "same" or "different", where the user says so (`channels.correspondence`).
-        option: the key of the config that says so; "" where none does.
-
-    Returns:
-        Streams with X (steps, features.count) and Y (steps, outputs), float64.
+    `channels` is "same" or "different" where the user says so, by the key `option` of the config;
+    `tail_steps` and `dataset` (name, source, simulated, label) are as in `prepare_binned`.
 
     Raises:
         OrlaError: as `bin_session` and `prepare_binned`; series of different names or units.
     """
     days = session_a, session_b
-    for name, of_a, of_b in (
-        ("cursor", session_a.cursor, session_b.cursor),
-        ("unit", session_a.unit, session_b.unit),
-    ):
+    for name in ("cursor", "unit"):
+        of_a, of_b = (getattr(session, name) for session in days)
         if of_a != of_b:
             raise OrlaError(
                 f"{session_b.name}: its {name} is {of_b}, but {of_a} in {session_a.name}; "
                 "name one series of both as nwb.cursor"
             )
-    a, b = bin_session(session_a, preparation), bin_session(session_b, preparation)
+    a, b = (bin_session(session, preparation) for session in days)
     if channels == "same" and all(len({*s.channels}) == len(s.channels) for s in days):
         # Declared the same, channels need no array of one name.
         a.keys, b.keys = ([("", name) for name in session.channels] for session in days)
-    return prepare_binned(
-        a,
-        b,
-        replace(correspondence(session_a, session_b, channels), option=option),
-        preparation,
-        tail_steps=tail_steps,
-        dataset=dataset,
-    )
+    match = replace(correspondence(*days, channels), option=option)
+    return prepare_binned(a, b, match, preparation, tail_steps=tail_steps, dataset=dataset)
 
 
 def bin_session(session: Session, preparation: Preparation) -> Binned:
@@ -96,7 +76,7 @@ def bin_session(session: Session, preparation: Preparation) -> Binned:
             f"{session.name}: samples of {session.cursor} are {usual:g} s apart, more than a bin of"
             f" {bin_s:g} s; set preparation.bin_s to {usual:g} or more"
         )
-    pieces, seconds_dropped, holes = stretches(session, values, max(bin_s, 1.5 * usual), usual)
+    pieces, seconds_dropped, holes = _stretches(session, values, max(bin_s, 1.5 * usual), usual)
     counts, targets, begins, duration = [], [], [], 0.0
     for piece in pieces:
         duration += float(time_s[piece[-1]] - time_s[piece[0]])
@@ -125,7 +105,13 @@ def bin_session(session: Session, preparation: Preparation) -> Binned:
             f"{session.name}: {steps * bin_s:.1f} of {whole:.1f} s are left, in {len(begins)} "
             f"stretches ({reasons}); mend the recording, or lower preparation.least_kept"
         )
-    inputs = np.concatenate(counts)
+    inputs, numbers = np.concatenate(counts), range(values.shape[1])
+    account = {
+        "seconds": round(whole, 3),
+        "seconds_dropped": seconds_dropped,
+        "bridged": holes,
+        "source": session.source,
+    }
     return Binned(
         inputs,
         np.concatenate(targets),
@@ -134,39 +120,26 @@ def bin_session(session: Session, preparation: Preparation) -> Binned:
         name=session.name,
         keys=list(zip(session.arrays, session.channels, strict=True)),
         columns=[f"channel '{channel}'" for channel in session.channels],
-        outputs=[*_AXES, *(f"{name} {i}" for i in range(2, values.shape[1]))]
-        if name != _VALUES
-        else [f"{session.cursor} column {i}" for i in range(values.shape[1])],
+        outputs=[f"{session.cursor} column {i}" for i in numbers]
+        if name == _VALUES
+        else [*_AXES, *(f"{name} {i}" for i in numbers[2:])],
         about={"units": preparation.units, "target": signal, "lag_s": lag_s},
-        account={
-            "seconds": round(whole, 3),
-            "seconds_dropped": seconds_dropped,
-            "bridged": holes,
-            "source": session.source,
-        }
-        | _spikes(session, preparation, int(inputs.sum())),
+        account=account | _spikes(session, preparation, int(inputs.sum())),
     )
 
 
-def stretches(
+def _stretches(
     session: Session, values: np.ndarray, longest_s: float, usual: float
 ) -> tuple[list[np.ndarray], dict[str, float], int]:
-    """Samples (indices) of each stretch without a gap.
+    """Samples (indices) of each stretch without a gap; seconds left out by reason; holes bridged.
 
     A gap is a hole of more than `longest_s` between samples that are numbers, or time that the
     file itself leaves out.
-
-    Returns:
-        The stretches; seconds that the file leaves out, by reason; how many holes are bridged.
-
-    Raises:
-        OrlaError: no two samples are left.
     """
     time_s, interval, seconds_dropped = session.time_s, session.interval_index(), {}
     for i, (reason, *_) in enumerate(session.left_out, start=1):
-        seconds_dropped[reason] = seconds_dropped.get(reason, 0.0) + usual * int(
-            np.count_nonzero(interval == i)
-        )
+        samples = int(np.count_nonzero(interval == i))
+        seconds_dropped[reason] = seconds_dropped.get(reason, 0.0) + usual * samples
     whole = np.flatnonzero(np.isfinite(values).all(axis=1) & (interval == 0))
     if len(whole) < 2:
         raise OrlaError(
@@ -185,15 +158,55 @@ def _spikes(session: Session, preparation: Preparation, in_bins: int) -> dict[st
     total = sum(by_reason.values()) + sum(map(len, trains))
     if preparation.units == "sorted":
         trains = [x for x, s in zip(trains, session.unit_sorted, strict=True) if s]
-        n_unsorted = sum(map(len, session.unit_spikes)) - sum(map(len, trains))
-        by_reason["not sorted"] = n_unsorted
-    slack = rounding_of(session.time_s)
+        by_reason["not sorted"] = sum(map(len, session.unit_spikes)) - sum(map(len, trains))
+    slack = _rounding_of(session.time_s)
     limits = session.time_s[[0, -1]] + [-slack, slack]
     inside = sum(int(np.diff(np.searchsorted(x, limits))[0]) for x in trains)
     by_reason["outside the positions' times"] = sum(map(len, trains)) - inside
     by_reason["in seconds dropped"] = inside - in_bins
-    return {
-        "units": len(trains),
-        "spikes": total,
-        "spikes_dropped": {why: n for why, n in by_reason.items() if n},
-    }
+    dropped = {why: n for why, n in by_reason.items() if n}
+    return {"units": len(trains), "spikes": total, "spikes_dropped": dropped}
+
+
+def _rounding_of(time_s: np.ndarray) -> float:
+    """Seconds by which a computed time may miss the same time as it is stored."""
+    return 4 * float(np.spacing(np.abs(time_s[[0, -1]]).max()))
+
+
+def bin_edges(time_s: np.ndarray, bin_s: float, lag_s: float = 0.0) -> np.ndarray:
+    """Edges of the bins of a session, in seconds, (bins + 1,).
+
+    Bins are half-open, start at the first sample, and are kept where both the bin and the bin moved
+    by `lag_s` lie within the time base.
+    """
+    start, stop = float(time_s[0]), float(time_s[-1])
+    # A time base that ends a rounding error short of an edge still holds that bin.
+    slack = max(1e-6 * bin_s, _rounding_of(time_s))
+    count = int(np.floor((stop - start + slack) / bin_s))
+    edges = start + bin_s * np.arange(count + 1)
+    inside = (edges + lag_s >= start - slack) & (edges + lag_s <= stop + slack)
+    return edges[inside]
+
+
+def channel_counts(session: Session, edges: np.ndarray, units: str = "all") -> np.ndarray:
+    """Events of each channel in each bin [edge_i, edge_i+1): int64 (bins, channels).
+
+    An event a rounding error before an edge is on the edge: the edges are computed too.
+    """
+    counts = np.zeros((len(session.channels), len(edges) - 1), dtype=np.int64)
+    edges = edges - _rounding_of(edges)
+    for spikes, channel, is_sorted in zip(
+        session.unit_spikes, session.unit_channel, session.unit_sorted, strict=True
+    ):
+        if units == "all" or is_sorted:
+            counts[channel] += np.diff(np.searchsorted(spikes, edges, side="left"))
+    return np.ascontiguousarray(counts.T)
+
+
+def bin_velocities(time_s: np.ndarray, position_m: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Mean velocity over each bin in mm/s, (bins, d), of positions (k, d) in metres.
+
+    It is the difference of the position, interpolated linearly, at the two edges over the width.
+    """
+    at_edges = np.column_stack([np.interp(edges, time_s, column) for column in position_m.T])
+    return _MM_PER_M * np.diff(at_edges, axis=0) / np.diff(edges)[:, None]

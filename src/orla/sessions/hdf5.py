@@ -1,6 +1,4 @@
-"""HDF5 files: written whole or not at all; damage is reported in one line."""
-
-from __future__ import annotations
+"""HDF5 files that others wrote: damage is reported in one line."""
 
 import multiprocessing
 import os
@@ -8,57 +6,47 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from importlib.util import find_spec
-from io import BytesIO
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 import h5py
 
 from orla.errors import OrlaError, prefix_errors
-from orla.files import MOST_NUMBERS, atomic
+from orla.files import MOST_NUMBERS
 
-T = TypeVar("T")
-_MOST_PACKED = 2000
+_MOST_PACKED = 2000  # which no packing of a recording reaches; gzip packs zeros to a thousandth
 _PATIENCE_S = 10.0
 _CELLS = "#refs#/"  # of MATLAB's cell arrays; those that are read are looked at then
 _OUTSIDE = (
     "lies in another file; use one file that holds it itself, such as pynwb.NWBHDF5IO.export or "
     "h5repack writes"
 )
-
-
-@contextmanager
-def whole(path: str | Path) -> Iterator[h5py.File]:
-    """Fill an HDF5 file in memory and write it at the end of the block, or not at all.
-
-    The HDF5 library crashes (segmentation fault) when the disk is full; writing the finished
-    bytes raises an ordinary error.
-
-    Raises:
-        OrlaError: the disk is full.
-    """
-    buffer = BytesIO()
-    with h5py.File(buffer, "w") as file:
-        yield file
-    with atomic(path) as partial:
-        partial.write_bytes(buffer.getbuffer())
+_LOCKED = (
+    "it is locked: another program has it open, or its disk knows no locks; close that program, or "
+    "set HDF5_USE_FILE_LOCKING=FALSE"
+)
+_OTHERS = {
+    b"version https://git-lfs": "a pointer of Git LFS (git lfs pull)",
+    b"/annex/": "a pointer of git-annex (git annex get)",
+    b"<!doctype": "a web page, such as a login",
+    b"<html": "a web page, such as a login",
+    b"\x1f\x8b": "packed by gzip (gunzip)",
+    b"pk\x03\x04": "packed by zip (unzip)",
+    b"matlab 5.0": "a MATLAB file before v7.3 (save -v7.3)",
+}
 
 
 @contextmanager
 def open_checked(
     path: Path,
     form: str,
-    opener: Callable[[Path], AbstractContextManager[T]],
+    opener: Callable[[Path], AbstractContextManager[Any]],
     *,
     zarr: bool = False,
-) -> Iterator[T]:
+) -> Iterator[Any]:
     """The content of a file, as `opener(path)` gives it; every error of the block names the file.
 
-    Args:
-        path: the file that is read in the block.
-        form: the expected format, such as NWB, for messages.
-        opener: opens the file.
-        zarr: whether it opens folders in Zarr too.
+    `form` is the expected format in messages; `zarr`: whether it opens folders in Zarr too.
 
     Raises:
         OrlaError: there is no such file, and why it cannot be read: a folder, no permission,
@@ -106,8 +94,7 @@ def _require_sound(path: Path) -> None:
 def _fault(path: Path) -> str:
     """A fault: data that lie in another file, or that the file announces and lacks; "" for none.
 
-    What cannot be read at all is left to the reader. `_MOST_PACKED` is what no packing of a
-    recording reaches; gzip packs zeros to a thousandth.
+    What cannot be read at all is left to the reader.
     """
     faults: list[str] = []
 
@@ -148,10 +135,7 @@ def _cause(path: Path, error: Exception) -> str:
     if isinstance(error, PermissionError) or not os.access(path, os.R_OK):
         return "you have no permission to; ask its owner, or chmod u+r it"
     if "unable to lock file" in message:
-        return (
-            "it is locked: another program has it open, or its disk knows no locks; close that "
-            "program, or set HDF5_USE_FILE_LOCKING=FALSE"
-        )
+        return _LOCKED
     if extension := re.search(r"'([^']+)' not a namespace", message):
         return (
             f"it uses the extension {extension[1]}, whose definition it does not hold; "
@@ -168,17 +152,6 @@ def _cause(path: Path, error: Exception) -> str:
     if filter_fault := _missing_filter(path):
         return filter_fault
     return f"a part is cut short, damaged or of another kind ({message}); get the file again"
-
-
-_OTHERS = {
-    b"version https://git-lfs": "a pointer of Git LFS (git lfs pull)",
-    b"/annex/": "a pointer of git-annex (git annex get)",
-    b"<!doctype": "a web page, such as a login",
-    b"<html": "a web page, such as a login",
-    b"\x1f\x8b": "packed by gzip (gunzip)",
-    b"pk\x03\x04": "packed by zip (unzip)",
-    b"matlab 5.0": "a MATLAB file before v7.3 (save -v7.3)",
-}
 
 
 def _missing_filter(path: Path) -> str:

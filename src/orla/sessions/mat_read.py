@@ -1,8 +1,6 @@
 """Sessions read from MATLAB v7.3 files in the layout of O'Doherty et al."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -12,13 +10,14 @@ import numpy as np
 from orla.errors import OrlaError
 from orla.files import MOST_NUMBERS
 from orla.progress import bar
-from orla.sessions import checks, clocks, hdf5
+from orla.sessions import checks, hdf5
 from orla.sessions.session import Session
 
 _COLUMNS = {"cursor_pos": (2,), "finger_pos": (3, 6), "target_pos": (2,)}
 _METRES_PER_MM = 1e-3
 _METRES_PER_CM = 1e-2
 _MOST_CELLS = 1 << 16
+_MEND = "use a file in the layout of O'Doherty et al."
 
 
 def read_session(
@@ -27,19 +26,14 @@ def read_session(
     source: str = "",
     spikes_outside: Literal["refuse", "drop"] = "refuse",
 ) -> Session:
-    """Read a session of O'Doherty et al. from its MATLAB v7.3 file.
+    """Read a session of O'Doherty et al. from its MATLAB v7.3 file, whose stem names it.
 
     Layout: Zenodo record 3854034 (doi 10.5281/zenodo.3854034). Positions are in metres, the
     fingertip as x, y in the cursor's orientation (the file holds z, -x, -y). The waveforms, most
-    of the file, are never read.
-
-    Args:
-        path: the .mat file; its stem names the session.
-        source: where the recording comes from, kept in the session; of "odoherty" the file's name
-            begins with the subject's.
-        spikes_outside: whether a file with events before the first or after the last sample of
-            ``t`` is refused. One with most events outside is refused in any case: its variables
-            have different clocks or units of time.
+    of the file, are never read. Of the `source` "odoherty" the file's name begins with the
+    subject's. With `spikes_outside` "refuse" a file with events before the first or after the last
+    sample of ``t`` is refused; one with most events outside is refused in any case: its variables
+    have different clocks or units of time.
 
     Raises:
         OrlaError: the file is no MATLAB v7.3 file or is cut short; a variable is missing or
@@ -63,7 +57,7 @@ def read_session(
         units = list(_units(file, spikes, channel))
         rows, columns, times = zip(*units, strict=True) if units else ((), (), ())
         cells = [_cell_name(row, column) for row, column in zip(rows, columns, strict=True)]
-        clocks.require_ascending(cells, times)
+        checks.require_ascending(cells, times)
         session = Session(
             name=path.stem,
             channels=channels,
@@ -76,17 +70,14 @@ def read_session(
             subject=path.stem.partition("_")[0] if source == "odoherty" else "",
         )
         most_outside = {"refuse": 0.0, "drop": 0.5}[spikes_outside]
-        clocks.require_one_clock(session, most_outside, "set spikes_outside to drop")
+        checks.require_one_clock(session, most_outside, "set spikes_outside to drop")
     return session
 
 
 def _variable(file: h5py.File, name: str) -> h5py.Dataset:
     if not isinstance(file.get(name), h5py.Dataset):
         present = ", ".join(sorted(key for key in file if not key.startswith("#"))) or "none"
-        raise OrlaError(
-            f"variable {name} is missing (the file has: {present}); "
-            "use a file in the layout of O'Doherty et al."
-        )
+        raise OrlaError(f"variable {name} is missing (the file has: {present}); {_MEND}")
     return file[name]
 
 
@@ -98,25 +89,21 @@ def _read_whole(variable: str, dataset: h5py.Dataset) -> np.ndarray:
     return dataset[()]
 
 
-def _matrix(file: h5py.File, name: str, columns: Sequence[int]) -> np.ndarray:
+def _matrix(file: h5py.File, name: str, *columns: int) -> np.ndarray:
     """A numeric variable in MATLAB's orientation, float64."""
     values = _read_whole(name, _variable(file, name))
-    if (
-        values.ndim != 2
-        or values.dtype.kind not in "fiu"
-        or (values.size and values.shape[0] not in columns)
-    ):
+    is_matrix = values.ndim == 2 and values.dtype.kind in "fiu"
+    if not is_matrix or (values.size and values.shape[0] not in columns):
         sizes = " or ".join(map(str, columns))
         shape = " x ".join(map(str, values.shape[::-1]))
         raise OrlaError(
-            f"{name}: expected numbers, samples x {sizes}, found {shape} of {values.dtype}; "
-            "use a file in the layout of O'Doherty et al."
+            f"{name}: expected numbers, samples x {sizes}, found {shape} of {values.dtype}; {_MEND}"
         )
     return values.T.astype(np.float64)
 
 
 def _time_base(file: h5py.File) -> np.ndarray:
-    time_s = _matrix(file, "t", (1,)).ravel()
+    time_s = _matrix(file, "t", 1).ravel()
     if time_s.size < 2:
         raise OrlaError(
             f"t: the session is empty ({time_s.size} samples); "
@@ -129,7 +116,7 @@ def _time_base(file: h5py.File) -> np.ndarray:
 
 def _position(file: h5py.File, name: str, time_s: np.ndarray) -> np.ndarray:
     """One position as (k, 2) x, y in metres."""
-    values = _matrix(file, name, _COLUMNS[name])
+    values = _matrix(file, name, *_COLUMNS[name])
     if len(values) != len(time_s):
         raise OrlaError(
             f"{name} has {len(values)} samples but t has {len(time_s)}; give both one row a sample"
@@ -145,7 +132,7 @@ def _cells(file: h5py.File, name: str) -> np.ndarray:
     if h5py.check_ref_dtype(dataset.dtype) is not h5py.Reference or dataset.ndim != 2:
         raise OrlaError(
             f"{name}: expected a cell array, found {dataset.dtype} of shape "
-            f"{dataset.shape[::-1]}; use a file in the layout of O'Doherty et al."
+            f"{dataset.shape[::-1]}; {_MEND}"
         )
     if dataset.size > _MOST_CELLS:
         raise OrlaError(f"{name}: {dataset.size} cells, more than {_MOST_CELLS}; is it damaged?")
@@ -174,17 +161,18 @@ def _units(
             variable = _cell_name(row, column)
             dataset = _cell(file, variable, reference)
             times = _read_whole(variable, dataset)
-            if times.size and (times.ndim != 2 or min(times.shape) != 1 or times.dtype.kind != "f"):
+            if not times.size:
+                continue
+            if times.ndim != 2 or min(times.shape) != 1 or times.dtype.kind != "f":
                 raise OrlaError(
                     f"{variable}: expected one column of event times, found {times.dtype} of "
-                    f"shape {times.shape[::-1]}; use a file in the layout of O'Doherty et al."
+                    f"shape {times.shape[::-1]}; {_MEND}"
                 )
-            times = checks.seconds(times.ravel())
-            if times.size:
-                if dataset.id in ids or (numbers := numbers + times.size) > MOST_NUMBERS:
-                    raise OrlaError(f"{variable}: the events of another cell, or too many; mend it")
-                ids.add(dataset.id)
-                yield row, column, times
+            numbers += times.size
+            if dataset.id in ids or numbers > MOST_NUMBERS:
+                raise OrlaError(f"{variable}: the events of another cell, or too many; mend it")
+            ids.add(dataset.id)
+            yield row, column, checks.seconds(times.ravel())
 
 
 def _cell(file: h5py.File, variable: str, reference: h5py.Reference) -> h5py.Dataset:

@@ -1,10 +1,8 @@
 """The series of an NWB file that is decoded: its path, values, times and unit."""
 
-from __future__ import annotations
-
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +24,8 @@ _RATE = re.compile(r"/ ?s|per sec|s ?\^?-1|s⁻¹|hz$", re.IGNORECASE)
 _RATE_NAME = re.compile(r"velocit|speed|accelerat|(?<![a-z])(vel|acc)(?![a-z])", re.IGNORECASE)
 _PLACES = ("acquisition", "processing", "analysis", "stimulus", "scratch")
 
+Series = Mapping[str, pynwb.TimeSeries]
+
 
 class DecodedSeries(NamedTuple):
     """A series to decode: its name, values (k, d) in `unit`, and ascending times (k,).
@@ -40,15 +40,6 @@ class DecodedSeries(NamedTuple):
     is_position: bool
 
 
-def series_of(file: pynwb.NWBFile) -> dict[str, pynwb.TimeSeries]:
-    """Every TimeSeries outside the tables, by its path, such as processing/behavior/hand."""
-    series: dict[str, pynwb.TimeSeries] = {}
-    for place in _PLACES:
-        for name, item in sorted(getattr(file, place).items()):
-            series.update(below(f"{place}/{name}", item, pynwb.TimeSeries))
-    return series
-
-
 def below(path: str, item: object, kind: type) -> Iterator[tuple[str, object]]:
     """Objects of a kind at or below an object, with their paths, in the order of their names."""
     if isinstance(item, kind):
@@ -58,17 +49,11 @@ def below(path: str, item: object, kind: type) -> Iterator[tuple[str, object]]:
         yield from below(f"{path}/{child.name}", child, kind)
 
 
-def find(
-    what: str, name: str, objects: Mapping[str, object], labels: Sequence[str]
-) -> tuple[str, object]:
-    """The object whose path is `name`, or ends with it.
-
-    Raises:
-        OrlaError: there is none, or several; `labels` are the words for those there are.
-    """
-    fits = [path for path in objects if f"/{path}".endswith(f"/{name}")]
+def find(what: str, name: str, paths: Iterable[str], labels: Sequence[str]) -> str:
+    """The path that is `name`, or ends with it."""
+    fits = [path for path in paths if f"/{path}".endswith(f"/{name}")]
     if len(fits) == 1:
-        return fits[0], objects[fits[0]]
+        return fits[0]
     if fits:
         raise OrlaError(f"{what}: {name} is one of {', '.join(fits)}; name one of these")
     raise OrlaError(f"{what}: there is no {name}; there are: {', '.join(labels) or 'none'}")
@@ -83,19 +68,20 @@ def read_series(
     metres_per_unit: float | None = None,
 ) -> DecodedSeries:
     """The series to decode, read and checked; arguments as the options of `nwb.Source`."""
-    series = series_of(file)
+    series: dict[str, pynwb.TimeSeries] = {}
+    for place in _PLACES:
+        for name, item in sorted(getattr(file, place).items()):
+            series.update(below(f"{place}/{name}", item, pynwb.TimeSeries))
     labels = [f"{path} {np.shape(item.data)} in {item.unit}" for path, item in series.items()]
-    if not cursor:
-        paths = [_only(series, labels)]
-    else:
-        names = [cursor] if isinstance(cursor, str) else cursor
-        paths = [path for name in names for path in _paths_of(name, series, labels)]
+    names = [cursor] if isinstance(cursor, str) else cursor or []
+    paths = [path for name in names for path in _paths_of(name, series, labels)]
+    paths = paths or [_only(series, labels)]
     items = [series[path] for path in paths]
     is_position &= not paths[0].endswith(f"/{CURSORS[1]}")
-    time_s = timestamps(items[0])
+    time_s = _timestamps(items[0])
     for item in items[1:]:
         alike = len(item.data) == len(time_s) and item.unit == items[0].unit
-        if not (alike and np.allclose(timestamps(item), time_s, rtol=0, atol=1e-9)):
+        if not (alike and np.allclose(_timestamps(item), time_s, rtol=0, atol=1e-9)):
             raise OrlaError(
                 f"cursor: {items[0].name} and {item.name} have other times or units; name series of"
                 " one clock and one unit"
@@ -105,21 +91,18 @@ def read_series(
     if is_position:
         values *= max(_scale_of(item, metres_per_unit) for item in items)
         unit = "m"
-    name = (cursor if isinstance(cursor, str) else ", ".join(cursor)) if cursor else paths[0]
-    return DecodedSeries(name, values, time_s, unit, is_position)
+    return DecodedSeries(", ".join(names) or paths[0], values, time_s, unit, is_position)
 
 
-def _paths_of(
-    name: str, series: Mapping[str, pynwb.TimeSeries], labels: Sequence[str]
-) -> list[str]:
+def _paths_of(name: str, series: Series, labels: Sequence[str]) -> list[str]:
     """The path of the series of that name; of a container of 1-D series all of theirs."""
     inside = [path for path in series if f"/{name}/" in f"/{path}"]
     if inside and all(np.ndim(series[path].data) == 1 for path in inside):
         return inside
-    return [find("cursor", name, series, labels)[0]]
+    return [find("cursor", name, series, labels)]
 
 
-def _only(series: Mapping[str, pynwb.TimeSeries], labels: Sequence[str]) -> str:
+def _only(series: Series, labels: Sequence[str]) -> str:
     """The path of the series called as in our own files, or of the only SpatialSeries."""
     by_name = [path for path in series if path.endswith(tuple(f"/{name}" for name in CURSORS))]
     places = by_name or [path for path, item in series.items() if isinstance(item, SpatialSeries)]
@@ -134,11 +117,11 @@ def _only(series: Mapping[str, pynwb.TimeSeries], labels: Sequence[str]) -> str:
     return places[0]
 
 
-def timestamps(series: pynwb.TimeSeries) -> np.ndarray:
+def _timestamps(series: pynwb.TimeSeries) -> np.ndarray:
     """Sample times (s) of a series, ascending."""
     name = f"{series.name}, timestamps"
     if series.timestamps is not None:
-        time_s = checks.seconds(checks.values_of(name, series.timestamps, "fiu", "numbers"))
+        time_s = checks.seconds(checks.numbers(name, series.timestamps))
     elif not 0 < (series.rate or 0) < np.inf:
         raise OrlaError(f"{series.name}: its rate is {series.rate}; give samples a second")
     else:
@@ -180,12 +163,8 @@ def _values(series: pynwb.TimeSeries, columns: list[int] | None, is_position: bo
     return values[:, columns] * series.conversion + (series.offset or 0.0)
 
 
-def _scale_of(series: pynwb.TimeSeries, metres_per_unit: float | None = None) -> float:
-    """Metres a unit of a position.
-
-    Raises:
-        OrlaError: the series says that it is a velocity or an angle, or its unit is no length.
-    """
+def _scale_of(series: pynwb.TimeSeries, metres_per_unit: float | None) -> float:
+    """Metres a unit of a position; a velocity, an angle, or what is no length is refused."""
     unit = str(series.unit or "").strip()
     mend = "name a position as nwb.cursor, or decode the series itself with nwb.series: values"
     if _RATE.search(unit) or _RATE_NAME.search(series.name):

@@ -1,15 +1,15 @@
 """Sessions written as NWB files: units, electrodes with names, and behavior in SI units."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
 import uuid
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pynwb
 from hdmf.backends.hdf5 import H5DataIO
@@ -19,7 +19,7 @@ from pynwb.behavior import SpatialSeries
 from pynwb.misc import Units
 
 from orla.errors import OrlaError
-from orla.sessions import hdf5
+from orla.files import atomic
 from orla.sessions.session import Session
 
 CURSORS = ("cursor_pos", "cursor_values")  # a position, or values that are decoded themselves
@@ -32,23 +32,19 @@ def write_session(session: Session, path: str | Path) -> None:
     """Write a session to an NWB file: units, electrodes, and behavior in SI units.
 
     The same session gives the same bytes: identifiers come from the content, and the file's date
-    is the recording's.
-
-    Raises:
-        OrlaError: the session is empty, or the disk is full.
+    is the recording's. It is filled in memory, because the HDF5 library crashes (segmentation
+    fault) when the disk is full; writing the finished bytes raises an ordinary error.
     """
-    path = Path(path)
     if not session.unit_spikes or not session.behavior:
         raise OrlaError(f"{path}: the session {session.name} has no units or no behavior to write")
-    identifier = _content_hash(session)
     start = _start_time(session.name)
-    # What is not known of the subject is said to be unknown, as validators ask.
-    subject = pynwb.file.Subject(subject_id=session.subject or UNKNOWN, sex="U", age="P0D/")
+    notes = {"cursor": session.cursor, "spikes_dropped": session.spikes_dropped}
     file = pynwb.NWBFile(
         session_description=session.source or f"Recording {session.name}",
-        notes=_notes(session),
-        subject=subject,
-        identifier=identifier,
+        notes=OURS + json.dumps(notes, sort_keys=True),
+        # What is not known of the subject is said to be unknown, as validators ask.
+        subject=pynwb.file.Subject(subject_id=session.subject or UNKNOWN, sex="U", age="P0D/"),
+        identifier=_content_hash(session),
         session_start_time=start,
         file_create_date=start,
         session_id=session.name,
@@ -58,13 +54,11 @@ def write_session(session: Session, path: str | Path) -> None:
     _add_behavior(file, session)
     for reason, begin, end in session.left_out:
         file.add_invalid_time_interval(start_time=begin, stop_time=end, tags=[reason])
-    with hdf5.whole(path) as content, _ReproducibleIO(file=content, mode="w") as io:
+    buffer = BytesIO()
+    with h5py.File(buffer, "w") as content, _ReproducibleIO(file=content, mode="w") as io:
         io.write(file)
-
-
-def _notes(session: Session) -> str:
-    notes = {"cursor": session.cursor, "spikes_dropped": session.spikes_dropped}
-    return OURS + json.dumps(notes, sort_keys=True)
+    with atomic(path) as partial:
+        partial.write_bytes(buffer.getbuffer())
 
 
 def _content_hash(session: Session) -> str:
@@ -97,14 +91,13 @@ def _add_electrodes(file: pynwb.NWBFile, session: Session) -> None:
     }
     file.add_electrode_column(name="channel_name", description="Name of the channel")
     file.add_electrode_column(name="array", description="Its array; none for a unit")
-    of_channels = zip(session.channels, session.arrays, session.areas, strict=True)
-    for channel, array, area in of_channels:
-        file.add_electrode(location=area, group=groups[area], channel_name=channel, array=array)
+    for name, array, area in zip(session.channels, session.arrays, session.areas, strict=True):
+        file.add_electrode(location=area, group=groups[area], channel_name=name, array=array)
 
 
 def _units_table(file: pynwb.NWBFile, session: Session) -> Units:
-    # Whole columns at once, because add_unit converts every spike to a Python float.
-    ends = np.cumsum([len(times) for times in session.unit_spikes]).astype(np.uint64)
+    """Whole columns at once, because add_unit converts every spike to a Python float."""
+    count = len(session.unit_spikes)
     spikes = VectorData(
         name="spike_times",
         description="the spike times for each unit in seconds",
@@ -121,17 +114,10 @@ def _units_table(file: pynwb.NWBFile, session: Session) -> Units:
         description="whether a sorter made the unit; False for unsorted threshold crossings",
         data=session.unit_sorted,
     )
-    count = len(session.unit_spikes)
-    columns = [
-        spikes,
-        VectorIndex(name="spike_times_index", target=spikes, data=ends),
-        electrodes,
-        VectorIndex(
-            name="electrodes_index",
-            target=electrodes,
-            data=np.arange(1, count + 1, dtype=np.uint64),
-        ),
-        is_sorted,
+    ends = np.cumsum([len(times) for times in session.unit_spikes])
+    indices = [
+        VectorIndex(name=f"{column.name}_index", target=column, data=index.astype(np.uint64))
+        for column, index in ((spikes, ends), (electrodes, np.arange(1, count + 1)))
     ]
     intervals = np.concatenate([np.diff(times) for times in session.unit_spikes])
     return Units(
@@ -139,7 +125,7 @@ def _units_table(file: pynwb.NWBFile, session: Session) -> Units:
         resolution=float(intervals[intervals > 0].min()) if (intervals > 0).any() else None,
         description="Sorted units and unsorted threshold crossings",
         id=np.arange(count),
-        columns=columns,
+        columns=[spikes, indices[0], electrodes, indices[1], is_sorted],
         colnames=["spike_times", "electrodes", "sorted"],
         electrode_table=file.electrodes,
     )

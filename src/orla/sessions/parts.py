@@ -5,8 +5,6 @@ the stationary control's stream, its last the stationary held-out part. Session 
 split, an adapt part and a held-out part; learning rates are selected inside the adapt part alone.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -46,13 +44,10 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Split:
-    """One split of session B.
+    """Steps that a model learns on, and those that it is scored on, weights frozen.
 
-    Attributes:
-        adapt: steps the model learns on.
-        heldout: steps it is scored on, weights frozen.
-        selection_cut: step of `adapt`, from its start, where learning-rate selection stops learning
-            and starts scoring.
+    `selection_cut` is the step of `adapt` where the selection of rates stops learning and starts
+    scoring.
     """
 
     adapt: slice
@@ -84,15 +79,7 @@ def _whole_windows(steps: float, cut: int) -> int:
 
 
 def pretraining_steps(steps_a: int, tail_steps: int | float) -> int:
-    """Steps of A's pretraining part.
-
-    Args:
-        steps_a: steps of session A.
-        tail_steps: the tail, in steps (int) or as a fraction of session A (float in (0, 1)).
-
-    Raises:
-        OrlaError: nothing is left to pretrain on.
-    """
+    """Steps of A's pretraining part; the tail is given in steps or as a fraction of session A."""
     steps = steps_a - _length(tail_steps, steps_a, "tail_steps")
     if steps <= 0:
         raise OrlaError(
@@ -109,8 +96,7 @@ def _selection_cut(name: str, adapt: int, sizes: Sizes) -> int:
         raise OrlaError(
             f"split {name}: the part on which selection {side} is empty: "
             f"{sizes.selection_fraction:g} of an adapt part of {adapt} steps, cut at multiples of "
-            f"{sizes.cut}, is {selection_cut}; "
-            "lower cut or change selection_fraction"
+            f"{sizes.cut}, is {selection_cut}; lower cut or change selection_fraction"
         )
     return selection_cut
 
@@ -148,9 +134,6 @@ def parts(steps_a: int, steps_b: int, sizes: Sizes) -> Parts:
 
     A size that is a fraction is rounded down: of the tail's stream and of the splits to a multiple
     of `sizes.cut`.
-
-    Raises:
-        OrlaError: a part would be empty; the message names it and says what to change.
     """
     pretraining = pretraining_steps(steps_a, sizes.tail_steps)
     tail = steps_a - pretraining
@@ -167,9 +150,6 @@ def parts(steps_a: int, steps_b: int, sizes: Sizes) -> Parts:
             f"a_heldout is empty: the tail has {tail} steps and tail_stream_steps takes {stream}; "
             "raise tail_steps or lower tail_stream_steps"
         )
-    return Parts(
-        a_pretraining=slice(0, pretraining),
-        a_tail_stream=slice(pretraining, pretraining + stream),
-        a_heldout=slice(pretraining + stream, steps_a),
-        splits={name: _split(name, steps_b, sizes) for name in sizes.splits},
-    )
+    end = pretraining + stream
+    splits = {name: _split(name, steps_b, sizes) for name in sizes.splits}
+    return Parts(slice(0, pretraining), slice(pretraining, end), slice(end, steps_a), splits)

@@ -1,4 +1,4 @@
-"""How recordings become streams: settings, and inputs from columns that two sessions share.
+"""How recordings become streams: settings.
 
 Inputs are transformed and z-scored, targets are z-scored or made categories, all by session A's
 pretraining part. Nothing is fitted on session B or on A's tail, with one exception: where each
@@ -6,19 +6,11 @@ session has its own components, B's and their alignment with A's are fitted on t
 targets) of its first steps, and B's stream begins after those steps. The dataset record says so.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import NamedTuple
-
-import numpy as np
 
 from orla.catalogue import option
-from orla.sessions import alignment
-from orla.sessions.channels import require_enough, top_channels
-from orla.sessions.projection import METHODS, Projection
-from orla.sessions.reading import TRANSFORMS, Reading
-from orla.sessions.scaling import Pair, Scaling
+from orla.sessions.projection import ALIGNMENTS, METHODS
+from orla.sessions.reading import TRANSFORMS
 
 TARGETS = {"cursor": "cursor_pos", "finger": "finger_pos"}
 
@@ -51,7 +43,7 @@ class Features:
         "How session B's own components are turned onto A's, by the loadings of the channels that "
         "both have: procrustes, of all of these; aligned_factors, of those whose factors' loadings "
         "are stable (Degenhart et al. 2020). null: not.",
-        choices=(None, *alignment.METHODS),
+        choices=(None, *ALIGNMENTS),
     )
     stable: int | float = option(
         0.6,
@@ -94,83 +86,3 @@ class Preparation:
         least=0,
         most=1,
     )
-
-
-def columns_of(pretraining: np.ndarray, features: Features, where: str) -> np.ndarray:
-    """Columns of A that become inputs or that components are fitted to."""
-    require_enough(pretraining.shape[1], features.count, where, "channels")
-    if features.method == "top_channels":
-        return top_channels(pretraining, features.count)
-    return np.arange(pretraining.shape[1])
-
-
-class Inputs(NamedTuple):
-    """Inputs of both sessions, (steps, inputs) float64 each, and how either is read.
-
-    stable: rows of the pairs of channels that B's components are aligned by.
-    """
-
-    a: np.ndarray
-    b: np.ndarray
-    readings: tuple[Reading, Reading]
-    stable: np.ndarray
-
-
-def inputs_of(
-    raw: Pair,
-    columns: tuple[np.ndarray | slice, np.ndarray | slice],
-    names: list[str],
-    n_pretraining: int,
-    preparation: Preparation,
-    where: tuple[str, str],
-    b_fit_steps: int = 0,
-    pairs: np.ndarray | None = None,
-) -> Inputs:
-    """Inputs of both sessions, z-scored by A's pretraining part.
-
-    Args:
-        raw: both sessions, (steps, columns).
-        columns: those of each session that are used.
-        names: of the columns that are used.
-        n_pretraining: steps of A's pretraining part.
-        preparation: transform and features.
-        where: the sessions' names in messages.
-        b_fit_steps: first steps of B to which its own components are fitted, where its columns are
-            not those of A; 0 projects both sessions on the components of A.
-        pairs: (channels, 2): columns of A and B that are one channel, by which B's components are
-            aligned where `features.align` names a method.
-
-    Raises:
-        OrlaError: too few columns, steps or stable channels for the components, or an input that
-            is constant.
-    """
-    a, b = (
-        TRANSFORMS[preparation.transform](rows[:, indices])
-        for rows, indices in zip(raw, columns, strict=True)
-    )
-    features, components, stable = preparation.features, None, np.array([], dtype=int)
-    if features.method in METHODS:
-        count, method = features.count, features.method
-        names = [f"component {i + 1}" for i in range(count)]
-        on_b = on_a = Projection.fit(a[:n_pretraining], count, where[0], method)
-        if b_fit_steps:
-            on_b = Projection.fit(b[:b_fit_steps], count, where[1], method)
-        if features.align:
-            on_b, stable = alignment.align(
-                on_a, on_b, pairs, features.align, features.stable, where[1]
-            )
-        components = on_a, on_b
-        a, b = on_a(a), on_b(b)
-    scaling = Scaling.fit(a[:n_pretraining], names, where[0])
-    readings = []
-    for side, (rows, indices) in enumerate(zip(raw, columns, strict=True)):
-        weights, offset = np.eye(len(scaling.sd)), -scaling.mean
-        if components is not None:
-            weights = components[side].weights
-            offset = offset - components[side].mean @ weights
-        numbers = np.arange(rows.shape[1])
-        weights, offset = weights / scaling.sd, offset / scaling.sd
-        readings.append(
-            Reading(preparation.transform, numbers.tolist(), numbers[indices], weights, offset)
-        )
-    return Inputs(scaling(a), scaling(b), tuple(readings), stable)

@@ -1,17 +1,29 @@
-"""Projection on principal components, or on the factors of a factor analysis."""
-
-from __future__ import annotations
+"""Principal components or factors, and the alignment of session B's with those of session A."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
+from scipy.linalg import orthogonal_procrustes
 
-from orla.sessions.channels import require_enough
+from orla.errors import OrlaError
 
 METHODS = {"pca": "principal components", "factors": "factors"}
+ALIGNMENTS = ("procrustes", "aligned_factors")
 # A column's unique variance is at least this share of its variance, as in R's factanal.
 _LEAST_UNIQUE = 0.005
 _MOST_ROUNDS = 2000
+# Channels whose loadings are shorter than this say nothing of the factors.
+_LEAST_LOADING = 0.01
+
+
+def require_enough(available: int, count: int, where: str, what: str) -> None:
+    """Refuse fewer of `what` than the inputs asked for."""
+    if available < count:
+        raise OrlaError(
+            f"{where}: {available} {what}, fewer than the {count} inputs asked for; lower "
+            "features.count"
+        )
 
 
 @dataclass(frozen=True)
@@ -30,14 +42,8 @@ class Projection:
     loadings: np.ndarray
 
     @classmethod
-    def fit(
-        cls, rows: np.ndarray, n_components: int, where: str, method: str = "pca"
-    ) -> Projection:
-        """Fit to `rows` (steps, columns). Each component's loadings sum to a positive number.
-
-        Raises:
-            OrlaError: fewer columns or steps than components.
-        """
+    def fit(cls, rows: np.ndarray, n_components: int, where: str, method: str = "pca") -> Self:
+        """Fit to `rows` (steps, columns). Each component's loadings sum to a positive number."""
         available = min(rows.shape[1], len(rows) - 1)
         require_enough(available, n_components, where, METHODS[method])
         mean = rows.mean(axis=0)
@@ -51,10 +57,6 @@ class Projection:
         if method == "factors":
             weights = np.linalg.solve(loadings @ loadings.T + np.diag(unique), loadings)
         return cls(mean, weights, loadings)
-
-    def rotate(self, rotation: np.ndarray) -> Projection:
-        """The same components after an orthogonal rotation (components, components)."""
-        return Projection(self.mean, self.weights @ rotation, self.loadings @ rotation)
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         return (rows - self.mean) @ self.weights
@@ -82,3 +84,60 @@ def factor_analysis(covariance: np.ndarray, n_factors: int) -> tuple[np.ndarray,
         if np.abs(unique - before).max() <= 1e-7 * unique.max():
             break
     return loadings, unique
+
+
+def rotation(on_a: np.ndarray, on_b: np.ndarray) -> np.ndarray:
+    """The orthogonal matrix by which loadings of B come nearest to those of A.
+
+    Both are (channels, components), row i of one channel (Schoenemann 1966, Psychometrika 31:1).
+    """
+    return orthogonal_procrustes(on_b, on_a)[0]
+
+
+def stable_channels(on_a: np.ndarray, on_b: np.ndarray, count: int) -> np.ndarray:
+    """Rows of the channels whose loadings changed least, in ascending order.
+
+    Of all channels with loadings on both days the one that lies farthest from its place on A, after
+    the best rotation of those that are left, is taken out, until `count` are left (Degenhart et al.
+    2020, Nature Biomedical Engineering 4:672).
+    """
+    length = np.minimum(*(np.linalg.norm(rows, axis=1) for rows in (on_a, on_b)))
+    rows = np.flatnonzero(length >= _LEAST_LOADING)
+    while len(rows) > count:
+        a, b = on_a[rows], on_b[rows]
+        distance = np.linalg.norm(b @ rotation(a, b) - a, axis=1)
+        rows = np.delete(rows, distance.argmax())
+    return rows
+
+
+def align(
+    on_a: Projection,
+    on_b: Projection,
+    pairs: np.ndarray,
+    method: str,
+    stable: int | float,
+    where: str,
+) -> tuple[Projection, np.ndarray]:
+    """B's components turned onto A's, and the rows of `pairs` that the rotation is fitted on.
+
+    `pairs` (channels, 2) are columns of A and of B that are one channel; "aligned_factors" takes
+    `stable` of them, a number or a fraction.
+    """
+    components, rows = on_a.loadings.shape[1], np.arange(len(pairs))
+    a, b = on_a.loadings[pairs[:, 0]], on_b.loadings[pairs[:, 1]]
+    require_enough(len(pairs), components, where, "channels that both sessions have")
+    if method == "aligned_factors":
+        count = stable if isinstance(stable, int) else round(stable * len(pairs))
+        if count > len(pairs):
+            raise OrlaError(
+                f"{where}: features.stable is {count} of {len(pairs)} channels that both sessions "
+                "have; lower it"
+            )
+        rows = stable_channels(a, b, count)
+        if len(rows) < components:
+            raise OrlaError(
+                f"{where}: {len(rows)} stable channels, fewer than the {components} factors that "
+                "they align; lower features.count, or raise features.stable"
+            )
+    turn = rotation(a[rows], b[rows])
+    return Projection(on_b.mean, on_b.weights @ turn, on_b.loadings @ turn), rows

@@ -1,7 +1,5 @@
 """One recording in memory, in SI units."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,17 +16,15 @@ class Session:
         name: the session's name, such as ``indy_20160630_01``.
         channels: names of the n channels, such as ``M1 001``, in the file's order.
         unit_spikes: one ascending float64 array of spike times (seconds) a unit.
-        unit_channel: (units,) int, index into ``channels``.
-        unit_sorted: (units,) bool, False for unsorted threshold crossings.
+        unit_channel, unit_sorted: (units,) index into ``channels``; False for crossings.
         time_s: (k,) float64, ascending sample times (seconds) shared by all of ``behavior``.
         behavior: named (k, d) float64 arrays: positions in metres (``cursor_pos``, ``finger_pos``,
-            ``target_pos``), or ``cursor_values``, which are decoded as they are. NaN where a
-            sample was lost.
+            ``target_pos``), or ``cursor_values``, which are decoded as they are; NaN where lost.
         areas: the brain area of each channel, such as ``M1``; "unknown" where none is named.
         source: one sentence on the origin of the recording, such as that it is simulated.
         cursor: the name in the original file of the series that is decoded.
-        arrays: the array or probe of each channel; "" for a channel that is a unit and no
-            electrode. An array and a name are what a channel is, on every day.
+        arrays: the array of each channel; "" for a channel that is a unit and no electrode. An
+            array and a name are what a channel is, on every day.
         subject: whose recording it is; "" where the file does not say.
         unit: of ``cursor_values``; "m" for positions.
         left_out: (reason, start, stop): seconds, ends included, that the file itself excludes.
@@ -54,7 +50,7 @@ class Session:
     def __post_init__(self) -> None:
         self.unit_channel = np.asarray(self.unit_channel, dtype=np.int64)
         self.unit_sorted = np.asarray(self.unit_sorted, dtype=bool)
-        self.arrays = self.arrays or [area_of(channel) for channel in self.channels]
+        self.arrays = self.arrays or [_area_of(channel) for channel in self.channels]
         self.areas = self.areas or [area or "unknown" for area in self.arrays]
 
     def interval_index(self) -> np.ndarray:
@@ -66,7 +62,7 @@ class Session:
         return inside
 
 
-def area_of(channel: str) -> str:
+def _area_of(channel: str) -> str:
     """The brain area that a channel name begins with: ``M1`` of ``M1 001``; "" if none."""
     head, _, number = channel.strip().partition(" ")
     return head if head and number else ""

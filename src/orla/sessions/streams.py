@@ -1,9 +1,7 @@
 """The streams of two sessions, and their file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,8 +17,7 @@ class Streams(Sealed):
     """The two sessions of a pair.
 
     Attributes:
-        a: the session to pretrain on, X (steps, n_in).
-        b: the session to adapt to, with the same inputs and outputs.
+        a, b: the sessions to pretrain on and to adapt to, of the same inputs and outputs.
         bin_s: seconds a step.
         dataset: name, source, simulated (bool), label, features, and an account of each session.
         categories: number of categories where targets are categories; None for values.
@@ -43,8 +40,7 @@ class Streams(Sealed):
 
     def write(self, path: Path | str, task: Mapping[str, Any]) -> None:
         """`save`, with the settings of the task's specification that streams depend on."""
-        settings = {_SETTINGS: stream_settings(task)}
-        type(self)(**{**vars(self), "dataset": self.dataset | settings}).save(path)
+        replace(self, dataset=self.dataset | {_SETTINGS: stream_settings(task)}).save(path)
 
     @classmethod
     def read(cls, path: Path | str, task: Mapping[str, Any]) -> Self:
@@ -76,9 +72,7 @@ def episode_settings(task: Mapping[str, Any], split: str | None = None) -> dict[
 
     Of recordings it holds the one split, or no parts but session A's tail.
     """
-    if "parts" not in task:
-        return dict(task)
-    if split is None:
+    if split is None or "parts" not in task:
         return stream_settings(task)
     parts = dict(task["parts"])
     if "splits" in parts:

@@ -1,7 +1,5 @@
 """Files from Zenodo, or any server of files: resumed, retried, and checked against an MD5."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re
@@ -51,9 +49,7 @@ class Source:
 
     def __post_init__(self) -> None:
         if not self.base_url.startswith(("http://", "https://")):
-            raise OrlaError(
-                f'odoherty: "base_url" is {self.base_url}; give an address with https://'
-            )
+            raise OrlaError(f'odoherty: "base_url" is {self.base_url}; give one with https://')
         for session, md5 in self.md5.items():
             if not re.fullmatch("[0-9a-f]{32}", md5):
                 raise OrlaError(
@@ -70,7 +66,7 @@ class _Interrupted(Exception):
 
 
 def file_url(base_url: str, file_name: str) -> str:
-    """The address of a file by its name, such as ``https://zenodo.org/records/3854034/files``."""
+    """The address of a file in a folder on the web."""
     return f"{base_url.rstrip('/')}/{quote(file_name)}"
 
 
@@ -93,19 +89,13 @@ def download(
 ) -> None:
     """Download a file unless it is there already, whole and with the right checksum.
 
-    Data is written to ``<path>.part`` until the checksum is right. An interrupted download is
+    Data is written to ``<path>.part`` until the MD5 checksum is right. An interrupted download is
     resumed, in this run or the next, where the server supports it (HTTP range requests, RFC 9110
     section 14). After a wrong checksum the download starts once more from the beginning.
 
-    Args:
-        url: where the file is.
-        path: where it goes; its folder is made.
-        md5: the expected checksum, 32 hexadecimal digits.
-        retries: attempts after an interruption or a busy server; the count starts anew with each
-            further megabyte.
-        timeout_s: longest silence (seconds) of the server, to connect and within the transfer.
-        backoff_s: pause (seconds) before the first retry, doubled each time up to two minutes;
-            a Retry-After of the server replaces it.
+    `retries` is how often in a row an interruption or a busy server is borne; the count starts anew
+    with each further megabyte. `timeout_s` is the longest silence of the server. `backoff_s` is the
+    pause before the first retry, doubled each time up to two minutes, unless the server names one.
 
     Raises:
         OrlaError: the server refuses the file, stays unreachable, or serves another one; a folder
@@ -152,9 +142,8 @@ def _complete(url: str, part: Path, retries: int, timeout_s: float, backoff_s: f
                     f"{part}: {url} failed {failures} times, at last: {interruption}; "
                     "try again later, it goes on from what has arrived"
                 ) from interruption
-            pause_s = interruption.pause_s
-            if pause_s is None:
-                pause_s = backoff_s * 2 ** (failures - 1)
+            doubled_s = backoff_s * 2 ** (failures - 1)
+            pause_s = doubled_s if interruption.pause_s is None else interruption.pause_s
             time.sleep(min(pause_s, _LONGEST_PAUSE_S))
 
 

@@ -1,7 +1,5 @@
 """The base class of tasks: sources of episodes."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
@@ -28,12 +26,18 @@ class Task(Part, ABC):
         """Names of its episodes, such as the splits of a recording; results call them split."""
 
     def episode(self, variant: str, seeds: Sequence[int]) -> Episode:
-        """The episode for these seeds: one stream for all, or one a seed in their order.
-
-        Raises:
-            OrlaError: The task needs files.
-        """
+        """The episode for these seeds: one stream for all, or one a seed in their order."""
         raise OrlaError(
             f"task {self.part.name}: the episode {variant} is made from files that rules prepare; "
             "load them and call cut"
         )
+
+
+def require_windows(task: Task, unit: str = "steps") -> None:
+    """Refuse parts of a task that are no whole number of its windows."""
+    for part in ("pretraining", "adapt", "heldout"):
+        if (length := getattr(task, part)) % task.window:
+            raise OrlaError(
+                f'task {task.part.name}: "{part}" is {length} {unit}, no multiple of the window of '
+                f"{task.window}; change one of them"
+            )

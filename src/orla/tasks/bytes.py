@@ -1,7 +1,5 @@
 """Next-byte prediction on text that ships with Python."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import importlib
@@ -95,11 +93,7 @@ def _table(vocabulary: str) -> tuple[np.ndarray, int]:
 
 @functools.cache
 def text(name: str) -> bytes:
-    """The text `prose` or `code`.
-
-    Raises:
-        OrlaError: This Python comes without it.
-    """
+    """The text `prose` or `code`."""
     content = _prose() if name == "prose" else _code()
     if not content:
         raise OrlaError(

@@ -1,7 +1,5 @@
 """An episode: all the data that one model sees, and its file."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,16 +8,13 @@ import numpy as np
 from orla.errors import OrlaError
 from orla.tasks.stream import Sealed, Stream, concatenate
 
-_PARTS = ("pretraining", "adapt", "heldout", "reference")
-
 
 @dataclass(frozen=True)
 class Episode(Sealed):
     """All the data that a model sees: pretraining, a stream to adapt to, and a part held out.
 
     Attributes:
-        pretraining: what networks are pretrained on, or None.
-        adapt: what they adapt to.
+        pretraining, adapt: what networks are pretrained on, or None; what they adapt to.
         selection_cut: step of `adapt` at which weights are frozen to select the learning rate: the
             steps after it are scored.
         chosen_on: steps of `adapt`, the first ones, by which the learning rate is chosen; None for
@@ -28,8 +23,7 @@ class Episode(Sealed):
         reference: a stream without drift, on which the pretrained network is scored from step
             `reference_from` on; or None.
         window: steps of a window; traces, segments and snapshots are multiples of it.
-        n_out: outputs of a network; for categories, how many there are.
-        loss: the name of a loss.
+        n_out, loss: outputs of a network, or how many categories; the name of a loss.
         label, simulated, dataset: the data's description for captions and provenance.
     """
 
@@ -60,7 +54,7 @@ class Episode(Sealed):
                 f"episode: reference_from is {self.reference_from} of {len(self.reference)} steps;"
                 " at least one must be scored"
             )
-        for part in _PARTS:
+        for part in ("pretraining", "adapt", "heldout", "reference"):
             if (stream := getattr(self, part)) is not None:
                 self._check(part, stream)
 
@@ -83,15 +77,13 @@ class Episode(Sealed):
                 f"episode: {part} has category {stream.Y.max()}, and n_out is {self.n_out}; "
                 "categories are 0 to n_out - 1"
             )
-        cuts = {"adapt": self.selection_cut, "reference": self.reference_from}
-        cut = cuts.get(part, 0)
-        pieces = (slice(cut), slice(cut, None)) if part == "adapt" else (slice(cut, None),)
-        for piece in pieces:
-            mask = np.ones(len(stream), bool) if stream.scored is None else stream.scored
-            if not mask[..., piece].any(-1).all():
+        cut = {"adapt": self.selection_cut, "reference": self.reference_from}.get(part, 0)
+        mask = np.ones(len(stream), bool) if stream.scored is None else stream.scored
+        for first, last in [(cut, len(stream))] + [(0, cut)] * (part == "adapt"):
+            if not mask[..., first:last].any(-1).all():
                 raise OrlaError(
-                    f"episode: {part} has no scored step from {piece.start or 0} to "
-                    f"{piece.stop or len(stream)}; leave steps to learn from and to score"
+                    f"episode: {part} has no scored step from {first} to {last}; leave steps to "
+                    "learn from and to score"
                 )
 
     @property

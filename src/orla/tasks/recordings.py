@@ -1,7 +1,5 @@
 """Recordings: pairs of sessions; a network is pretrained on session A and adapts to session B."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,14 +9,12 @@ from orla.catalogue import option
 from orla.errors import OrlaError
 from orla.files import sha256
 from orla.schema import nearest
-from orla.sessions import nwb, simulator, zenodo
-from orla.sessions.binned import Binned
-from orla.sessions.binned import Source as BinnedSource
-from orla.sessions.binned import read as read_binned
+from orla.sessions import binned as binned_files
+from orla.sessions import nwb as nwb_files
+from orla.sessions import simulator, zenodo
 from orla.sessions.channels import Correspondence
 from orla.sessions.from_bins import prepare_binned
 from orla.sessions.from_spikes import prepare
-from orla.sessions.nwb import Source as NWBSource
 from orla.sessions.parts import Sizes, parts, stationary_split
 from orla.sessions.preparation import Preparation
 from orla.sessions.streams import Streams
@@ -67,8 +63,8 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
     source: str = option("simulated", "Where sessions come from.", choices=tuple(_LABELS))
     simulated: simulator.Settings = option(simulator.Settings(), "Simulated sessions.")
     odoherty: zenodo.Source = option(zenodo.Source(), "Recordings that are downloaded.")
-    nwb: NWBSource = option(NWBSource(), "NWB files.")
-    binned: BinnedSource = option(BinnedSource(), "Binned recordings in .npz files.")
+    nwb: nwb_files.Source = option(nwb_files.Source(), "NWB files.")
+    binned: binned_files.Source = option(binned_files.Source(), "Binned recordings in .npz files.")
     preparation: Preparation = option(
         Preparation(), "From sessions to streams of inputs and targets."
     )
@@ -112,11 +108,7 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
         return record | ({"seed": self.seed(pair)} if record["simulated"] else {})
 
     def seed(self, pair: str) -> int:
-        """Seed of the simulation of a pair.
-
-        Raises:
-            OrlaError: it follows from a lock that there is not yet.
-        """
+        """Seed of the simulation of a pair."""
         sessions = self.pairs[pair]
         if sessions.seed is None and sessions.seed_from:
             raise OrlaError(
@@ -143,22 +135,23 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
         Raises:
             OrlaError: as in `prepare` and `prepare_binned`, or a part would be empty.
         """
-        files = {side: sha256(path) for side, path in (("a", path_a), ("b", path_b))}
-        dataset = self.dataset(pair, study) | {"files": files}
+        dataset = self.dataset(pair, study) | {"files": {"a": sha256(path_a), "b": sha256(path_b)}}
         about = {"tail_steps": self.parts.tail_steps, "dataset": dataset}
         if self.source == "binned":
             a, b = self.binned_at(path_a), self.binned_at(path_b)
             why = "binned.columns of the config says so"
             match = Correspondence(self.binned.columns, why, "binned.columns")
             return prepare_binned(a, b, match, self.preparation, **about)
-        a, b = nwb.read_session(path_a), nwb.read_session(path_b)
+        a, b = nwb_files.read_session(path_a), nwb_files.read_session(path_b)
         options = {"channels": self.nwb.channels, "option": "nwb.channels"}
         return prepare(a, b, self.preparation, **(options if self.source == "nwb" else {}), **about)
 
-    def binned_at(self, path: Path | str) -> Binned:
+    def binned_at(self, path: Path | str) -> binned_files.Binned:
         """A binned recording; errors as in `sessions.binned.read`."""
         how = self.preparation
-        return read_binned(path, self.binned, transform=how.transform, least_kept=how.least_kept)
+        return binned_files.read(
+            path, self.binned, transform=how.transform, least_kept=how.least_kept
+        )
 
     def variants(self) -> list[str]:
         return [*self.parts.splits, STATIONARY]
@@ -168,9 +161,6 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
 
         A split adapts to B; its reference is A's tail, scored on A's held-out part. The control
         adapts to A's tail stream, is scored on A's held-out part, and has no reference.
-
-        Raises:
-            OrlaError: the variant is unknown, or a part would be empty.
         """
         if variant not in self.variants():
             raise OrlaError(

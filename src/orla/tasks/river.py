@@ -1,7 +1,5 @@
 """Tabular streams: River's generators, and tables in a file."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +13,7 @@ import pandas as pd
 from orla.catalogue import option
 from orla.errors import OrlaError
 from orla.files import as_one_line, sha256
-from orla.tasks.base import Task
+from orla.tasks.base import Task, require_windows
 from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
 
@@ -68,36 +66,27 @@ class River(Task, name="river", label="{stream}", order=60):
         return self.pretraining + self.adapt + self.heldout
 
     def episode(self, variant: str, seeds: Sequence[int]) -> Episode:
-        """The episode for these seeds.
-
-        Raises:
-            OrlaError: The variant is unknown, there is no seed, a part is no whole number of
-                windows, the rate would be chosen by fewer than two, or as in `table`.
-        """
+        """The episode for these seeds."""
         if variant != VARIANT or not len(seeds):
             raise OrlaError(
                 f"task river: {variant!r} with {len(seeds)} seeds; give the variant {VARIANT} and "
                 "at least one seed"
             )
         chosen_on = int(self.chosen_on * self.adapt) // self.window * self.window
-        for name, rows in {**vars(self), "chosen_on": chosen_on}.items():
-            if name in ("pretraining", "adapt", "heldout") and rows % self.window:
-                raise OrlaError(
-                    f'task river: "{name}" is {rows} rows, no multiple of the window of'
-                    f" {self.window}; change one of them"
-                )
+        require_windows(self, "rows")
         if chosen_on < 2 * self.window:
             raise OrlaError(
                 f"task river: a rate is chosen by {chosen_on} rows; give chosen_on and window such"
                 " that these are two windows at least"
             )
-        tables = [self.table(seed) for seed in (seeds if self.file is None else seeds[:1])]
+        simulated = self.file is None
+        tables = [self.table(seed) for seed in (seeds if simulated else seeds[:1])]
         X = np.stack([_standardize(X) for X, _, _ in tables])
         Y = np.stack([Y for _, Y, _ in tables])
-        whole = Stream(X, Y) if self.file is None else Stream(X[0], Y[0])
+        whole = Stream(X, Y) if simulated else Stream(X[0], Y[0])
         start, end = self.pretraining, self.pretraining + self.adapt
-        label = self.part.label.format_map(vars(self))
-        simulated = self.file is None
+        name, label = self.part.name, self.part.label.format_map(vars(self))
+        about = {"name": name, "simulated": simulated, "label": label, "source": self._source()}
         return Episode(
             pretraining=whole.part(slice(start)) if start else None,
             adapt=whole.part(slice(start, end)),
@@ -109,16 +98,11 @@ class River(Task, name="river", label="{stream}", order=60):
             loss="cross_entropy",
             label=label,
             simulated=simulated,
-            dataset={"name": self.part.name, "simulated": simulated, "label": label}
-            | {"source": self._source()},
+            dataset=about,
         )
 
     def table(self, seed: int, rows: int | None = None) -> tuple[np.ndarray, np.ndarray, int]:
         """Features (rows, features) as they come, categories (rows,), and how many there are.
-
-        Args:
-            seed: Of the stream; a file has none.
-            rows: How many; all by default.
 
         Raises:
             OrlaError: River is not installed, or has no such generator or parameter; the file is
@@ -147,13 +131,11 @@ class River(Task, name="river", label="{stream}", order=60):
             raise OrlaError(f"task river: river.datasets.synth has no {self.stream}; name another")
         key = (int.from_bytes(b"river"), self.seed, concept)
         numbers = np.random.SeedSequence(seed, spawn_key=key).generate_state(2, np.uint32)
-        names = [
-            n for n in ("seed", "seed_model", "seed_sample") if n in signature(generator).parameters
-        ]
+        takes = signature(generator).parameters
+        names = [name for name in ("seed", "seed_model", "seed_sample") if name in takes]
+        seeds = dict(zip(names, map(int, numbers), strict=False))
         try:
-            instance = generator(
-                **self.parameters, **dict(zip(names, map(int, numbers), strict=False))
-            )
+            instance = generator(**self.parameters, **seeds)
         except (TypeError, ValueError) as error:
             raise OrlaError(f"task river: {self.stream}: {error}; correct parameters") from None
         return instance, instance.n_classes

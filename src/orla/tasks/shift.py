@@ -1,7 +1,5 @@
 """The base class of the synthetic tasks: a stream that changes once, when pretraining ends."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +9,7 @@ import numpy as np
 
 from orla.catalogue import option
 from orla.errors import OrlaError
-from orla.tasks.base import STATIONARY, Task
+from orla.tasks.base import STATIONARY, Task, require_windows
 from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
 
@@ -57,23 +55,13 @@ class Shift(Task):
         return [CHANGES, STATIONARY]
 
     def episode(self, variant: str, seeds: Sequence[int]) -> Episode:
-        """The episode for these seeds, one stream a seed in their order.
-
-        Raises:
-            OrlaError: The variant is unknown, there is no seed, or a part is no whole number of
-                windows.
-        """
+        """The episode for these seeds, one stream a seed in their order."""
         name = self.part.name
         if variant not in self.variants():
             raise OrlaError(f"task {name}: {variant!r} is no variant; give {self.variants()}")
         if len(seeds) == 0:
             raise OrlaError(f"task {name}: no seed is asked for; give at least one")
-        for part in ("pretraining", "adapt", "heldout"):
-            if getattr(self, part) % self.window:
-                raise OrlaError(
-                    f'task {name}: "{part}" is {getattr(self, part)} steps, no multiple of the '
-                    f"window of {self.window}; change one of them"
-                )
+        require_windows(self)
         if self.adapt < 2 * self.window:
             raise OrlaError(
                 f'task {name}: "adapt" is one window of {self.window} steps; give two at least, '
@@ -103,3 +91,10 @@ class Shift(Task):
         """The random numbers of one seed; they differ between tasks."""
         key = int.from_bytes(self.part.name.encode())
         return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(key,)))
+
+
+def moved(values: np.ndarray, by: int) -> Stream:
+    """A stream of values (seeds, steps, inputs): targets are inputs `by` steps later, or before."""
+    if by < 0:
+        return Stream(values[:, -by:], values[:, :by])
+    return Stream(values[:, :-by], values[:, by:])

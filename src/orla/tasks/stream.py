@@ -1,7 +1,5 @@
 """A stream: inputs and targets of a recording or a task, one row a time step."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -52,10 +50,10 @@ class Stream:
                 )
         if categories and self.Y.size and self.Y.min() < 0:
             raise OrlaError(f"stream: Y holds category {self.Y.min()}; categories count from 0")
-        for name in ("X", "Y"):
-            array = getattr(self, name)
-            if array.dtype.kind == "f" and not np.isfinite(array).all():
-                first = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        for name in ("X", "Y") if values else ("X",):
+            finite = np.isfinite(getattr(self, name))
+            if not finite.all():
+                first = tuple(np.argwhere(~finite)[0].tolist())
                 raise OrlaError(f"stream: {name} is not finite at {first}; mend or cut that step")
 
     def __len__(self) -> int:
@@ -76,11 +74,11 @@ class Stream:
         """Whether the targets are categories."""
         return self.Y.ndim < self.X.ndim
 
-    def part(self, span: slice) -> Stream:
+    def part(self, span: slice) -> Self:
         """The steps of `span`, as views."""
         lead = (slice(None),) if self.per_seed else ()
         arrays = vars(self).items()
-        return Stream(**{name: a if a is None else a[(*lead, span)] for name, a in arrays})
+        return type(self)(**{name: a if a is None else a[(*lead, span)] for name, a in arrays})
 
 
 def concatenate(first: Stream, second: Stream) -> Stream:
@@ -114,11 +112,7 @@ class Sealed:
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
-        """Read what `save` wrote.
-
-        Raises:
-            OrlaError: The file is missing, is another one, or differs from its digest.
-        """
+        """Read what `save` wrote."""
         arrays, about = read_arrays(path)
         streams: dict[str, dict[str, np.ndarray]] = {}
         for name, array in arrays.items():

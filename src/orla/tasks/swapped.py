@@ -1,10 +1,10 @@
 """Swapped units: a real recording with made drift."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from orla.catalogue import option
 from orla.errors import OrlaError
@@ -15,9 +15,9 @@ from orla.sessions.channels import Correspondence
 from orla.sessions.from_bins import prepare_binned
 from orla.sessions.from_spikes import bin_session
 from orla.sessions.parts import pretraining_steps
+from orla.sessions.reading import Reading
 from orla.sessions.session import Session
 from orla.sessions.streams import Streams
-from orla.sessions.swapping import require_spare, swap
 from orla.tasks.recordings import Recordings
 
 
@@ -36,8 +36,8 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
     """One recording: session A is what comes before a step, B what follows, with units swapped.
 
     Spikes and movement are real; the drift is made and known. Inputs are units of one array, drawn
-    by the pair's seed; from the step on some of them are others of that array
-    (`sessions.swapping`). All are scaled by session A's pretraining part.
+    by the pair's seed; from the step on some of them are others of that array (`swap`). All are
+    scaled by session A's pretraining part.
     """
 
     pairs: dict[str, Swap] = option(  # type: ignore[assignment]
@@ -64,7 +64,7 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
                 "be swapped in components; set it to top_channels"
             )
         for pair in self.pairs.values():
-            require_spare(self.pool_size, features.count, round(pair.share * features.count))
+            _require_spare(self.pool_size, features.count, round(pair.share * features.count))
 
     @property
     def sessions(self) -> list[str]:
@@ -100,8 +100,7 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
         Raises:
             OrlaError: As in `prepare` and `prepare_binned`; the step is not inside the recording.
         """
-        files = {side: sha256(path) for side, path in (("a", path_a), ("b", path_b))}
-        dataset = self.dataset(pair, study) | {"files": files}
+        dataset = self.dataset(pair, study) | {"files": {"a": sha256(path_a), "b": sha256(path_b)}}
         if self.source != "binned":
             return self.streams_of_session(pair, nwb.read_session(path_a), dataset)
         return self._swap_units(pair, self.binned_at(path_a), dataset)
@@ -111,12 +110,7 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
         return self._swap_units(pair, bin_session(session, self.preparation), dataset)
 
     def _tail_steps(self, steps: int, units: int) -> int:
-        """All of the recording after session A's pretraining part.
-
-        Raises:
-            OrlaError: The recording has too few units, the step is not inside it, or nothing is
-                left to pretrain on.
-        """
+        """All of the recording after session A's pretraining part."""
         if units < self.pool_size:
             raise OrlaError(
                 f"{self.recording}: {units} units, fewer than the {self.pool_size} that inputs "
@@ -143,3 +137,52 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
         )
         draw = self.pairs[pair]
         return swap(streams, self.step, self.preparation.features.count, draw.share, draw.seed)
+
+
+def swap(whole: Streams, step: int, count: int, share: float, seed: int) -> Streams:
+    """The sessions before and from a step of one recording, with units swapped in the second.
+
+    The recording is `whole.a`, of more columns than inputs; `whole.b` is not read. A random order
+    of the columns, drawn from the seed, says which units are inputs: the first `count`. From the
+    step on the first round(share * count) of these columns hold the units that follow in that
+    order; the others go on. So one seed has the same session A at every share, and the columns that
+    a larger share replaces include those of a smaller one. Each unit keeps its own scale: the drift
+    is of tuning, not of rate. The dataset record has what was done under "swap": the columns, or
+    channels, of the recording that are inputs `before` and `after` the step.
+    """
+    n_new = round(share * count)
+    features = whole.dataset["features"]
+    names = features["channels"] if "channels" in features else features["columns"]
+    _require_spare(len(names), count, n_new)
+    order = np.random.default_rng(seed).permutation(len(names))
+    before, after = order[:count], order[:count].copy()
+    after[:n_new] = order[count : count + n_new]
+    a, b = whole.a.part(slice(None, step)), whole.a.part(slice(step, None))
+    a, b = replace(a, X=a.X[:, before]), replace(b, X=b.X[:, after])
+    of_all = {"channels": count, "of_channels": len(names), "because": "units of one recording"}
+    account = {}
+    for side, stream in (("a", a), ("b", b)):
+        scored = len(stream) if stream.scored is None else int(stream.scored.sum())
+        steps = {"steps": len(stream), "scored": scored}
+        account[side] = whole.dataset["account"]["a"] | of_all | steps
+    done = {
+        "step": step,
+        "seed": seed,
+        "share": share,
+        "before": [names[i] for i in before],
+        "after": [names[i] for i in after],
+    }
+    reading = Reading.from_record(whole.readings["a"])
+    sides = {"a": reading.part(before).record(), "b": reading.part(after).record()}
+    dataset = whole.dataset | {"account": account, "swap": done}
+    return replace(whole, a=a, b=b, dataset=dataset, readings=whole.readings | sides)
+
+
+def _require_spare(units: int, count: int, n_new: int) -> None:
+    """Refuse a pool of units that does not hold the inputs and those that replace some."""
+    if units < count + n_new:
+        raise OrlaError(
+            f"swapped: {units} units are drawn from, fewer than {count} inputs and the "
+            f"{n_new} that replace some of them; raise pool, or lower the share or "
+            "preparation.features.count"
+        )

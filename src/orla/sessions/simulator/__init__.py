@@ -9,7 +9,4 @@ others are round numbers of the order that the literature on motor cortex report
 
 from orla.sessions.simulator.settings import ArraySettings, DriftSettings, Settings, TaskSettings
 
-SESSION_A = "indy_20160630_01"
-SESSION_B = "indy_20170131_02"
-
-__all__ = ["SESSION_A", "SESSION_B", "ArraySettings", "DriftSettings", "Settings", "TaskSettings"]
+__all__ = ["ArraySettings", "DriftSettings", "Settings", "TaskSettings"]

@@ -4,8 +4,6 @@ The task follows Makin, O'Doherty, Cardoso, Sabes (2018): targets one after the 
 between reaches, a hold on the target.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -28,20 +26,16 @@ class Reaching:
     reaches: int
 
 
-def _minimum_jerk(samples: int) -> np.ndarray:
-    """Progress 0..1 of a minimum-jerk movement (Flash and Hogan 1985)."""
-    s = np.arange(1, samples + 1) / samples
-    return s**3 * (10 - 15 * s + 6 * s**2)
-
-
 def _reach(
     start: np.ndarray, end: np.ndarray, task: TaskSettings, rng: np.random.Generator
 ) -> np.ndarray:
-    """Positions (samples, 2) of one curved minimum-jerk reach."""
+    """Positions (samples, 2) of one curved minimum-jerk reach (Flash and Hogan 1985)."""
     way = end - start
     duration = task.movement_s + task.movement_s_per_mm * np.hypot(*way)
     duration *= np.exp(task.movement_spread * rng.standard_normal())
-    s = _minimum_jerk(max(2, round(duration * task.sample_hz)))
+    samples = max(2, round(duration * task.sample_hz))
+    s = np.arange(1, samples + 1) / samples
+    s = s**3 * (10 - 15 * s + 6 * s**2)
     sideways = np.array([-way[1], way[0]]) * task.curvature * rng.standard_normal()
     return start + np.outer(s, way) + np.outer(4 * s * (1 - s), sideways)
 

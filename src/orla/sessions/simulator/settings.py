@@ -1,7 +1,5 @@
 """All magnitudes of the simulation, with the values that each may have."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -4,8 +4,6 @@ A unit's log rate is linear in the velocity, the speed and the position of the c
 later (Georgopoulos 1982; Moran and Schwartz 1999) and in latents that the array shares.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,13 +16,11 @@ class Units:
     """Tuning of all units of the array, one entry (or row) a unit.
 
     Attributes:
-        channel: index of its channel.
-        is_sorted: False for a channel's unsorted crossings.
+        channel, is_sorted: index of its channel; False for the channel's unsorted crossings.
         log_rate: log of its rate (Hz) at rest.
         channel_log_rate: the part of `log_rate` that all units of its channel share.
         direction_rad, depth: preferred direction and depth of velocity tuning.
-        speed: depth of speed tuning.
-        position: (units, 2) depths of position tuning.
+        speed, position: depths of speed tuning, and (units, 2) of position tuning.
         lag_s: time by which its spikes lead the movement.
         fast, slow: (units, latents) weights of the shared latents.
     """
@@ -96,12 +92,8 @@ def drift_units(
         direction_rad=units.direction_rad + drift.rotation_rad * rotation,
         depth=units.depth * np.exp(drift.gain_spread * gain + drift.gain * drift.scale),
     )
-    return Units(
-        **{
-            name: _where(is_new, vars(new_units)[name], values)
-            for name, values in vars(same_units).items()
-        }
-    )
+    olds = vars(same_units).items()
+    return Units(**{name: _where(is_new, vars(new_units)[name], old) for name, old in olds})
 
 
 def _where(mask: np.ndarray, new: np.ndarray | float, old: np.ndarray) -> np.ndarray:
@@ -140,7 +132,5 @@ def units_of_both_days(settings: Settings, *seeds: np.random.SeedSequence) -> tu
     units = draw_units(settings.array, population)
     units_b = drift_units(units, settings.array, settings.drift, drift)
     silent_a, silent_b = silent_channels(settings.array, settings.drift, silence)
-    return (
-        silence_channels(units, silent_a, settings.array),
-        silence_channels(units_b, silent_b, settings.array),
-    )
+    days = (units, silent_a), (units_b, silent_b)
+    return tuple(silence_channels(day, silent, settings.array) for day, silent in days)

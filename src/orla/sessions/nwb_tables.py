@@ -1,6 +1,4 @@
-"""Units of NWB files: their channels, spike times, and whether they are sorted."""
-
-from __future__ import annotations
+"""Tables of an NWB file: units, their spikes and channels, and the time that it excludes."""
 
 import sys
 
@@ -10,7 +8,7 @@ from hdmf.common import VectorIndex
 from pynwb.misc import Units
 
 from orla.errors import OrlaError
-from orla.sessions import checks, clocks
+from orla.sessions import checks
 from orla.sessions.nwb_series import below, find
 
 _CHANNEL_COLUMNS = ("channel_name", "electrode_name", "label", "channel")
@@ -20,17 +18,13 @@ _UNSORTED = ("mua", "multi", "multiunit", "unsorted")
 
 
 def units_of(file: pynwb.NWBFile, name_or_path: str | None) -> Units:
-    """The table of units: the file's own, else the only one in a processing module.
-
-    Raises:
-        OrlaError: there is none with spike times, or there are several.
-    """
+    """The table of units: the file's own, else the only one in a processing module."""
     tables = {} if file.units is None else {"units": file.units}
     for name, module in sorted(file.processing.items()):
         tables.update(below(f"processing/{name}", module, Units))
     tables = {p: t for p, t in tables.items() if len(t) and "spike_times" in t.colnames}
     if name_or_path is not None:
-        return find("units", name_or_path, tables, list(tables))[1]
+        return tables[find("units", name_or_path, tables, list(tables))]
     if not tables:
         raise OrlaError("units: no unit with spike_times; use a file with sorted spikes")
     if "units" not in tables:
@@ -56,8 +50,7 @@ def channels_of(
     names = _texts(table, column) if column else [f"electrode {i}" for i in table.id[:]]
     where = next((name for name in ("array", "group_name") if name in table.colnames), None)
     arrays = _texts(table, where) if where else ["array"] * len(names)
-    keys = list(zip(arrays, names, strict=True))
-    checks.require_distinct(f"electrodes, {column}", keys)
+    checks.require_distinct(f"electrodes, {column}", list(zip(arrays, names, strict=True)))
     areas = _texts(table, "location") if "location" in table.colnames else []
     electrodes, where = units["electrodes"], "units, electrodes"
     if not isinstance(electrodes, VectorIndex):
@@ -82,12 +75,11 @@ def spike_times(
 ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray, dict[str, int]]:
     """Ascending spike times (s), whether sorted, and channel of each unit that is no noise.
 
-    Returns:
-        Those three, and how many spikes were left out, by reason.
+    Last comes how many spikes were left out, by reason.
     """
     ids = units.id[:]
     spikes = checks.ragged("units, spike_times", units["spike_times"], len(ids), checks.seconds)
-    clocks.require_ascending([f"units, unit {unit}, spike_times" for unit in ids], spikes)
+    checks.require_ascending([f"units, unit {unit}, spike_times" for unit in ids], spikes)
     is_sorted, good = np.ones(len(ids), dtype=bool), np.ones(len(ids), dtype=bool)
     if "sorted" in units.colnames:
         values = checks.values_of("units, sorted", units["sorted"].data, "biu", "true or false")
@@ -95,12 +87,67 @@ def spike_times(
             raise OrlaError("units, sorted: holds numbers but 0 and 1; give true or false")
         is_sorted = values.astype(bool)
     column = next((name for name in _QUALITY_COLUMNS if name in units.colnames), None)
+    spikes_dropped = {}
     if column is not None:
         words = np.array([word.strip().lower() for word in _texts(units, column)])
         good, is_sorted = ~np.isin(words, _NOISE), is_sorted & ~np.isin(words, _UNSORTED)
-    n_noise = sum(len(x) for x, g in zip(spikes, good, strict=True) if not g)
-    spikes_dropped = (
-        {f"units of {column} {' or '.join(sorted({*words[~good]}))}": n_noise} if n_noise else {}
-    )
-    trains = [x for x, g in zip(spikes, good, strict=True) if g]
+        n_noise = sum(len(spikes[i]) for i in np.flatnonzero(~good))
+        if n_noise:
+            reason = f"units of {column} {' or '.join(sorted({*words[~good]}))}"
+            spikes_dropped[reason] = n_noise
+    trains = [spikes[i] for i in np.flatnonzero(good)]
     return trains, is_sorted[good], unit_channel[good], spikes_dropped
+
+
+def excluded_intervals(
+    file: pynwb.NWBFile, units: Units, time_s: np.ndarray, *, trials: bool, by_orla: bool
+) -> list[tuple[str, float, float]]:
+    """(reason, start, stop) of each interval, ends included, inside the times of the positions.
+
+    They are invalid_times, whose tags are the reasons in a file `by_orla`, the time that some unit
+    was not observed, and that between `trials` where these are asked for.
+    """
+    intervals = []
+    if file.invalid_times is not None:
+        tags = [""] * len(file.invalid_times)
+        if "tags" in file.invalid_times.colnames:
+            tags = [", ".join(map(str, row)) for row in file.invalid_times["tags"][:]]
+        for tag, (start, stop) in zip(tags, _rows(file.invalid_times), strict=True):
+            reason = tag if by_orla else "invalid_times" + (f" ({tag})" if tag else "")
+            intervals.append((reason, start, stop))
+    if "obs_intervals" in units.colnames:
+        name = "units, obs_intervals"
+        observed_by_unit = checks.ragged(name, units["obs_intervals"], len(units))
+        if any(x.shape[1:] != (2,) for x in observed_by_unit):
+            raise OrlaError(f"{name}: give a start and a stop (s) each")
+        distinct = {x.tobytes(): x for x in observed_by_unit if len(x)}
+        for spans in distinct.values():
+            intervals += [("not all units observed", *gap) for gap in _outside(spans)]
+    if trials:
+        if file.trials is None:
+            raise OrlaError("trials: there is no such table; leave nwb.trials out")
+        intervals += [("between trials", *gap) for gap in _outside(_rows(file.trials))]
+    elif file.trials is not None:
+        print("trials are not used; nwb.trials: true takes what is inside them", file=sys.stderr)
+    first, last = time_s[[0, -1]]
+    inside = [(why, max(float(a), first), min(float(b), last)) for why, a, b in intervals]
+    return [(why, float(start), float(stop)) for why, start, stop in inside if start <= stop]
+
+
+def _rows(table: pynwb.epoch.TimeIntervals) -> np.ndarray:
+    """Start and stop (s) of each interval; one without a stop goes on to the end."""
+    columns = [
+        checks.seconds(checks.values_of(f"{table.name}, {name}", table[name].data, "fiu", "times"))
+        for name in ("start_time", "stop_time")
+    ]
+    return np.nan_to_num(np.column_stack(columns), nan=np.inf)
+
+
+def _outside(intervals: np.ndarray) -> list[tuple[float, float]]:
+    """What lies between intervals (n, 2), which may touch or overlap; their ends are inside."""
+    gaps, end = [], -np.inf
+    for start, stop in intervals[np.argsort(intervals[:, 0], kind="stable")]:
+        if start > end:
+            gaps.append((np.nextafter(end, np.inf), np.nextafter(start, -np.inf)))
+        end = max(end, stop)
+    return [*gaps, (np.nextafter(end, np.inf), np.inf)]
