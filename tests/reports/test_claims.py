@@ -11,13 +11,14 @@ from orla.reports.paper import load
 from orla.reports.study import Comparison
 
 GAP = {"label": "gap", "result": "gaps", "estimate": "gap_pp", "unit": "pp", "signed": True}
+NOT_RUN_GAP = "immediate − last layer: not run"
 WHERE = {"optimizer": "lars", "split": "80-20", "comparison": "paper"}
 
 
 def test_every_answer_finds_its_row(results, simulated):
     parts = [part for line in lines(results, simulated) for part in line["ours"]]
     unanswered = [part for part in parts if part.endswith("not run")]
-    assert unanswered == ["immediate − last layer: not run"]  # the fixture has no such gap
+    assert unanswered == [NOT_RUN_GAP]  # the fixture has no such gap
     assert len(parts) > 12
 
 
@@ -89,6 +90,7 @@ def test_each_pair_of_sessions_answers_for_itself(results, simulated):
     gap = row["gap_pp"].item()
     wanted = [f"default: gap: +{gap:.1f}", f"second: gap: +{gap + 50:.1f}"]
     assert [part[: part.index(" pp")] for part in told] == wanted
+    assert said("last-layer-floor", {"gaps": both}, simulated)["ours"].count(NOT_RUN_GAP) == 1
 
 
 def test_windows_of_ones_own_do_not_answer_for_the_papers(results, simulated):

@@ -39,16 +39,19 @@ def lines(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[dict[s
         network = known(verdict.get("network"), "")
         words = outcome_words(verdict, study) if verdict else ""
         words += f" ({network})" if network else ""
-        ours = [
-            (f"{pair}: " if len(by_pair) > 1 else "") + answer(spec, given)
-            for (_, pair), given in by_pair.items()
-            for spec in claim["ours"]
-        ]
-        ours = ours or [f"{spec['label']}: {NOT_RUN}" for spec in claim["ours"]]
+        ours = [text for spec in claim["ours"] for text in _of_pairs(spec, by_pair)]
         line = {"registration": "", **claim} | {"ours": ours, "words": words}
         of = {"outcome": verdict.get("outcome", ""), "amended": bool(verdict.get("amended"))}
         told.append(line | of)
     return told
+
+
+def _of_pairs(spec: Mapping[str, Any], by_pair: Mapping[tuple, Mapping]) -> list[str]:
+    """Our figure of each pair that has one; that it was not run is said once."""
+    told = [(pair, answer(spec, given)) for (_, pair), given in by_pair.items()]
+    texts = [f"{pair}: {text}" if len(told) > 1 else text for pair, text in told]
+    texts = [text for text in texts if not text.endswith(NOT_RUN)]
+    return texts or [f"{spec['label']}: {NOT_RUN}"]
 
 
 def apply(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> bool:
