@@ -88,8 +88,10 @@ def _judged(
     minus, seeds = (known["learner_full"], known["learner_immediate"]), pairs["error_n_seeds"]
     conditions = {name: v for name, v in known.items() if name not in ("task", *COMPARED)}
     registration = registered(
-        *(known["task"], rule, minus, len(pairs), int((seeds + pairs["n_diverged"]).max())),
-        settings.alpha,
+        *(known["task"], rule, minus),
+        pairs=len(pairs),
+        seeds=int((seeds + pairs["n_diverged"]).max()),
+        alpha=settings.alpha,
         conditions=conditions,
         comparison=known["comparison"],
         max_diverged=10**6,

@@ -75,7 +75,10 @@ def verdicts(
         tables[result] = base.build(result, tables, settings)
     pairs = int(chosen.groupby("study")["pair"].nunique().max())
     known = registered(
-        *(name, _rule(control), minus, pairs, networks, settings.alpha),
+        *(name, _rule(control), minus),
+        pairs=pairs,
+        seeds=networks,
+        alpha=settings.alpha,
         comparison=_COMPARISON,
         conditions=worlds.CONDITION,
         max_diverged=2,
@@ -94,15 +97,7 @@ def verdicts(
     return pd.DataFrame(rows)
 
 
-def registered(
-    task: str,
-    rule: MeanRule,
-    minus: tuple[str, ...],
-    pairs: int,
-    seeds: int,
-    alpha: float,
-    **more: Any,
-) -> Registration:
+def registered(task: str, rule: MeanRule, minus: tuple[str, ...], **more: Any) -> Registration:
     """A claim about a gap of errors over pairs; `more` are further parts of its registration."""
     return Registration(
         name=task,
@@ -111,12 +106,9 @@ def registered(
         task=task,
         estimand=worlds.ESTIMAND_NAME,
         unit=PAIR,
-        pairs=pairs,
-        seeds=seeds,
         minus=minus,
         rule=rule,
         scale=VARIANCE.unit,
-        alpha=alpha,
         binds={"record_sha256": "none"},
         **more,
     )
