@@ -26,7 +26,7 @@ def test_the_main_comparison_has_its_size_interval_and_side(few, simulated):
     first, judged = Report(few, simulated).opening.sentences
     told = said(few, simulated)
     assert first.startswith("Against “immediate, per step”, “TBPTT-200, per 200 steps” recovers ")
-    assert f"LARS {quoted(few['estimates'].query(MAIN).iloc[0])}" in told
+    assert f"more with LARS {quoted(few['estimates'].query(MAIN).iloc[0])}" in told
     assert "2 networks of one pair of sessions: RNN, float64, 80/20" in told
     assert "With LARS, gradient and cadence each by itself: full − immediate, per step" in told
     assert "Of 5 registered hypotheses: 2 shown in simulation, 1 not shown in simulation" in judged
@@ -84,8 +84,9 @@ def test_synthetic_tasks_are_told_against_exact_rtrl(few, simulated):
 def test_pairs_are_told_where_three_are_sound(many, simulated):
     [row] = many["over_pairs"].query(MAIN).to_dict("records")
     told, _ = Report(many, simulated).opening.sentences
-    assert told.startswith("Over pairs of sessions (") and f"LARS {quoted(row)}" in told
-    assert "; 5 of 5 pairs)" in told
+    sides = ("Over pairs of sessions (", f"more with LARS {quoted(row)}", "; 5 of 5 pairs)")
+    for words in (*sides, "; less with SGD (−", "; neither clearly more nor less with Adam ("):
+        assert words in told
     over = many["over_pairs"].assign(
         gap_without_failing_pp=7.0, t90_high_without_failing_pp=7.0 + 2.3533634, alpha=0.05
     )
