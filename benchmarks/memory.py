@@ -19,6 +19,7 @@ from benchmarks import job, measure
 from orla.catalogue.entries import read_entry
 from orla.engine.memory_request import BESIDE, job_mb
 from orla.reports import style
+from orla.reports.words import PartNames
 from orla.study.plan import specification
 
 STEPS, STEPS_LARGE = 1000, 100  # the latter still hold a whole block of exact RTRL
@@ -105,7 +106,7 @@ def draw(measured: pd.DataFrame, *paths: Path) -> None:
     rows = [case | {"MB": predicted_bytes(case) / 1e6} for case in cases]
     with style.house():
         figure, axes = plt.subplots(figsize=(style.ONE_COLUMN_IN, 2.4), layout="constrained")
-        marks = style.marks("learner", ("immediate", "rtrl"))
+        marks = style.marks("learner", ("immediate", "rtrl"), PartNames())
         palette = {name: mark.color for name, mark in marks.items()}
         sns.lineplot(
             pd.DataFrame(rows), x="hidden", y="MB", hue="learner", palette=palette, ax=axes

@@ -14,6 +14,7 @@ from benchmarks.engine import engine
 from benchmarks.memory import predicted_bytes
 from benchmarks.problem import Problem
 from orla.reports import style
+from orla.reports.words import PartNames
 
 UNITS = (32, 64, 128, 256, 512, 1024)
 # Exact RTRL at 1,024 units needs more, and about a second a step: its memory alone is told.
@@ -66,7 +67,7 @@ def draw(frame: pd.DataFrame, *paths: Path) -> None:
     fitted = slopes(frame)
     names = {name: f"{name} (slope {fitted.get(name, np.nan):.2f})" for name in frame["learner"]}
     shown = frame.assign(learner=frame["learner"].map(names))
-    marks = {names[name]: mark for name, mark in style.marks("learner", names).items()}
+    marks = {names[name]: mark for name, mark in style.marks("learner", names, PartNames()).items()}
     with style.house():
         figure, axes = plt.subplots(figsize=(style.ONE_COLUMN_IN, 2.6), layout="constrained")
         sns.lineplot(

@@ -42,40 +42,24 @@ def series(figure):
 
 
 def assert_readable(figure):
-    assert not overlapping(figure) and not beyond(figure)
-    assert min(text.get_fontsize() for text in texts(figure)) >= 8
+    """No text lies over another or off the page; the figure is as wide as one column or two."""
+    shown, page = texts(figure), figure.bbox.padded(1)
+    boxes = {text: text.get_window_extent() for text in shown}
+    for one, other in combinations(shown, 2):
+        over = boxes[one].padded(-1).overlaps(boxes[other].padded(-1))
+        assert not over, (one.get_text(), other.get_text())
+    for text, box in boxes.items():
+        assert page.contains(box.x0, box.y0) and page.contains(box.x1, box.y1), text
+        assert text.get_fontsize() >= 8, text
     assert figure.get_figwidth() in (style.ONE_COLUMN_IN, style.TWO_COLUMNS_IN)
 
 
 def texts(figure):
-    found = [t for t in figure.findobj(Text) if t.get_visible() and t.get_text().strip()]
-    offscreen = {t for axes in figure.axes for t in hidden_ticks(axes)}
-    return [t for t in found if t not in offscreen]
-
-
-def overlapping(figure):
-    """Pairs of texts of which one lies over the other."""
-    boxes = [(text.get_text(), text.get_window_extent()) for text in texts(figure)]
-    return [
-        (a, b)
-        for (a, box_a), (b, box_b) in combinations(boxes, 2)
-        if box_a.padded(-1).overlaps(box_b.padded(-1))
-    ]
-
-
-def beyond(figure):
-    """Texts that are not wholly on the page."""
-    page = figure.bbox.padded(1)
-    boxes = [(text.get_text(), text.get_window_extent()) for text in texts(figure)]
-    return [
-        text for text, b in boxes if not (page.contains(b.x0, b.y0) and page.contains(b.x1, b.y1))
-    ]
-
-
-def hidden_ticks(axes):
-    """Tick labels that matplotlib keeps but does not draw, since they lie outside the view."""
-    for axis in (axes.xaxis, axes.yaxis):
+    """The texts that are drawn: tick labels outside the view are kept by matplotlib, not drawn."""
+    hidden = set()
+    for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
         shown = set(axis._update_ticks())  # what is drawn has no public name
-        for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
-            if tick not in shown:
-                yield from (tick.label1, tick.label2)
+        ticks = {*axis.get_major_ticks(), *axis.get_minor_ticks()} - shown
+        hidden |= {label for tick in ticks for label in (tick.label1, tick.label2)}
+    every = (t for t in figure.findobj(Text) if t.get_visible() and t.get_text().strip())
+    return [text for text in every if text not in hidden]

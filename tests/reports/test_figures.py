@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-from functools import cache
 from itertools import combinations
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from drawing import assert_readable, draw, intervals, texts
-from report_results import KEYS, SIMULATED, make_results
+from report_results import KEYS, SIMULATED
 
 from orla import catalogue
 from orla.reports.figures import plots
@@ -27,68 +26,54 @@ LACKING = {"grad_ratio", "decay_sweep", "accuracy_over_time", "scaling_bci", "tt
 
 
 @pytest.fixture(scope="module")
-def crowded(build_results):
-    """Two pairs, two networks, and those of Adam for each further optimizer of the catalogue."""
-    sizes = {"pairs": ("one", "other"), "architectures": ("rnn", "lstm"), "splits": ("80-20",)}
-    results = build_results(n_seeds=2, **sizes)
+def crowded(wide):
+    """The models of Adam stand for the further optimizers with the longest names too."""
 
     def more(frame):
         if "optimizer" not in frame:
             return frame
         adam = frame[frame["optimizer"] == "adam"]
-        others = sorted(set(catalogue.parts("optimizer")) - set(frame["optimizer"]))
+        others = sorted({*catalogue.parts("optimizer")} - {*frame["optimizer"]}, key=len)[-6:]
         return pd.concat([frame, *(adam.assign(optimizer=name) for name in others)])
 
-    return {name: more(frame) for name, frame in results.items()}
+    return {name: more(frame) for name, frame in wide.items()}
 
 
-@pytest.fixture(scope="module")
-def drawn(results, crowded, simulated):
-    """Figure and caption by case and name, each drawn once, when it is first asked for."""
-    cases = {"usual": results, "crowded": crowded}
-    return cache(lambda case, name: draw(name, cases[case], simulated))
-
-
-@pytest.mark.parametrize("case", ["crowded", pytest.param("usual", marks=pytest.mark.full)])
 @pytest.mark.parametrize("name", NAMES)
-def test_a_figure_is_readable_and_says_whether_it_is_simulated(name, case, drawn):
-    figure, caption = drawn(case, name)
+def test_a_figure_is_readable_and_says_whether_it_is_simulated(name, crowded, simulated, recorded):
+    figure, caption = draw(name, crowded, simulated)
+    part = catalogue.part("figure", name)
+    needed = [crowded[need] for need in part.part.more["needs"]]
+    assert part().render(*(frame.iloc[:0] for frame in needed), study=recorded) is None
     if name in LACKING:
         assert caption is None and "not run" in texts(figure)[0].get_text()
         return
     assert_readable(figure)
     assert "SIMULATED" in figure.get_suptitle() and caption.caption.startswith("SIMULATED")
     assert "nan" not in (caption.caption + caption.alt).lower()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_nothing_is_called_simulated_and_nothing_run_has_no_caption(name, few, recorded):
-    part = catalogue.part("figure", name)
-    needed = [few[need] for need in part.part.more["needs"]]
-    caption = part().render(*needed, study=recorded)
-    assert name in LACKING or "SIMULATED" not in caption.caption + caption.alt
-    assert part().render(*(frame.iloc[:0] for frame in needed), study=recorded) is None
+    assert "SIMULATED" not in "".join(part().render(*needed, study=recorded))
 
 
 SHARED = {
     "all": lambda one, other: True,
-    "row": lambda one, other: one[0] == other[0] and int(one[1]) // 4 == int(other[1]) // 4,
-    "column": lambda one, other: int(one[1]) % 4 == int(other[1]) % 4,
+    "row": lambda one, other: one[0] == other[0] and int(one[1]) // 2 == int(other[1]) // 2,
+    "column": lambda one, other: int(one[1]) % 2 == int(other[1]) % 2,
     "plot": lambda one, other: one == other,
 }
-ROWS, COLUMNS = {"a": "first", "b": "second"}, {str(i): f"column {i}" for i in range(6)}
+ROWS, COLUMNS = {"a": "first", "b": "second"}, {str(i): f"column {i}" for i in range(3)}
 
 
 @pytest.mark.parametrize("share", SHARED)
-def test_columns_beyond_four_stand_below_and_axes_are_shared_as_asked(share):
-    figure, axes_of = plots.facets(COLUMNS, ROWS, row_in=1, around_in=0.5, x=share, y=share)
+def test_columns_too_many_stand_below_and_axes_are_shared_as_asked(share):
+    layout = {"row_in": 1, "around_in": 0.5, "wrap": 2, "x": share, "y": share}
+    figure, axes_of = plots.facets(COLUMNS, ROWS, **layout)
     plt.close(figure)
     assert list(axes_of.values()) == figure.axes and figure.get_figheight() == 4.5
     shape = {key: axes.get_subplotspec() for key, axes in axes_of.items()}
     at = {key: (spec.rowspan.start, spec.colspan.start) for key, spec in shape.items()}
     assert set(at) == {(row, column) for row in ROWS for column in COLUMNS}
-    assert at["b", "3"] == (1, 3) and at["a", "4"] == (2, 0) and at["b", "5"] == (3, 1)
-    assert axes_of["a", "5"].get_title() == "column 5" and axes_of["b", "5"].get_title() == ""
+    assert at["b", "1"] == (1, 1) and at["a", "2"] == (2, 0) and at["b", "2"] == (3, 0)
+    assert axes_of["a", "2"].get_title() == "column 2" and axes_of["b", "2"].get_title() == ""
     assert [text.get_text() for text in texts(figure)].count("second") == 2
     for one, other in combinations(axes_of, 2):
         for of in ("get_shared_x_axes", "get_shared_y_axes"):
@@ -96,19 +81,18 @@ def test_columns_beyond_four_stand_below_and_axes_are_shared_as_asked(share):
             assert joined == SHARED[share](one, other)
 
 
-@pytest.mark.parametrize(
-    "other", [{"architecture": "lstm"}, {"precision": "float32"}, {"split": "50-50"}]
-)
-def test_the_papers_range_of_horizons_is_of_one_condition(other, results, simulated):
+def test_the_papers_range_of_horizons_is_of_one_condition(results, simulated):
     gaps = results["horizon_gaps"].query("optimizer == 'lars'")
-    both = pd.concat([gaps, gaps.assign(**other)])
-    figure, _ = draw("horizon_gap", {"horizon_gaps": both}, simulated)
-    bands = {axes.get_title(): len(axes.patches) for axes in figure.axes}
-    assert bands.pop("RNN, float64, 80/20") == 1 and list(bands.values()) == [0]
+    others = {"architecture": "lstm", "precision": "float32", "split": "50-50"}
+    every = pd.concat([gaps, *(gaps.assign(**{name: other}) for name, other in others.items())])
+    figure, _ = draw("horizon_gap", {"horizon_gaps": every}, simulated)
+    bands = {axes.get_title().replace("\n", " "): len(axes.patches) for axes in figure.axes}
+    assert bands.pop("RNN, float64, 80/20") == 1
+    assert len(bands) == 3 and not any(bands.values())
 
 
-def test_every_model_is_a_dot_and_the_mean_line_stops_where_a_seed_diverged(results, drawn):
-    figure, _ = drawn("usual", "lr_curves")
+def test_every_model_is_a_dot_and_the_mean_line_stops_where_a_seed_diverged(results, simulated):
+    figure, _ = draw("lr_curves", results, simulated)
     curves = results["lr_curves"]
     marks = sum(len(c.get_offsets()) for axes in figure.axes for c in axes.collections)
     assert marks == len(curves)  # dots and crosses together
@@ -140,8 +124,8 @@ def test_traces_have_the_frozen_models_and_tell_the_last_window(results, simulat
     assert "per window of 200 steps" in caption.caption and "(n = 1 to 2)" in caption.caption
 
 
-def test_tost_rows_are_the_intervals_with_the_papers_below(results, drawn):
-    figure, caption = drawn("usual", "tost_interval")
+def test_tost_rows_are_the_intervals_with_the_papers_below(results, simulated):
+    figure, caption = draw("tost_interval", results, simulated)
     [axes] = figure.axes
     labels = [label.get_text() for label in axes.get_yticklabels()]
     marks = [bars.lines[0] for bars in axes.containers]
@@ -160,42 +144,29 @@ def test_tost_rows_are_the_intervals_with_the_papers_below(results, drawn):
     rows = results["gaps"].query("optimizer == 'adam' and split == '50-50'")
     rows = rows[rows["comparison"] == "paper"]
     np.testing.assert_allclose(ours, rows[["t90_low_pp", "t90_high_pp"]].to_numpy()[0])
-    assert caption.alt.startswith("Equivalence within the margin. Adam, 50/50: ")
     gap = number(rows["gap_pp"].item(), 2)
-    assert f"Adam, 50/50: {gap} pp, " in caption.alt
+    assert caption.alt.startswith(f"Equivalence within the margin. Adam, 50/50: {gap} pp, ")
 
 
-SAVED = ["lr_curves", *(name for name in NAMES[::3] if name != "lr_curves")]
+def save_all(curves, folder):
+    """Save a figure of pickled rates in a folder; answers the sums of the files."""
+    figure = catalogue.part("figure", "lr_curves")
+    paths = [Path(folder) / f"lr_curves.{form}" for form in ("pdf", "png")]
+    figure().render(pd.read_pickle(curves), paths=paths, study=SIMULATED)
+    return [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths]
 
 
-def save_all(folder):
-    """Save some figures of a few results in a folder; answers the sums of the files."""
-    made = make_results(n_seeds=2, splits=("80-20",))
-    few = "optimizer in ('adam', 'lars') and learner in ('immediate', 'tbptt-200-200')"
-    made |= {name: made[name].query(few) for name in ("lr_curves", "traces")}
-    for name in SAVED:
-        figure = catalogue.part("figure", name)
-        forms = ("pdf", "png") if name == "lr_curves" else ("pdf",)
-        paths = [Path(folder) / f"{name}.{form}" for form in forms]
-        needed = [made[need] for need in figure.part.more["needs"]]
-        figure().render(*needed, paths=paths, study=SIMULATED)
-    files = sorted(Path(folder).iterdir())
-    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
-
-
-def test_rebuilt_bit_for_bit_and_fonts_embedded(tmp_path):
-    script = "import sys, json, test_figures as t; print(json.dumps(t.save_all(sys.argv[1])))"
+def test_rebuilt_bit_for_bit_and_fonts_embedded(few, tmp_path):
+    script = "import sys, json, test_figures as t; print(json.dumps(t.save_all(*sys.argv[1:])))"
     paths = [str(Path(__file__).parent), str(Path(__file__).parents[1]), *sys.path]
     env = {**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": os.pathsep.join(paths)}
-    folders = [tmp_path / "other", tmp_path / "own"]
+    curves, folders = tmp_path / "curves.pkl", [tmp_path / "other", tmp_path / "own"]
+    rows = "optimizer == 'adam' and learner in ('immediate', 'rtrl')"
+    few["lr_curves"].query(rows).to_pickle(curves)
     for folder in folders:
         folder.mkdir()
-    command = [sys.executable, "-c", script, str(folders[0])]
+    command = [sys.executable, "-c", script, str(curves), str(folders[0])]
     other = subprocess.run(command, check=True, env=env, capture_output=True, text=True).stdout
-    sums = save_all(folders[1])
-    assert json.loads(other) == sums and len(sums) == len(SAVED) + 1
-    for path in folders[1].glob("*.pdf"):
-        data = path.read_bytes()
-        assert b"CreationDate" not in data
-        assert b"/FontFile2" in data
-        assert b"/Subtype /Type3" not in data
+    assert json.loads(other) == save_all(curves, folders[1])
+    data = (folders[1] / "lr_curves.pdf").read_bytes()
+    assert b"CreationDate" not in data and b"/FontFile2" in data and b"/Subtype /Type3" not in data

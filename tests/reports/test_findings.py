@@ -5,30 +5,13 @@ import re
 import pandas as pd
 import pytest
 
-from orla.reports import findings as module
+from orla.reports.findings import findings
 from orla.reports.report import Report
 
-PROVENANCE = {
-    "code": {"commit": "0123abc", "dirty": False},
-    "versions": {"torch": "2.13.0+cpu", "h5py": "9.9.9"},
-    "cpu_capability": "AVX2",
-    "config": {"nothing": None},
-}
-
-
-def findings(results, provenance, study):
-    return module.findings(Report(results, study, provenance))
-
 
 @pytest.fixture(scope="module")
-def results(build_results):
-    """Fewer seeds: each text is made of all tables."""
-    return build_results(n_seeds=2)
-
-
-@pytest.fixture(scope="module")
-def text(results, simulated):
-    return findings(results, PROVENANCE, simulated)
+def text(report):
+    return findings(report)
 
 
 def rows_of(text, heading):
@@ -43,60 +26,13 @@ def test_provenance_stands_at_the_top(text):
     assert "9.9.9" not in text and "nothing |" not in text
 
 
-def test_tables_are_whole(text):
+def test_tables_are_whole_and_long_ones_folded(text):
     blocks = re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)
     assert len(blocks) > 15
     for block in blocks:
         widths = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}
         assert len(widths) == 1, block
         assert re.fullmatch(r"\|(---:?\|)+", block.splitlines()[1]), block
-
-
-def test_claims_have_our_figures_and_verdicts(text, results):
-    claims = {row[0].strip(): row for row in rows_of(text, "## The paper's claims")}
-    row = next(row for claim, row in claims.items() if "advantage with LARS at 80/20" in claim)
-    gap = results["gaps"].query("optimizer == 'lars' and split == '80-20'")
-    gap = gap[gap["comparison"] == "paper"]["gap_pp"].item()
-    assert f"+{gap:.1f} pp" in row[2] and "**shown in simulation** (`lars-advantage`)" in row[3]
-    assert "+20 pp (Table 3)" in row[1]
-    unmeasured = rows_of(text, "## Claims not measured yet")
-    assert any("UORO" in row[0] for row in unmeasured)
-
-
-def test_a_changed_result_changes_its_figure(results, simulated, text):
-    assert findings(results, PROVENANCE, simulated) == text
-    results = {**results, "over_pairs": results["over_pairs"].assign(n_pairs=2)}
-    text = findings(results, PROVENANCE, simulated)
-    for name in ("gaps", "estimates", "over_pairs"):
-        gaps = results[name].assign(gap_pp=results[name]["gap_pp"] + 55.5)
-        assert findings({**results, name: gaps}, PROVENANCE, simulated) != text
-
-
-def test_what_is_simulated_is_said_table_by_table(results, simulated):
-    both = {
-        "heldout": pd.concat([results["heldout"], results["heldout"].assign(task="sine")]),
-        "estimates": results["estimates"].assign(task="sine"),
-        "selection_price": results["selection_price"],
-    }
-    text = findings(both, PROVENANCE, simulated)
-    assert "**Figures of tables marked SIMULATED come from" in text
-    assert "Other tasks are synthetic: these tell nothing of recordings." in text
-    assert "\n## Gradient and cadence, two by two\n" in text
-    assert "\n## The price of selecting on the test part (SIMULATED)\n" in text
-    whole = findings({**both, "heldout": results["heldout"]}, PROVENANCE, simulated)
-    assert "**All figures on this page come from SIMULATED" in whole
-
-
-def test_a_list_leads_to_every_table(text):
-    [listed] = re.findall(r"^Tables, long ones folded: (.*)\.$", text, re.MULTILINE)
-    anchors = re.findall(r"\]\(#([^)]*)\)", listed)
-    headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
-    rule = [re.sub(r"[^a-z0-9_ -]", "", h.lower()).replace(" ", "-") for h in headings]
-    assert len(anchors) > 5 and set(anchors) <= set(rule)
-    assert "gradient-and-cadence-two-by-two-simulated" in anchors
-
-
-def test_long_tables_are_folded_whole(text):
     for part in text.split("\n## ")[1:]:
         shown = [line for line in part.splitlines() if re.match(r"\| (?!\*\*)", line)]
         opened = part.count("<details>")
@@ -105,9 +41,40 @@ def test_long_tables_are_folded_whole(text):
             assert f"Show the table: {len(shown) - 1} rows" in part and len(shown) > 12
 
 
-def test_little_and_nothing(results, simulated):
-    nothing = {name: frame.iloc[:0] for name, frame in results.items()}
-    assert "No model was run." in findings(nothing, {}, simulated)
-    assert "No model was run." in findings({}, {}, simulated)
-    only = findings({"estimates": results["estimates"]}, {}, simulated)
+def test_claims_have_our_figures_and_verdicts(text, few):
+    claims = {row[0].strip(): row for row in rows_of(text, "## The paper's claims")}
+    row = next(row for claim, row in claims.items() if "advantage with LARS at 80/20" in claim)
+    gap = few["gaps"].query("optimizer == 'lars' and comparison == 'paper'")["gap_pp"].item()
+    assert f"+{gap:.1f} pp" in row[2] and "**shown in simulation** (`lars-advantage`)" in row[3]
+    assert "+20 pp (Table 3)" in row[1]
+    unmeasured = rows_of(text, "## Claims not measured yet")
+    assert any("UORO" in row[0] for row in unmeasured)
+
+
+def test_what_is_simulated_is_said_table_by_table(few, simulated):
+    both = {
+        "heldout": pd.concat([few["heldout"], few["heldout"].assign(task="sine")]),
+        "estimates": few["estimates"].assign(task="sine"),
+        "selection_price": few["selection_price"],
+    }
+    text = findings(Report(both, simulated))
+    assert "**Figures of tables marked SIMULATED come from" in text
+    assert "Other tasks are synthetic: these tell nothing of recordings." in text
+    assert "\n## Gradient and cadence, two by two\n" in text
+    assert "\n## The price of selecting on the test part (SIMULATED)\n" in text
+
+
+def test_a_list_leads_to_every_table(text):
+    assert "**All figures on this page come from SIMULATED" in text
+    [listed] = re.findall(r"^Tables, long ones folded: (.*)\.$", text, re.MULTILINE)
+    anchors = re.findall(r"\]\(#([^)]*)\)", listed)
+    headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    rule = [re.sub(r"[^a-z0-9_ -]", "", h.lower()).replace(" ", "-") for h in headings]
+    assert len(anchors) > 5 and set(anchors) <= set(rule)
+    assert "gradient-and-cadence-two-by-two-simulated" in anchors
+
+
+def test_little_and_nothing(few, simulated):
+    assert "No model was run." in findings(Report({}, simulated))
+    only = findings(Report({"estimates": few["estimates"]}, simulated))
     assert "## Gaps between learners" in only and "## Held-out recovery" not in only

@@ -6,9 +6,9 @@ import pytest
 from orla.reports import sessions
 
 
-def report(results, **changes):
+def report(few, **changes):
     """The drift report of made-up results, in which some measures have other values and ends."""
-    frame = results["drift_report"].copy()
+    frame = few["drift_report"].copy()
     for measure, (value, low, high) in changes.items():
         rows = frame["measure"] == measure
         if not rows.any():
@@ -33,36 +33,38 @@ def report(results, **changes):
         ({"within_a": (-9.0, -9.6, -8.0), "constant": (-14.0,) * 3}, "Of a drift nothing", "0.01"),
     ],
 )
-def test_a_sentence_says_what_the_numbers_say(results, changes, begins, holds):
-    [said] = sessions.sentences(report(results, **changes))
+def test_a_sentence_says_what_the_numbers_say(few, changes, begins, holds):
+    [said] = sessions.sentences(report(few, **changes))
     said = said.replace("\N{NO-BREAK SPACE}", " ")
     assert said.startswith(begins) and holds in said
     assert ("of our making" in said) == ("made" in changes)
 
 
-def test_units_and_dates_that_look_wrong_are_told(results):
-    frame = report(results, spread=(1.0, 1.0, 1.0))
-    spread = frame["measure"] == "spread"
-    frame = pd.concat([frame[~spread], *(frame[spread].assign(at=side) for side in "ab")])
-    b = (frame["measure"] == "spread") & (frame["at"] == "b")
-    about = {"measure": "about", "value": float("nan")}
-    for value, days, told in (
+@pytest.mark.parametrize(
+    ("spread", "days", "told"),
+    [
         (1.1, (1, 2), ""),
         (100.0, (1, 2), "The target of second varies 100 times as much as that of first"),
         (1.0, (2, 1), "second was recorded before first."),
-    ):
-        frame.loc[b, "value"] = value
-        rows = [
-            {**frame.iloc[0], **about, "at": side, "words": f"subject x, date 2020-01-0{day}"}
-            for side, day in zip("ab", days, strict=True)
-        ]
-        [said] = sessions.sentences(pd.concat([frame, pd.DataFrame(rows)]))
-        said = said.replace("\N{NO-BREAK SPACE}", " ")
-        assert told in said and ("in one unit?" in said or "before first" in said) == bool(told)
+    ],
+)
+def test_units_and_dates_that_look_wrong_are_told(few, spread, days, told):
+    frame = few["drift_report"]
+    rows = [
+        {**frame.iloc[0], "measure": measure, "at": side, "value": value, "words": words}
+        for side, day, of_side in zip("ab", days, (1.0, spread), strict=True)
+        for measure, value, words in (
+            ("spread", of_side, ""),
+            ("about", float("nan"), f"subject x, date 2020-01-0{day}"),
+        )
+    ]
+    [said] = sessions.sentences(pd.concat([frame, pd.DataFrame(rows)]))
+    said = said.replace("\N{NO-BREAK SPACE}", " ")
+    assert told in said and ("in one unit?" in said or "before first" in said) == bool(told)
 
 
-def test_many_pairs_are_counted_and_few_are_named(results):
-    frame = report(results)
+def test_many_pairs_are_counted_and_few_are_named(few):
+    frame = report(few)
     named = [frame.assign(pair=f"pair {i}") for i in range(5)]
     assert sessions.sentences(pd.concat(named)) == ["There is a drift: 5 of 5 pairs."]
     told = sessions.sentences(pd.concat(named[:2]))
@@ -70,8 +72,8 @@ def test_many_pairs_are_counted_and_few_are_named(results):
     assert sessions.sentences(None) == sessions.sentences(frame[:0]) == []
 
 
-def test_the_terminal_has_sessions_decoders_and_what_the_study_would_do(results):
-    frame = report(results)
+def test_the_terminal_has_sessions_decoders_and_what_the_study_would_do(few):
+    frame = report(few)
     row = dict(frame.iloc[0])
     for measure, at, value, words in (
         ("updates", "immediate", 6200.0, ""),

@@ -40,57 +40,40 @@ NAMES = PartNames(instances={
 )
 def test_name(kind, slug, name):
     assert NAMES.called(kind, slug) == name
+    if kind == "learner":  # the cadence is the declared option
+        steps = NAMES.stride(slug)
+        cadence = "per step" if steps == 1 else f"per {steps} steps"
+        assert name.endswith(cadence) or (steps is None and name == slug)
 
 
 @pytest.mark.parametrize(
-    ("learner", "stride"),
-    [("immediate", 1), ("immediate-20", 20), ("tbptt-200-50", 50), ("short", 3), ("what-2", None)],
+    ("kind", "names"),
+    [
+        ("learner", ["immediate", "immediate-20", "immediate-200", "rtrl", "trace-05", "zeta"]),
+        ("split", ["80-20", "50-50", "stationary"]),
+        ("precision", ["float64", "float32"]),
+    ],
 )
-def test_stride_is_the_declared_option(learner, stride):
-    assert NAMES.stride(learner) == stride
+def test_order_is_declared_and_values_fall(kind, names):
+    assert NAMES.ordered(kind, sorted(names)) == NAMES.ordered(kind, names[::-1]) == names
 
 
-def test_order_is_declared_and_values_fall():
-    learners = ["zeta", "trace-05", "immediate-200", "rtrl", "immediate", "immediate-20"]
-    assert NAMES.ordered("learner", learners) == [
-        "immediate",
-        "immediate-20",
-        "immediate-200",
-        "rtrl",
-        "trace-05",
-        "zeta",
-    ]
-    assert NAMES.ordered("split", ["50-50", "stationary", "80-20"]) == [
-        "80-20",
-        "50-50",
-        "stationary",
-    ]
-    assert NAMES.ordered("precision", ["float32", "float64"]) == ["float64", "float32"]
-
-
-def test_titles_say_what_varies(simulated, results):
-    gaps = results["gaps"]
-    row = gaps.query("split == '80-20'").iloc[0].to_dict()
-    assert simulated.title_of(row, gaps) == "RNN, float64, 80/20"
+def test_titles_say_what_varies(simulated, few):
+    gaps = few["gaps"]
+    assert simulated.title_of(gaps.iloc[0].to_dict(), gaps) == "RNN, float64, 80/20"
     several = pd.concat([gaps, gaps.assign(pair="second"), gaps.assign(start="fresh")])
-    titles = {group.title for group in simulated.groups(several)}
-    assert titles == {
-        f"{pair}, RNN, float64, {split}{start}"
-        for split in ("80/20", "50/50")
-        for pair, start in (
-            ("default", ", pretrained"),
-            ("second", ", pretrained"),
-            ("default", ", fresh"),
-        )
+    assert {group.title for group in simulated.groups(several)} == {
+        "default, RNN, float64, 80/20, pretrained",
+        "second, RNN, float64, 80/20, pretrained",
+        "default, RNN, float64, 80/20, fresh",
     }
 
 
 def test_the_papers_numbers_are_about_one_task(simulated):
-    keys = dict(zip(("task", "architecture"), (simulated.recordings[0], "rnn"), strict=True))
-    keys |= {"intervention": "none", "start": "pretrained"}
-    assert simulated.paper(keys) is not None
-    assert replace(simulated, papers_task=simulated.recordings[0]).paper(keys) is not None
-    assert replace(simulated, papers_task="another").paper(keys) is None
+    [task] = simulated.recordings
+    keys = {"task": task, "architecture": "rnn", "intervention": "none", "start": "pretrained"}
+    for papers, fits in (("", True), (task, True), ("another", False)):
+        assert (replace(simulated, papers_task=papers).paper(keys) is not None) == fits
 
 
 def test_a_network_of_the_same_options_as_another_keeps_its_own_name(simulated):
@@ -100,7 +83,5 @@ def test_a_network_of_the_same_options_as_another_keeps_its_own_name(simulated):
         "steep": {"kind": "spectral_rnn", "hidden": 64},
     }
     study = replace(simulated, instances={"architecture": networks})
-    assert study.called("architecture", "other") == "RNN (other)"
-    assert study.called("architecture", "large") == "RNN, hidden 99"
-    assert study.called("architecture", "steep") == "RNN, cond(W_hh) 50"
-    assert study.called("architecture", "rnn") == "RNN"
+    names = {name: study.called("architecture", name) for name in ("rnn", *networks)}
+    assert [*names.values()] == ["RNN", "RNN (other)", "RNN, hidden 99", "RNN, cond(W_hh) 50"]

@@ -4,9 +4,10 @@ Gaps are quoted of conditions in which recovery has a meaning and no guard fails
 t interval that the tables of gaps have.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from orla.reports.by_row import VS_RTRL
@@ -22,8 +23,6 @@ from orla.statistics.means import moments, t_interval, upper_t
 
 FEWEST_PAIRS = 3
 _T95 = ("t95_low_pp", "t95_high_pp")
-_ACCURACIES = ["frozen_accuracy", "accuracy", "reference_accuracy"]
-_SIDES = ("more", "less", "neither clearly more nor less")
 
 
 class _Condition(NamedTuple):
@@ -46,41 +45,41 @@ def answer(
     """
     estimates = results.get("estimates", pd.DataFrame(columns=["task", "comparison", "estimand"]))
     estimates = estimates[estimates["estimand"].isin(OF_HELDOUT)]
+    quotable = [
+        has_meaning(row) and not is_guarded(row) and not is_missing(row.get("gap_pp"))
+        for row in estimates.to_dict("records")
+    ]
+    estimates = estimates.assign(quotable=np.array(quotable, bool))
     models = results.get("heldout", pd.DataFrame(columns=["task", "learner"]))
-    several = estimates.groupby("task")["pair"].nunique() if "pair" in estimates else {}
-    best = max(
-        _conditions(estimates, study), key=lambda c: _weight(c, study, several), default=None
-    )
+    best = _best(estimates, study)
     subjects = study.recordings or (best and [best.group.keys["task"]])
     note, subject = "", best is not None and best.group.keys["task"] in subjects
     if subject:
         over = _over_pairs(results.get("over_pairs"), estimates, study)
         alone = _of_pair(best, study)
-        first = over or alone
-        more = [alone if over else _parts(best, study), _by_pretraining(best, estimates, study)]
-        more.append(_beside_baselines(best, results, study))
-        quoted = int(estimates.apply(_is_quotable, axis=1).sum())
+        told = [over or alone, alone if over else _parts(best, study)]
+        told.append(_by_pretraining(best, estimates, study))
+        told.append(_beside_baselines(best, results, study))
         note = (
             f"Gaps are of held-out recovery ({ESTIMANDS[best.estimand]}), in percentage points "
             "(pp), with 95 % t intervals. Only gaps without a failing guard are quoted here: "
-            f"{quoted} of {len(estimates)}."
+            f"{sum(quotable)} of {len(estimates)}."
         )
     else:
         other = _against_rtrl(models, study) or (_of_pair(best, study) if best else "")
         told = [_nothing(estimates, study), other or _recovered(models, study)]
-        first, *more = [sentence for sentence in told if sentence] or [""]
-    judged = _judged(verdicts, study)
-    sentences = [_unlearned(models, study), first, judged]
-    return list(filter(None, sentences)), list(filter(None, more)), note, subject
+    first, *more = [*filter(None, told)] or [""]
+    sentences = [_unlearned(models, study), first, _judged(verdicts, study)]
+    return list(filter(None, sentences)), more, note, subject
 
 
 def _unlearned(models: pd.DataFrame, study: StudyFacts) -> str:
     """That no network of the recordings learned its task before anything drifted; "" otherwise."""
     recorded = runs(models[models["task"].isin(study.recordings)], study)
     told = [run for run in recorded if not is_missing(run.reference_error)]
-    if not told or any(run.reference_error < run.constant_error for run in told):
+    best = min(told, key=lambda run: run.reference_error - run.constant_error, default=None)
+    if best is None or best.reference_error < best.constant_error:
         return ""
-    best = min(told, key=lambda run: run.reference_error - run.constant_error)
     accuracy = best.reference_accuracy
     right = "" if is_missing(accuracy) else f", {number(accuracy)} % of the steps right"
     return (
@@ -91,38 +90,32 @@ def _unlearned(models: pd.DataFrame, study: StudyFacts) -> str:
     )
 
 
-def _is_quotable(row: Mapping[str, Any]) -> bool:
-    return has_meaning(row) and not is_guarded(row) and not is_missing(row.get("gap_pp"))
-
-
 def _comparisons(study: StudyFacts) -> list[str]:
     """The comparisons that an answer may be of: the main one, then those of the two by two."""
     return list(dict.fromkeys((study.main, *(square(study) or ()))))
 
 
-def _conditions(estimates: pd.DataFrame, study: StudyFacts) -> Iterator[_Condition]:
-    for estimand in OF_HELDOUT:
-        for group in study.groups(where(estimates, estimand=estimand)):
-            rows = group.rows[group.rows.apply(_is_quotable, axis=1)]
-            for name in _comparisons(study):
-                if (chosen := where(rows, comparison=name)).size:
-                    yield _Condition(group._replace(rows=rows), estimand, name, chosen)
-
-
-def _weight(condition: _Condition, study: StudyFacts, pairs: Mapping[str, int]) -> tuple[Any, ...]:
-    """The paper's task first, then recordings, the main comparison, optimizers, comparisons.
+def _best(estimates: pd.DataFrame, study: StudyFacts) -> _Condition | None:
+    """The condition that the answer is of: the paper's task first, then recordings, the main
+    comparison, most optimizers, most comparisons.
 
     A pair of a task that has several comes last: a sentence over its pairs says more.
     """
-    task = condition.group.keys["task"]
-    return (
-        pairs.get(task, 0) < FEWEST_PAIRS,
-        task == study.papers_task,
-        task in study.recordings,
-        condition.comparison == study.main,
-        condition.rows["optimizer"].nunique(),
-        len(condition.group.rows),
-    )
+    pairs = estimates.groupby("task")["pair"].nunique() if "pair" in estimates else {}
+    conditions: dict[tuple, _Condition] = {}
+    for estimand in OF_HELDOUT:
+        for group in study.groups(where(estimates, estimand=estimand)):
+            group = group._replace(rows=where(group.rows, quotable=True))
+            task = group.keys["task"]
+            of_task = (pairs.get(task, 0) < FEWEST_PAIRS, task == study.papers_task)
+            of_task += (task in study.recordings,)
+            for name in _comparisons(study):
+                rows = where(group.rows, comparison=name)
+                sizes = rows["optimizer"].nunique(), len(group.rows)
+                if len(rows):  # the first of several of one weight
+                    weight = (*of_task, name == study.main, *sizes)
+                    conditions.setdefault(weight, _Condition(group, estimand, name, rows))
+    return conditions[max(conditions)] if conditions else None
 
 
 def _gap(row: Mapping[str, Any], *ends: float) -> str:
@@ -136,16 +129,12 @@ def _by_pretraining(condition: _Condition, estimates: pd.DataFrame, study: Study
     network, windows, sentences = keys["architecture"], study.pretraining, []
     alike = {key: keys[key] for key in keys if key in estimates and key != "architecture"}
     alike |= {"estimand": condition.estimand, "comparison": condition.comparison}
-    for other, rows in where(estimates, **alike).groupby("architecture", sort=False):
-        if specs.get(other) != specs.get(network) or windows.get(other) == windows.get(network):
-            continue
-        rows = rows[rows["optimizer"].isin(condition.rows["optimizer"])].to_dict("records")
-        gaps = [
-            f"{study.called('optimizer', row['optimizer'])} {_gap(row)}"
-            for row in rows
-            if _is_quotable(row)
-        ]
-        if gaps:
+    same = where(estimates, quotable=True, **alike)
+    same = same[same["optimizer"].isin(condition.rows["optimizer"])]
+    for other, rows in same.groupby("architecture", sort=False):
+        if specs.get(other) == specs.get(network) and windows.get(other) != windows.get(network):
+            names, gaps = rows["optimizer"], map(_gap, rows.to_dict("records"))
+            gaps = [f"{study.called('optimizer', n)} {g}" for n, g in zip(names, gaps, strict=True)]
             sentences.append(f"windows of {count_of(windows[other], 'step')}: {phrase(gaps)}")
     if not sentences:
         return ""
@@ -159,10 +148,10 @@ def _by_pretraining(condition: _Condition, estimates: pd.DataFrame, study: Study
 def _told(comparison: str, cells: Mapping[str, tuple], study: StudyFacts) -> str:
     """Which learner recovers more, optimizer by optimizer, each with its gap and interval."""
     label, *learners = study.comparison(comparison)
-    sides: dict[str, list[str]] = {side: [] for side in _SIDES}
+    sides: dict[str, list[str]] = {"more": [], "less": [], "neither clearly more nor less": []}
+    unclear = [*sides][-1]
     for optimizer, (row, low, high, more) in cells.items():
-        clear = not is_missing(low) and (low > 0 or high < 0)
-        side = _SIDES[0 if row["gap_pp"] > 0 else 1] if clear else _SIDES[2]
+        side = "more" if low > 0 else "less" if high < 0 else unclear  # NaN is neither
         equivalent = row.get("error_equivalent") is True
         within = f", errors equivalent within {row['error_margin']:g}" if equivalent else ""
         gap = f"{_gap(row, low, high)}{within}{more}"
@@ -179,9 +168,10 @@ def _of_pair(condition: _Condition, study: StudyFacts) -> str:
     few, most = (int(end(row["n_seeds"] for row in rows)) for end in (min, max))
     networks = count_of(few, "network") if few == most else f"{few}–{most} networks"
     cells = {row["optimizer"]: (row, *(row[end] for end in _T95), "") for row in rows}
-    task = "" if keys["pair"] else f"{study.called('task', keys['task'])}, "
-    title = task + condition.group.title.removeprefix(task)
-    pair = " of one pair of sessions" if keys["pair"] else ""
+    title, pair = condition.group.title, " of one pair of sessions" * bool(keys["pair"])
+    if not pair:
+        task = f"{study.called('task', keys['task'])}, "
+        title = task + title.removeprefix(task)
     return f"{_told(condition.comparison, cells, study)} ({networks}{pair}: {title})."
 
 
@@ -214,9 +204,8 @@ def _parts(condition: _Condition, study: StudyFacts) -> str:
     optimizer = condition.rows.loc[condition.rows["gap_pp"].abs().idxmax(), "optimizer"]
     rows = where(condition.group.rows, optimizer=optimizer).to_dict("records")
     gaps = {row["comparison"]: _gap(row) for row in rows}
-    told = [f"{study.called('comparison', name)} {gaps[name]}" for name in cells if name in gaps]
+    told = "; ".join(f"{study.called('comparison', c)} {gaps[c]}" for c in cells if c in gaps)
     name = study.called("optimizer", optimizer)
-    told = "; ".join(told)
     return told and f"With {name}, gradient and cadence each by itself: {told}."
 
 
@@ -225,20 +214,17 @@ def _over_pairs(over: pd.DataFrame | None, estimates: pd.DataFrame, study: Study
     if over is None or estimates.empty:
         return ""
     rows = over[(over["comparison"] == study.main) & (over["n_pairs"] > 1)].assign(pair="")
-    for estimand in OF_HELDOUT:
-        groups = list(study.groups(where(rows, estimand=estimand)))
-        if groups:
-            group = max(groups, key=lambda g: (g.rows["n_pairs"].max(), len(g.rows)))
-            return _of_pairs(group, where(estimates, estimand=estimand), study)
-    return ""
-
-
-def _of_pairs(group: Group, estimates: pd.DataFrame, study: StudyFacts) -> str:
+    estimand = next((name for name in OF_HELDOUT if (rows["estimand"] == name).any()), None)
+    groups = study.groups(where(rows, estimand=estimand))
+    group = max(groups, key=lambda g: (g.rows["n_pairs"].max(), len(g.rows)), default=None)
+    if group is None:
+        return ""
+    estimates = where(estimates, estimand=estimand)
     cells, few, pairs = {}, [], 0
     by = [key for key in (*group.keys, "optimizer", "comparison") if key != "pair"]
     for row in group.rows.to_dict("records"):
         same = where(estimates, **{key: row[key] for key in by})
-        sound, pairs = sum(map(_is_quotable, same.to_dict("records"))), max(pairs, len(same))
+        sound, pairs = int(same["quotable"].sum()), max(pairs, len(same))
         if sound < FEWEST_PAIRS:
             few.append(study.called("optimizer", row["optimizer"]))
             continue
@@ -263,8 +249,7 @@ def _nothing(estimates: pd.DataFrame, study: StudyFacts) -> str:
         return "No difference between learners has been estimated."
     if study.recordings and (rows := rows[rows["task"].isin(study.recordings)]).empty:
         return ""
-    guards = rows["guards"].fillna("") if "guards" in rows else pd.Series("", rows.index)
-    reasons = guards.str.split("; ").explode().str.split(":").str[0]
+    reasons = rows["guards"].fillna("").str.split("; ").explode().str.split(":").str[0]
     most = reasons[reasons != ""].mode()
     why = f", most often because {most.iloc[0]}" if len(most) else ""
     on = "on the sessions " if study.recordings else ""
@@ -311,7 +296,8 @@ def _recovered(models: pd.DataFrame, study: StudyFacts) -> str:
             f"“{learner}” with {optimizer} recovers {estimate(ours.mean, *ours.interval())} % of "
             f"what the drift costs ({count_of(ours.n, 'network')}: {title.partition(': ')[0]})."
         )
-        right = 100 * group.reindex(columns=_ACCURACIES).mean()
+        accuracies = ["frozen_accuracy", "accuracy", "reference_accuracy"]
+        right = 100 * group.reindex(columns=accuracies).mean()
         if right.notna().all():
             told[ours.mean] += (
                 " Of the steps {:.0f} % are right with the frozen network, {:.0f} % with the "

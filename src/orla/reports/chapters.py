@@ -83,8 +83,7 @@ CHAPTERS = {
 
 def chapter(name: str) -> Chapter:
     """A chapter by its name; an unknown one is headed by its name."""
-    heading = name.replace("_", " ").capitalize() or "Further results"
-    return CHAPTERS.get(name, Chapter(heading))
+    return CHAPTERS.get(name) or Chapter(name.replace("_", " ").capitalize() or "Further results")
 
 
 def place(name: str) -> tuple[int, str]:

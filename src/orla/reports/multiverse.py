@@ -31,7 +31,10 @@ def specifications(multiverse: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
     """
     if multiverse.empty:
         return multiverse.assign(**dict.fromkeys(CHOICES, ""))
-    rows = multiverse[multiverse["comparison"].isin(_gradients(study))]
+    both, gradients = square(study), [study.main]
+    if both is not None:
+        gradients = [both.per_step, both.per_window, both.diagonal(study)]
+    rows = multiverse[multiverse["comparison"].isin(gradients)]
     rows = rows if len(rows) else multiverse
     recovery = rows.assign(gap=rows["gap"].where(~rows["metric"].isin(("r2", "error"))))
     known = recovery.groupby(["task", "pair"], sort=False)["gap"].agg(["count", "size"])
@@ -40,7 +43,19 @@ def specifications(multiverse: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
     numbers, factors = ["gap", "low", "high"], {"r2": 100.0, "error": 100.0}
     rows[numbers] = rows[numbers].mul(rows["metric"].map(factors).fillna(1.0), axis=0)
     rows[["low", "high"]] = np.sort(rows[["low", "high"]], axis=1)
-    return rows.assign(**_choices(rows, study)).sort_values(["optimizer", "gap"], kind="stable")
+    kinds = rows["architecture"].map(lambda name: kind_of(study, name))
+    windows = rows["architecture"].map(lambda name: study.pretraining.get(name))
+    choices = {
+        "metric": rows["metric"].map(lambda name: METRICS.get(name, name)),
+        "comparison": rows["comparison"].map(lambda name: _cadence(name, study)),
+        "split": rows["split"].map(lambda name: study.called("split", name)),
+        "freezing": rows["freezing_step"].map(
+            lambda step: "all steps" if pd.isna(step) else f"{step:,.0f} steps"
+        ),
+        "pretraining": windows.map(lambda n: "" if pd.isna(n) else f"window of {n:.0f}"),
+        "network": kinds.map(lambda kind: PartNames().called("architecture", kind)),
+    }
+    return rows.assign(**choices).sort_values(["optimizer", "gap"], kind="stable")
 
 
 def of_what(rows: pd.DataFrame, multiverse: pd.DataFrame, study: StudyFacts) -> str:
@@ -59,35 +74,6 @@ def varied(rows: pd.DataFrame) -> dict[str, list[str]]:
 
     values = {name: rows[name].unique() for name in CHOICES}
     return {name: sorted(each, key=place) for name, each in values.items() if len(each) > 1}
-
-
-def optimizers(rows: pd.DataFrame, study: StudyFacts) -> list[str]:
-    """The two optimizers that the picture shows: those with most specifications."""
-    found = study.present(rows, "optimizer")
-    sizes = rows["optimizer"].value_counts()
-    most = sorted(found, key=lambda name: (sizes[name], found.index(name)))[-2:]
-    return [name for name in found if name in most]
-
-
-def _gradients(study: StudyFacts) -> list[str]:
-    if (both := square(study)) is None:
-        return [study.main]
-    return [name for name in (both.per_step, both.per_window, both.diagonal(study)) if name]
-
-
-def _choices(rows: pd.DataFrame, study: StudyFacts) -> dict[str, pd.Series]:
-    kinds = rows["architecture"].map(lambda name: kind_of(study, name))
-    windows = rows["architecture"].map(lambda name: study.pretraining.get(name))
-    return {
-        "metric": rows["metric"].map(lambda name: METRICS.get(name, name)),
-        "comparison": rows["comparison"].map(lambda name: _cadence(name, study)),
-        "split": rows["split"].map(lambda name: study.called("split", name)),
-        "freezing": rows["freezing_step"].map(
-            lambda step: "all steps" if pd.isna(step) else f"{step:,.0f} steps"
-        ),
-        "pretraining": windows.map(lambda n: "" if pd.isna(n) else f"window of {n:.0f}"),
-        "network": kinds.map(lambda kind: PartNames().called("architecture", kind)),
-    }
 
 
 def _cadence(name: str, study: StudyFacts) -> str:

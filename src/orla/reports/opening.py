@@ -1,6 +1,6 @@
 """The opening of a report: the answer, what was asked, over what, and how far to trust it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -40,36 +40,32 @@ def opening(results: Results, verdicts: list[Verdict], study: StudyFacts) -> Ope
     facts = _facts(results, study)
     title = _PAPERS_QUESTION if facts["papers"] else f"Online adaptation to {study.data}"
     drift = sentences(results.get("drift_report"))
-    told = templates({"number": number}).get_template("opening.jinja").make_module(facts)
+    macros = templates({"number": number}).get_template("opening.jinja").make_module(facts)
+    asked, over, trust = (
+        " ".join(macro().split("\n")).strip() for macro in (macros.asked, macros.over, macros.trust)
+    )
     models = language.sentences(results.get("language"))
-    asked = told.asked() if drift else " ".join(_chapters(results))
-    if "heldout" not in results and asked:  # no network has been trained on a stream
+    chapters = asked if drift else _chapters(results)
+    if "heldout" not in results and chapters:  # no network has been trained on a stream
         title = language.TITLE if models else title
-        return Opening(title, [*drift, *models], [], "", False, {"Asked": _line(asked)})
-    background = ({"The drift": " ".join(drift)} if drift else {}) | {
-        "Asked": _line(told.asked()),
-        "Over what": _line(told.over()),
-        "How far to trust it": _line(told.trust()),
-    }
+        return Opening(title, [*drift, *models], [], "", False, {"Asked": chapters})
+    background = {"The drift": " ".join(drift)} if drift else {}
+    background |= {"Asked": asked, "Over what": over, "How far to trust it": trust}
     return Opening(title, *answer(results, verdicts, study), background)
 
 
-def _line(text: str) -> str:
-    return " ".join(text.split("\n")).strip()
-
-
-def _chapters(results: Results) -> Iterator[str]:
+def _chapters(results: Results) -> str:
     """What the chapters that these results have tables for ask, in a sentence each."""
     there = {name for name, frame in results.items() if len(frame)}
     parts = [part.part for part in catalogue.parts("table").values()]
     shown = {part.chapter for part in parts if there.issuperset(part.more["needs"])}
-    return (chapter(name).sentence for name in sorted(shown, key=place))
+    return " ".join(chapter(name).sentence for name in sorted(shown, key=place))
 
 
 def _facts(results: Results, study: StudyFacts) -> dict[str, Any]:
     """What the sentences are made of: numbers, and names as a reader knows them."""
-    nothing = pd.DataFrame(columns=["task", "pair", "architecture", "precision", "start", "seed"])
-    models = results.get("heldout", nothing)
+    network = ["task", "pair", "architecture", "precision", "start", "seed"]
+    models = results.get("heldout", pd.DataFrame(columns=network))
     kinds = ("architecture", "learner", "optimizer", "split")
     names = {kind: list(dict.fromkeys(study.names(models, kind).values())) for kind in kinds}
     recorded = models["task"].isin(study.recordings)
@@ -78,11 +74,9 @@ def _facts(results: Results, study: StudyFacts) -> dict[str, Any]:
     counted = [f"{count_of(pairs, 'pair')} of sessions"] * bool(pairs)
     counted += [count_of(synthetic, "synthetic stream")] * bool(synthetic)
     controls = results.get("truth_controls", pd.DataFrame())
-    estimates = results.get("estimates", pd.DataFrame())
-    guards = estimates["guards"] if "guards" in estimates else pd.Series(dtype=object)
-    _, *learners = study.comparison(study.main)
-    full, immediate = (study.called("learner", name) for name in learners)
-    compares = len(guards) > 0 or "heldout" not in results
+    estimates = results.get("estimates", pd.DataFrame({"guards": []}, dtype=object))
+    full, immediate = (study.called("learner", name) for name in study.comparison(study.main)[1:])
+    compares = len(estimates) > 0 or "heldout" not in results
     return {
         "study": study,
         "papers": study.reproduces and compares,
@@ -96,7 +90,7 @@ def _facts(results: Results, study: StudyFacts) -> dict[str, Any]:
             for kind, each in names.items()
         },
         "learners": count_of(len(names["learner"]), "learner"),
-        "networks": len(models.drop_duplicates([*nothing])),
+        "networks": len(models.drop_duplicates(network)),
         "streams": phrase(counted),
         "models": len(models),
         "recorded": int(recorded.sum()),
@@ -104,7 +98,7 @@ def _facts(results: Results, study: StudyFacts) -> dict[str, Any]:
         "fewest_pairs": FEWEST_PAIRS,
         "controls": controls,
         "worst": controls.loc[controls["wrong_share"].idxmax()] if len(controls) else None,
-        "gaps": len(guards),
-        "failing": int(guards.fillna("").astype(bool).sum()),
+        "gaps": len(estimates),
+        "failing": int(estimates["guards"].fillna("").astype(bool).sum()),
         "vague": sum(not has_meaning(row) for row in estimates.to_dict("records")),
     }

@@ -1,6 +1,7 @@
 """The page: one self-contained HTML file that opens offline and loads nothing."""
 
 import base64
+import re
 import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -19,13 +20,7 @@ from orla.reports.tables.shared import FEW, FEW_UPDATES
 
 # Chapters on the main comparison: the page opens with the first figure of the first that has one.
 _LEADING = ("cadence", "by_pair", "drift")
-_INDEXED = {
-    name: "{}<sub>{}</sub>".format(*name.split("_"))
-    for name in (
-        *("ΔW_hh", "ΔW_out", "W_hh", "W_out", "W_ih"),
-        *("g_past", "g_imm", "g_full", "G_past", "G_imm", "u_1"),
-    )
-}
+_INDEXED = re.compile(r"(ΔW|W|g|G|u)_(hh|out|ih|past|imm|full|1)")
 
 
 def page(report: Report, pictures: Mapping[str, Path | str]) -> str:
@@ -51,9 +46,7 @@ def page(report: Report, pictures: Mapping[str, Path | str]) -> str:
 
 def rich(text: str) -> Markup:
     """Text as HTML: escaped, line feeds as breaks, W_hh and its like with an index."""
-    html = str(escape(bind(text)))
-    for plain, marked in _INDEXED.items():
-        html = html.replace(plain, marked)
+    html = _INDEXED.sub(r"\1<sub>\2</sub>", str(escape(bind(text))))
     return Markup(html.replace("\n", "<br>"))
 
 
@@ -64,11 +57,9 @@ def _figures(
     blank = {name for name, table in report.tables.items() if not table.ran}
     for name, part in catalogue.parts("figure").items():
         needed = report.needed(part) if name in pictures and name not in blank else None
-        text = None if needed is None else part().render(*needed, study=report.study)
-        if text is None:
-            continue
-        data = Path(pictures[name]).read_bytes()
-        width, height = struct.unpack(">II", data[16:24])  # where every PNG has its size
-        source = f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}"
-        size = {"width": width, "height": height}
-        yield name, {"name": name, "source": source, **size, "text": text}
+        if needed is not None and (text := part().render(*needed, study=report.study)):
+            data = Path(pictures[name]).read_bytes()
+            width, height = struct.unpack(">II", data[16:24])  # where every PNG has its size
+            source = f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}"
+            size = {"width": width, "height": height}
+            yield name, {"name": name, "source": source, **size, "text": text}

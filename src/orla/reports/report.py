@@ -57,11 +57,8 @@ class Report:
     def shown(self) -> list[TableDocument]:
         """The tables that page and findings show: those of which something was run."""
         parts = catalogue.parts("table")
-        return [
-            table
-            for name, table in self.tables.items()
-            if parts[name].part.chapter != CARDS and table.ran and table.length
-        ]
+        shown = (table for name, table in self.tables.items() if parts[name].part.chapter != CARDS)
+        return [table for table in shown if table.ran and table.length]
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
@@ -84,61 +81,47 @@ class Report:
         """Lines of provenance: code without its files, main versions, machine and lock; and all
         others."""
         origin = pd.json_normalize(dict(self.origin), sep=", ").iloc[0] if self.origin else {}
-        lines = {name: _text(value) for name, value in origin.items()}
-        main = {name: text for name, text in lines.items() if _is_main(*name.partition(", ")[::2])}
-        return main, {name: text for name, text in lines.items() if name not in main}
+        main, others = {}, {}
+        for name, value in origin.items():
+            head, _, rest = name.partition(", ")
+            known = head in _MAIN_LINES and not rest.startswith("files")
+            text = ", ".join(map(str, value)) or "none" if isinstance(value, list) else str(value)
+            lines = main if known or (head == "versions" and rest in _MAIN_VERSIONS) else others
+            lines[name] = "unknown" if value is None else text
+        return main, others
 
     def render(
         self, template: str, filters: Mapping[str, Callable] | None = None, **facts: Any
     ) -> str:
         """A template of this folder, with these facts and those of all; HTML is escaped."""
-        titles, results = {item["chapter"].title for item in self.chapters()}, self.results
-        return (
-            templates(filters)
-            .get_template(template)
-            .render(
-                study=self.study,
-                partly=self.study.partly_simulated(results.get("heldout")),
-                opening=self.opening,
-                verdicts=self.verdicts,
-                claims=[line for line in self.claims if line["ours"]],
-                unmeasured=[line for line in self.claims if not line["ours"]],
-                provenance=self.provenance[0],
-                unrun=[line for line in self.unrun if line[0] not in titles],
-                needs={n: part.part.more["needs"] for n, part in catalogue.parts("table").items()},
-                **facts,
-            )
-        )
+        titles = {item["chapter"].title for item in self.chapters()}
+        models, needs = self.results.get("heldout"), catalogue.parts("table")
+        facts |= {
+            "study": self.study,
+            "partly": models is not None and self.study.simulates(models["task"]).nunique() == 2,
+            "opening": self.opening,
+            "verdicts": self.verdicts,
+            "claims": [line for line in self.claims if line["ours"]],
+            "unmeasured": [line for line in self.claims if not line["ours"]],
+            "provenance": self.provenance[0],
+            "unrun": [line for line in self.unrun if line[0] not in titles],
+            "needs": {name: part.part.more["needs"] for name, part in needs.items()},
+        }
+        return templates(filters).get_template(template).render(facts)
 
     def chapters(self, figures: Mapping[str, Any] | None = None) -> Iterator[dict[str, Any]]:
         """Every chapter that has a table or one of these figures (by name), in order."""
-        chapters: dict[str, dict[str, list]] = {}
-        tables = {table.slug: table for table in self.shown}
-        for kind, items in (("table", tables), ("figure", figures or {})):
-            parts = catalogue.parts(kind)
+        contents: dict[str, dict[str, list]] = {}
+        named = {"table": {table.slug: table for table in self.shown}, "figure": figures or {}}
+        for kind, items in named.items():
             for name, item in items.items():
-                contents = chapters.setdefault(
-                    parts[name].part.chapter, {"table": [], "figure": []}
-                )
-                contents[kind].append(item)
-        for name in sorted(chapters, key=place):
-            tables, figures = chapters[name].values()
-            heading = {"name": name, "chapter": chapter(name)}
-            yield heading | {"tables": tables, "figures": figures}
+                of = catalogue.part(kind, name).part.chapter
+                contents.setdefault(of, {"table": [], "figure": []})[kind].append(item)
+        for name in sorted(contents, key=place):
+            tables, figures = contents[name].values()
+            yield {"name": name, "chapter": chapter(name), "tables": tables, "figures": figures}
 
     def write_tables(self, folder: Path | str) -> None:
         """Write table_NAME.tex and .csv of every table into a folder."""
         for name, table in self.tables.items():
             write(table, *(Path(folder) / f"table_{name}.{form}" for form in ("tex", "csv")))
-
-
-def _is_main(head: str, rest: str) -> bool:
-    if head == "versions":
-        return rest in _MAIN_VERSIONS
-    return head in _MAIN_LINES and not rest.startswith("files")
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, list | tuple):
-        return ", ".join(map(str, value)) or "none"
-    return "unknown" if value is None else str(value)

@@ -4,6 +4,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 from functools import partial
+from math import inf, nan
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -32,7 +33,7 @@ class Drift(NamedTuple):
 
     def value(self, measure: str, at: str = "") -> float:
         """A measure's value; NaN where there is none."""
-        return self.rows.get(measure, {}).get(at, {}).get("value", float("nan"))
+        return self.rows.get(measure, {}).get(at, {}).get("value", nan)
 
     def words(self, measure: str, at: str = "") -> str:
         """A measure's words; "" where there are none."""
@@ -41,31 +42,21 @@ class Drift(NamedTuple):
     def told(self, measure: str, at: str = "", **how: Any) -> str:
         """A measure with its interval."""
         row = self.rows.get(measure, {}).get(at, {})
-        ends = (row.get(name, float("nan")) for name in ("value", "low", "high"))
+        ends = (row.get(name, nan) for name in ("value", "low", "high"))
         return estimate(*ends, **{"digits": 2} | how)
-
-    @property
-    def lags(self) -> list[str]:
-        """Numbers of lags that were tried."""
-        return list(self.rows["within_a"])
 
     @property
     def best(self) -> str:
         """The lags that decode session A best."""
-        return max(self.lags, key=lambda at: self.value("within_a", at))
+        return max(self.rows["within_a"], key=lambda at: self.value("within_a", at))
 
     def sentence(self) -> str:
         """Whether there is a drift, how large, how much of it is of our making, and what is odd."""
-        return self._drift() + self._oddities()
-
-    def _oddities(self) -> str:
-        """Of two sessions as a pair: units that may differ, dates in the other order."""
-        spread_a, spread_b, said = self.value("spread", "a"), self.value("spread", "b"), ""
-        if max(spread_a, spread_b) > MOST_SPREAD * min(spread_a, spread_b):
-            ratio = spread_b / spread_a if spread_a else float("inf")
+        said, (a, b) = self._drift(), (self.value("spread", side) for side in "ab")
+        if max(a, b) > MOST_SPREAD * min(a, b):
             said += (
-                f" The target of {self.b} varies {ratio:,.3g} times as much as that of {self.a}: "
-                "are both in one unit?"
+                f" The target of {self.b} varies {b / a if a else inf:,.3g} times as much as that "
+                f"of {self.a}: are both in one unit?"
             )
         dates = [re.search(r"date (\S+)", self.words("about", side)) for side in "ab"]
         if all(dates) and dates[1][1] < dates[0][1]:
@@ -74,40 +65,35 @@ class Drift(NamedTuple):
 
     def _drift(self) -> str:
         at, a, b = self.best, self.a, self.b
-        low, high = (self.rows["loss"][at][end] for end in ("low", "high"))
-        if low > 0:
-            found = "There is a drift" if self.value("loss", at) >= SMALL else "The drift is small"
-        else:
-            found = "No drift is seen" if high < SMALL else "Whether there is a drift is unclear"
-        within, across = self.told("within_b", at), self.told("a_to_b", at)
-        kept = f"{self.score} {across} on {b}, where one fitted on {b} has {within}"
-        said = (
-            f"{found}: a ridge decoder fitted on {a} has {kept}, a loss of "
-            f"{self.told('loss', at, signed=True)}"
-        )
-        if "made" in self.rows:
-            every = self.value("made") >= self.value("loss", at)
-            said += (
-                f"; {'all of it may be' if every else 'a part of it is'} of our making, since each "
-                f"session has components of its own: between the halves of {a} they cost "
-                f"{self.told('made')}"
-            )
-        said += "."
         # R2 of the best constant on other data is far below zero; that is no bar to clear.
         chance = max(self.value("constant"), self.value("chance"), 0.0)
-        for side, name, mend in (
-            ("within_a", a, "Other features may tell more"),
-            ("within_b", b, f"Other features may tell more, or the clocks of {b} differ"),
-        ):
-            if self.value(side, at) - chance < SMALL:
-                size = f"{self.score} {self.told(side, at)}"
+        mend = "Other features may tell more"
+        for side, name, more in (("a", a, ""), ("b", b, f", or the clocks of {b} differ")):
+            if self.value(f"within_{side}", at) - chance < SMALL:
                 return (
-                    f"Of a drift nothing can be said: even within {name} a ridge decoder has {size}"
-                    f", and chance is {number(chance, 2)}. {mend}."
+                    f"Of a drift nothing can be said: even within {name} a ridge decoder has "
+                    f"{self.score} {self.told(f'within_{side}', at)}, and chance is "
+                    f"{number(chance, 2)}. {mend}{more}."
                 )
+        loss, low, high = (self.rows["loss"][at][end] for end in ("value", "low", "high"))
+        if low > 0:
+            found = "There is a drift" if loss >= SMALL else "The drift is small"
+        else:
+            found = "No drift is seen" if high < SMALL else "Whether there is a drift is unclear"
+        made, worse = "", ""
+        if "made" in self.rows:
+            made = (
+                f"; {'all of it may be' if self.value('made') >= loss else 'a part of it is'} of "
+                "our making, since each session has components of its own: between the halves of "
+                f"{a} they cost {self.told('made')}"
+            )
         if self.value("a_to_b", at) < self.value("constant"):
-            said += f" On {b} it is worse than the mean: recovery has little meaning."
-        return said
+            worse = f" On {b} it is worse than the mean: recovery has little meaning."
+        return (
+            f"{found}: a ridge decoder fitted on {a} has {self.score} {self.told('a_to_b', at)} on "
+            f"{b}, where one fitted on {b} has {self.told('within_b', at)}, a loss of "
+            f"{self.told('loss', at, signed=True)}{made}.{worse}"
+        )
 
 
 def drifts(frame: pd.DataFrame) -> Iterator[Drift]:
@@ -124,14 +110,10 @@ def drifts(frame: pd.DataFrame) -> Iterator[Drift]:
 
 def sentences(frame: pd.DataFrame | None) -> list[str]:
     """Whether there is a drift: of each pair, or of many how many have one."""
-    told = [] if frame is None else list(drifts(frame))
+    told = [] if frame is None else [(drift.pair, drift.sentence()) for drift in drifts(frame)]
     if len(told) <= MOST_TOLD:
-        named = len(told) > 1
-        return [
-            f"{drift.pair}: {drift.sentence()}" if named else drift.sentence() for drift in told
-        ]
-    heads = pd.Series([drift.sentence().partition(":")[0] for drift in told])
-    counts = heads.value_counts(sort=False)
+        return [f"{pair}: {said}" if len(told) > 1 else said for pair, said in told]
+    counts = pd.Series([said.partition(":")[0] for _, said in told]).value_counts(sort=False)
     return [f"{head}: {n} of {len(told)} pairs." for head, n in counts.items()]
 
 
@@ -142,18 +124,17 @@ def text(frame: pd.DataFrame, width: int = 100) -> str:
     for drift in drifts(frame):
         lines.append(f"A: {drift.a}, B: {drift.b} ({drift.task}, {drift.pair})")
         for measure, places in drift.rows.items():
-            told = (_told(drift, measure, at) for at in places)
-            lines += wrap(f"{measure.replace('_', ' ')}: {'; '.join(told)}")
+            told = "; ".join(_told(drift, measure, at) for at in places)
+            lines += wrap(f"{measure.replace('_', ' ')}: {told}")
         lines += ["", *textwrap.wrap(drift.sentence(), width), ""]
     summary = sentences(frame)
     return "\n".join([*lines, *(summary if len(summary) > 1 else [])])
 
 
 def _told(drift: Drift, measure: str, at: str) -> str:
-    words = drift.words(measure, at)
+    words, size = drift.words(measure, at), drift.value(measure, at)
     if measure == "registration":
         return f"{at} cannot be answered: {words}" if words else f"{at} can be answered"
-    size = drift.value(measure, at)
     text = f"{size:,.0f}" if size > FEW_UPDATES else drift.told(measure, at)
     few = ", too few to tell" if measure == "updates" and size < FEW_UPDATES else ""
     return " ".join(filter(None, (at, "" if is_missing(size) else text, words))) + few

@@ -29,15 +29,12 @@ class Square(NamedTuple):
 def square(study: StudyFacts) -> Square | None:
     """The first four comparisons that form a two by two, or None."""
     named = _named(study)
-    for ((full, immediate), per_step), ((full_window, immediate_window), per_window) in product(
-        named.items(), repeat=2
-    ):
-        steps = {study.stride(name) for name in (immediate, full)}
-        windows = {study.stride(name) for name in (immediate_window, full_window)}
-        sides = (immediate_window, immediate), (full_window, full)
-        alike = None not in steps | windows and len(steps) == len(windows) == 1
-        if alike and min(steps) < min(windows) and named.keys() >= {*sides}:
-            return Square(per_step, per_window, *(named[side] for side in sides))
+    strides = {pair: {study.stride(learner) for learner in pair} for pair in named}
+    alike = {pair: s.pop() for pair, s in strides.items() if len(s) == 1 and None not in s}
+    for step, window in product(alike, repeat=2):  # pairs of full and immediate, at two cadences
+        sides = (window[1], step[1]), (window[0], step[0])
+        if alike[step] < alike[window] and named.keys() >= {*sides}:
+            return Square(named[step], named[window], *(named[side] for side in sides))
     return None
 
 
@@ -47,12 +44,11 @@ def recoveries(
     """For immediate and full, each per step and per window: a row that holds it, and its side, the
     first words of its columns.
     """
-    first, second = "recovery_full", "recovery_immediate"
+    sides = ("recovery_immediate", "recovery_full")  # of the subtrahend and of the minuend
     places = (
-        ((square.per_step, second), (square.immediate, second)),
-        ((square.per_window, second), (square.immediate, first)),
-        ((square.per_step, first), (square.full, second)),
-        ((square.per_window, first), (square.full, first)),
+        ((of_gradient, sides[full]), (of_cadence, sides[window]))
+        for full, of_cadence in enumerate((square.immediate, square.full))
+        for window, of_gradient in enumerate((square.per_step, square.per_window))
     )
     return [
         next(((cells[name], side) for name, side in where if name in cells), None)

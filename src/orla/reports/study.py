@@ -19,7 +19,6 @@ PAPERS = "paper"
 HIDDEN = 64
 # The columns that set conditions apart, learner and optimizer aside, in the order of a title.
 CONDITION = ("task", "pair", "architecture", "precision", "split", "intervention", "start")
-_ALWAYS_SAID = ("architecture", "precision", "split")
 
 
 def where(frame: pd.DataFrame, **keys: Any) -> pd.DataFrame:
@@ -74,13 +73,14 @@ class StudyFacts(PartNames):
     def from_config(cls, config: Mapping[str, Any], provenance: Mapping[str, Any]) -> Self:
         """The facts of a study, from its settled config and the provenance of a result."""
         settings = Settings.of(config["statistics"], config["comparisons"])
-        tasks, pretraining = config["tasks"], config["pretraining"]
+        tasks, datasets = config["tasks"], provenance["datasets"]
         recordings = tuple(task for task, spec in tasks.items() if "pairs" in spec)
-        datasets = provenance["datasets"]
         made = (place.split("/")[0] for place, data in datasets.items() if data.get("drift"))
         synthetic = {domain.split("/")[0] for domain in datasets} - {*recordings}
         sources = {dataset["source"] for dataset in datasets.values()}
-        own = pretraining.get("of", {})
+        given = config["pretraining"]
+        pretrained = {n: given | given.get("of", {}).get(n, {}) for n in config["networks"]}
+        sections = {kind: section for kind, section in SECTIONS.items() if kind != "task"}
         return cls(
             name=config["name"],
             label=data_in_words(dataset["label"] for dataset in datasets.values()),
@@ -96,23 +96,14 @@ class StudyFacts(PartNames):
             main=settings.main,
             rates_of=settings.rates_of,
             formats={name: of["precision"] for name, of in config.get("numerics", {}).items()},
+            instances={kind: config.get(section, {}) for kind, section in sections.items()},
             # A task's options are data, which no reader wants beside its name.
-            instances={
-                kind: config.get(section, {})
-                for kind, section in SECTIONS.items()
-                if kind != "task"
-            },
-            **{
-                name: {
-                    network: own.get(network, pretraining).get(option, pretraining[option])
-                    for network in config["networks"]
-                }
-                for name, option in (("pretraining", "window"), ("passes", "max_epochs"))
-            },
             tasks={
                 task: {k: v for k, v in spec.items() if not isinstance(v, Mapping)}
                 for task, spec in tasks.items()
             },
+            pretraining={name: how["window"] for name, how in pretrained.items()},
+            passes={name: how["max_epochs"] for name, how in pretrained.items()},
         )
 
     def format(self, precision: str) -> str:
@@ -145,11 +136,6 @@ class StudyFacts(PartNames):
         made = tuple(task for task in self.made_drift if ran["task"].eq(task).any())
         return replace(self, simulated=bool(self.simulates(ran["task"]).any()), made_drift=made)
 
-    def partly_simulated(self, models: pd.DataFrame | None) -> bool:
-        """Whether some of these models, not all, adapted to simulated sessions."""
-        found = self.simulates(models["task"]) if models is not None else pd.Series(dtype=bool)
-        return bool(found.any() and not found.all())
-
     @property
     def data(self) -> str:
         """The data as a reader calls them."""
@@ -161,11 +147,9 @@ class StudyFacts(PartNames):
 
     def words(self, name: str) -> str:
         """A comparison as "label (which learner minus which)"."""
-        given = self.comparison(name)
-        if not given.minuend:
-            return given.label
-        pair = (self.called("learner", given.minuend), self.called("learner", given.subtrahend))
-        return f"{given.label or name} ({pair[0]} − {pair[1]})"
+        label, *learners = self.comparison(name)
+        pair = " − ".join(self.called("learner", learner) for learner in learners)
+        return f"{label or name} ({pair})" if all(learners) else label
 
     def called(self, kind: str, slug: str) -> str:
         """The reader's name of a part, a value or a comparison."""
@@ -201,15 +185,13 @@ class StudyFacts(PartNames):
 
     def title_of(self, keys: Mapping[str, Any], frame: pd.DataFrame) -> str:
         """A condition's title: network, precision and split, and what else varies in `frame`."""
+        given = [kind for kind in CONDITION if keys.get(kind, "") != ""]
         return ", ".join(
             self.called(kind, str(keys[kind]))
-            for kind in CONDITION
-            if keys.get(kind, "") != ""
-            and (
-                kind in _ALWAYS_SAID
-                or frame[kind].nunique() > 1
-                or keys[kind] != DEFAULTS.get(kind, keys[kind])
-            )
+            for kind in given
+            if kind in ("architecture", "precision", "split")
+            or frame[kind].nunique() > 1
+            or keys[kind] != DEFAULTS.get(kind, keys[kind])
         )
 
     def groups(self, frame: pd.DataFrame, *more: str, without: str = "") -> Iterator[Group]:
@@ -232,14 +214,14 @@ class StudyFacts(PartNames):
         They apply to the paper's recordings, or their simulation, and networks of its size, without
         intervention or another start; and to a comparison only where its learners are the paper's.
         """
-        paper = load()
-        given = self.instances.get("architecture", {}).get(keys["architecture"], {})
-        size = given.get("hidden", HIDDEN) if isinstance(given, Mapping) else HIDDEN
+        paper, declared = load(), self.instances.get("architecture", {})
+        network = declared.get(keys["architecture"], {})
+        size = network.get("hidden", HIDDEN) if isinstance(network, Mapping) else HIDDEN
         fits = self.reproduces and keys["task"] in self.recordings and size == HIDDEN
         fits = fits and self.papers_task in ("", keys["task"])
         fits = fits and all(keys[kind] == value for kind, value in DEFAULTS.items())
         if fits and comparison is not None:
-            given = self.comparison(comparison)
-            fits = comparison == PAPERS and given.minuend in paper.learners
-            fits = fits and given.subtrahend == paper.headline["learner"]
+            _, minuend, subtrahend = self.comparison(comparison)
+            fits = comparison == PAPERS and minuend in paper.learners
+            fits = fits and subtrahend == paper.headline["learner"]
         return paper if fits else None

@@ -1,8 +1,4 @@
-"""The house style of every figure: one place for sizes, marks and how files are saved.
-
-Each series differs by colour, marker and line, so that a figure reads in greyscale and for
-colour-blind readers.
-"""
+"""The house style of figures: sizes, marks that differ in grey too, and how files are saved."""
 
 from collections.abc import Iterable, Iterator
 from colorsys import hls_to_rgb, rgb_to_hls
@@ -34,7 +30,6 @@ _MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", ">", "p", "h")
 _LINES = ("-", (0, (4, 1.2)), (0, (1, 1)), (0, (3, 1, 1, 1)), (0, (7, 2)))
 # 11 and 5 have no common divisor, so that all pairs occur.
 _PAIRS = [(_MARKERS[i % 11], _LINES[i % 5]) for i in range(55)]
-_STYLE = Path(__file__).with_suffix(".mplstyle")
 _METADATA = {
     ".pdf": dict.fromkeys(("CreationDate", "Creator", "Producer")),
     ".svg": dict.fromkeys(("Date", "Creator")),
@@ -45,7 +40,7 @@ _METADATA = {
 @contextmanager
 def house() -> Iterator[None]:
     """Draw the figures of the block in the house style."""
-    with sns.axes_style("ticks"), plt.style.context(_STYLE):
+    with sns.axes_style("ticks"), plt.style.context(Path(__file__).with_suffix(".mplstyle")):
         yield
 
 
@@ -53,29 +48,23 @@ def marks(kind: str, slugs: Iterable[str], names: PartNames) -> dict[str, Mark]:
     """The look of each series of a figure, no two alike (up to 55), in the order of their parts.
 
     A part with default options has its declared mark; further instances have a lighter colour and
-    another marker and line.
+    a marker that is free, or a free pair of marker and line.
     """
     order = names.ordered(kind, slugs)
     given = {slug: names.mark(kind, slug) for slug in order}
-    plain = [s for s in order if given[s] and not names.own_options(kind, s)]
-    looks = {slug: given[slug] for slug in plain}
+    looks = {s: mark for s, mark in given.items() if mark and not names.own_options(kind, s)}
     for slug in order:
-        if slug not in looks:
-            base = given[slug].color if given[slug] else INK
-            looks[slug] = _another(base, list(looks.values()))
+        if slug in looks:
+            continue
+        base = given[slug].color if given[slug] else INK
+        hue, light, saturation = rgb_to_hls(*to_rgb(base))
+        light += 0.62 * (1 - 0.55 ** len(looks)) * (1 - light)
+        markers = {mark.marker for mark in looks.values()}
+        used = {(mark.marker, mark.line) for mark in looks.values()}
+        free = [pair for pair in _PAIRS if pair not in used] or _PAIRS
+        look = next((pair for pair in free if pair[0] not in markers), free[0])
+        looks[slug] = Mark(to_hex(hls_to_rgb(hue, light, saturation)), *look)
     return {slug: looks[slug] for slug in order}
-
-
-def _another(color: str, others: list[Mark]) -> Mark:
-    """A mark that no other has: a free marker while there is one, then a free pair with a line."""
-    hue, light, saturation = rgb_to_hls(*to_rgb(color))
-    lighter = 0.62 * (1 - 0.55 ** len(others))
-    shade = to_hex(hls_to_rgb(hue, light + lighter * (1 - light), saturation))
-    used = {(mark.marker, mark.line) for mark in others}
-    markers = {mark.marker for mark in others}
-    free = [pair for pair in _PAIRS if pair not in used] or _PAIRS
-    marker, line = next((pair for pair in free if pair[0] not in markers), free[0])
-    return Mark(shade, marker, line)
 
 
 def save(figure: Figure, *paths: Path | str) -> None:
@@ -87,15 +76,6 @@ def save(figure: Figure, *paths: Path | str) -> None:
         with atomic(target) as path:
             figure.savefig(path, metadata=_METADATA[target.suffix])
     plt.close(figure)
-
-
-def heading(figure: Figure, simulated: bool, text: str = "") -> None:
-    """A line at the top left; SIMULATED first, since a figure travels without its caption."""
-    if text and figure.get_figwidth() <= ONE_COLUMN_IN:
-        text = text.replace(", ", ",\n", 1)
-    parts = ["SIMULATED sessions"] * simulated + [text] * bool(text)
-    if parts:
-        figure.suptitle(" · ".join(parts), x=0.01, ha="left", fontsize=FONT_PT, color=INK)
 
 
 def zero_line(axes: Axes, vertical: bool = False) -> None:

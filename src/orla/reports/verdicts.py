@@ -29,7 +29,7 @@ def verdict_lines(verdicts: pd.DataFrame | None, study: StudyFacts) -> list[Verd
             "threshold": threshold(row["threshold"]),
             "n": sample(row),
             "reason": why,
-            "former": MISSING if is_missing(f := row.get("former")) or not f else str(f),
+            "former": _given(row, "former") or MISSING,
             "paper": load().claim_of(row["registration"]).get("paper", ""),
         }
         for row, why in (folded(verdicts, study) if verdicts is not None else ())
@@ -42,25 +42,20 @@ def verdict_estimate(row: dict[str, Any]) -> str:
 
 
 def outcome_words(row: dict[str, Any], study: StudyFacts) -> str:
-    """A verdict in words: its column `words`, or those for simulated sessions."""
-    if not was_run(row):
-        return NOT_RUN
-    if not is_missing(row.get("words")) and row["words"]:
-        return str(row["words"])
+    """A verdict in words: its column `words`, or those for simulated sessions; NOT_RUN where no
+    condition that the registration is about was run."""
     outcome = str(row["outcome"])
-    return SIMULATED_OUTCOMES.get(outcome, outcome) if study.simulated else outcome
-
-
-def was_run(row: dict[str, Any]) -> bool:
-    """Whether any condition that a registration is about was run in this study."""
-    decided = row["outcome"] != "untestable" or not is_missing(row["estimate"])
-    return decided or " has no row with " not in str(row.get("reason"))
+    undecided = outcome == "untestable" and is_missing(row["estimate"])
+    if undecided and " has no row with " in _given(row, "reason"):
+        return NOT_RUN
+    simulated = SIMULATED_OUTCOMES.get(outcome, outcome) if study.simulated else outcome
+    return _given(row, "words") or simulated
 
 
 def sample(row: dict[str, Any]) -> str:
     """The number of units that a verdict is over, and what they are where the row says so."""
-    unit = row.get("unit")
-    return count(row["n"]) + ("" if is_missing(unit) or not unit else f" {unit}s")
+    unit = _given(row, "unit")
+    return count(row["n"]) + (unit and f" {unit}s")
 
 
 def threshold(value: object) -> str:
@@ -76,25 +71,29 @@ def folded(verdicts: pd.DataFrame, study: StudyFacts) -> list[tuple[dict[str, An
     A cause that an earlier one gives is named. On simulated sessions the registration's words on
     what an outcome means are left out, because they speak of recordings.
     """
-    order = load().registrations
-    rank = {name: i for i, name in enumerate(order)}
+    rank = {name: i for i, name in enumerate(load().registrations)}
     rows = verdicts.to_dict("records")
     given: dict[str, str] = {}
-    found = []
-    for row in sorted(rows, key=lambda row: rank.get(row["registration"], len(order))):
+    told = []
+    for row in sorted(rows, key=lambda row: rank.get(row["registration"], len(rank))):
         cause, meaning = reasons(row)
-        first = given.setdefault(cause, row["title"]) if row["outcome"] == "untestable" else ""
-        if cause and first and first != row["title"]:
-            cause = f"As for “{first}”."
-        decided = study.simulated and row["outcome"] in SIMULATED_OUTCOMES
-        found.append((row, " ".join(filter(None, (cause, "" if decided else meaning)))))
-    return found
+        if cause and row["outcome"] == "untestable":
+            first = given.setdefault(cause, row["title"])
+            cause = cause if first == row["title"] else f"As for “{first}”."
+        if study.simulated and row["outcome"] in SIMULATED_OUTCOMES:
+            meaning = ""
+        told.append((row, " ".join(filter(None, (cause, meaning)))))
+    return told
 
 
 def reasons(row: dict[str, Any]) -> tuple[str, str]:
     """Why a verdict is what it is, each cause said once; and what that means."""
-    given = row.get("reason")
-    *causes, last = str("" if is_missing(given) else given).split("; ")
+    *causes, last = _given(row, "reason").split("; ")
     last, _, meaning = last.partition(". ")
     causes = "; ".join(dict.fromkeys([*causes, last.rstrip(".")]))
     return causes and f"{causes}.", meaning
+
+
+def _given(row: dict[str, Any], column: str) -> str:
+    text = row.get(column)
+    return "" if is_missing(text) else str(text or "")

@@ -38,37 +38,35 @@ class PartNames:
     instances: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     tasks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
-    def _part(self, kind: str, slug: str) -> tuple[Mapping[str, Any], dict[str, Any]] | None:
-        """The declaration of the part that a name stands for, and its options; None for no part.
+    def _part(self, kind: str, slug: str) -> tuple[Mapping[str, Any], dict[str, Any]]:
+        """The declaration of the part that a name stands for, and its options; {} for no part.
 
         Declarations are read from the file that `study.declarations` keeps, because importing every
         part takes seconds.
         """
-        if kind not in catalogue.ROOMS:
-            return None
-        known = _declared(tuple(catalogue.plugin_folders()))
+        known = _declared(tuple(catalogue.plugin_folders())) if kind in catalogue.ROOMS else {}
         named = self.tasks if kind == "task" else self.instances.get(kind, {})
         try:
-            options = specification(known, kind, slug, named)
+            options = specification(known, kind, slug, named) if known else {}
         except OrlaError:
-            return None
-        return known[kind][options.pop("kind")], options
+            options = {}
+        return (known[kind][options.pop("kind")], options) if options else ({}, {})
 
     def own_options(self, kind: str, slug: str) -> dict[str, Any]:
         """The options in which a named part differs from its part's defaults."""
-        part, options = self._part(kind, slug) or ({}, {})
+        part, options = self._part(kind, slug)
         return {k: value for k, value in options.items() if value != part["defaults"].get(k)}
 
     def options(self, kind: str, slug: str) -> dict[str, Any]:
         """The options of a named part, those with their default values too; {} for no part."""
-        part, options = self._part(kind, slug) or ({"defaults": {}}, {})
-        return part["defaults"] | options
+        part, options = self._part(kind, slug)
+        return part.get("defaults", {}) | options
 
     def declaration(self, kind: str, slug: str) -> Mapping[str, Any]:
         """The name of the part that `slug` stands for, and its kind's own keywords, such as a
         learner's exactness; {} for no part."""
-        found = self._part(kind, slug)
-        return {"name": found[0]["name"], **found[0]["more"]} if found else {}
+        part, _ = self._part(kind, slug)
+        return {"name": part["name"], **part["more"]} if part else {}
 
     def stride(self, learner: str) -> int | None:
         """Steps between two updates of a learner; None where it is no part of the catalogue."""
@@ -79,8 +77,8 @@ class PartNames:
 
     def mark(self, kind: str, slug: str) -> Mark | None:
         """The mark that a named part declares, where it does."""
-        found = self._part(kind, slug)
-        return Mark.from_json(found[0]["mark"]) if found and found[0]["mark"] else None
+        mark = self._part(kind, slug)[0].get("mark")
+        return Mark.from_json(mark) if mark else None
 
     def called(self, kind: str, slug: str) -> str:
         """The name of a part or value in reports: its declared label, then options.
@@ -89,10 +87,9 @@ class PartNames:
         its label alone, or its own name. A learner's cadence comes last ("exact RTRL, per step"). A
         value that is no part keeps its name, with a slash in a split (80/20).
         """
-        found = self._part(kind, slug)
-        if found is None:
+        part, options = self._part(kind, slug)
+        if not part:
             return re.sub(r"(?<=\d)-(?=\d)", "/", slug) if kind == "split" else slug
-        part, options = found
         if kind == "task" and slug != part["name"]:
             return slug  # several tasks of a kind differ in options that no title has room for
         filled = part["defaults"] | options
@@ -103,12 +100,11 @@ class PartNames:
             return label
         shown = {field for _, field, _, _ in Formatter().parse(part["label"])}
         shown.add(part["more"].get("stride"))
-        words = [
-            f"{_spoken(option)} {f'{value:g}' if isinstance(value, float) else value}"
-            for option, value in self.own_options(kind, slug).items()
-            if option not in shown
-        ]
-        names = [label, *words]
+        names = [label]
+        for option, value in self.own_options(kind, slug).items():
+            if option not in shown:
+                spoken = re.sub(r"^beta(?=\d)", "β", option).replace("_", " ")
+                names.append(f"{spoken} {f'{value:g}' if isinstance(value, float) else value}")
         if kind == "architecture" and slug != part["name"]:
             named = self.instances.get(kind, {})
             if names == [part["label"]] or list(named.values()).count(named.get(slug)) > 1:
@@ -120,30 +116,22 @@ class PartNames:
 
     def ordered(self, kind: str, slugs: Iterable[str]) -> list[str]:
         """Names in the declared order of their parts; then other values, by decreasing number."""
-        names = PartNames(
-            instances=self.instances
-        )  # a task that is no kind has no place of its own
+        names = PartNames(instances=self.instances)  # a task that is no kind has no place
 
         def place(slug: str) -> tuple:
-            if (found := names._part(kind, slug)) is None:
-                numbers = re.findall(r"\d+", slug)
-                return 1, -int(numbers[0]) if numbers else 0, 0, slug
-            return 0, found[0]["order"], self.stride(slug) if kind == "learner" else 0, slug
+            if part := names._part(kind, slug)[0]:
+                return 0, part["order"], self.stride(slug) if kind == "learner" else 0, slug
+            numbers = re.findall(r"\d+", slug)
+            return 1, -int(numbers[0]) if numbers else 0, 0, slug
 
         return sorted(set(slugs), key=place)
 
 
-def _spoken(option: str) -> str:
-    """An option's name in reports: beta1 is β1, and an underscore a space."""
-    return re.sub(r"^beta(?=\d)", "β", option).replace("_", " ")
-
-
 def _entry(kind: str, given: str | Mapping[str, Any]) -> str:
     """The name of one of a list of parts, with its own options in brackets."""
-    if isinstance(given, str):
-        return PartNames().called(kind, given)
-    names = PartNames(instances={kind: {given["kind"]: given}})
-    first, *more = names.called(kind, given["kind"]).split(", ")
+    part = {"kind": given} if isinstance(given, str) else given
+    names = PartNames(instances={kind: {part["kind"]: part}})
+    first, *more = names.called(kind, part["kind"]).split(", ")
     return f"{first} ({', '.join(more)})" if more else first
 
 

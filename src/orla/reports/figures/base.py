@@ -2,11 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
 from inspect import signature
 from pathlib import Path
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -14,15 +13,12 @@ from matplotlib.figure import Figure as Canvas
 
 from orla.catalogue import Part
 from orla.reports import style
-from orla.reports.numbers import count, number, span
+from orla.reports.numbers import count, span
 from orla.reports.study import StudyFacts
 from orla.study.keys import KEYS
 
-_number = partial(number, digits=2)
 
-
-@dataclass(frozen=True)
-class Caption:
+class Caption(NamedTuple):
     """Title, caption and alternative text of a figure."""
 
     title: str
@@ -30,14 +26,13 @@ class Caption:
     alt: str
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(NamedTuple):
     """The rows that are drawn, their title and keys, and what else plot or caption needs."""
 
     rows: pd.DataFrame
     title: str = ""
-    keys: Mapping[str, Any] = field(default_factory=dict)
-    more: Mapping[str, Any] = field(default_factory=dict)
+    keys: Mapping[str, Any] = MappingProxyType({})
+    more: Mapping[str, Any] = MappingProxyType({})
 
 
 class Figure(Part, ABC):
@@ -61,8 +56,7 @@ class Figure(Part, ABC):
 
     def __init_subclass__(cls, **declared: Any) -> None:
         if "name" in declared:
-            names = [*signature(cls.select).parameters]
-            declared["needs"] = tuple(name for name in names if name not in ("self", "study"))
+            declared["needs"] = tuple([*signature(cls.select).parameters][1:-1])
         super().__init_subclass__(**declared)
 
     @abstractmethod
@@ -76,14 +70,39 @@ class Figure(Part, ABC):
     def seen(self, rows: pd.DataFrame) -> str:
         """The numbers that a reader sees of these rows, in words."""
         spans = (
-            text.format(span(rows[column], count if rows[column].dtype == int else _number))
+            text.format(span(values, count) if values.dtype == int else span(values, digits=2))
             for column, text in self.shows.items()
-            if rows[column].notna().any()
+            if len(values := rows[column].dropna())
         )
         return ", ".join(spans) or "no number"
 
-    def words(self, selection: Selection, study: StudyFacts) -> tuple[str, str]:
-        """Caption and alternative text: "SGD, 80/20: what is seen; LARS, 80/20: ..."."""
+    def render(
+        self, *frames: pd.DataFrame, study: StudyFacts, paths: Sequence[Path | str] = ()
+    ) -> Caption | None:
+        """Select once, save the figure under each path (.pdf, .png) and answer its caption.
+
+        Where nothing ran the files only say so, and there is no caption.
+        """
+        selection, label = self.select(*frames, study=study), self.part.label
+        nothing = selection is None or selection.rows.empty
+        facts = study if nothing else study.of(selection.rows)
+        with style.house():
+            if nothing and paths:
+                figure = plt.figure(figsize=(style.ONE_COLUMN_IN, 0.5))
+                figure.text(0.01, 0.5, f"{label}: not run", va="center")
+                style.save(figure, *paths)
+            elif paths:
+                figure = self.plot(selection, study)
+                narrow = figure.get_figwidth() <= style.ONE_COLUMN_IN
+                title = selection.title.replace(", ", ",\n", 1) if narrow else selection.title
+                # A figure travels without its caption.
+                heading = " · ".join(filter(None, ["SIMULATED sessions" * facts.simulated, title]))
+                look = {"x": 0.01, "ha": "left", "fontsize": style.FONT_PT, "color": style.INK}
+                if heading:
+                    figure.suptitle(heading, **look)
+                style.save(figure, *paths)
+        if nothing:
+            return None
         rows, counts = selection.rows, pd.Series()
         if "n_seeds" in rows:
             counts = rows["n_seeds"]
@@ -95,28 +114,5 @@ class Figure(Part, ABC):
             f"{', '.join(map(study.called, self.by, values))}: {self.seen(part)}"
             for values, part in rows.groupby(list(self.by), sort=False)
         )
-        return self.caption.format_map(fields), f"{self.part.label}. {'; '.join(items)}."
-
-    def render(
-        self, *frames: pd.DataFrame, study: StudyFacts, paths: Sequence[Path | str] = ()
-    ) -> Caption | None:
-        """Select once, save the figure under each path (.pdf, .png) and answer its caption.
-
-        Where nothing ran the files only say so, and there is no caption.
-        """
-        selection = self.select(*frames, study=study)
-        nothing = selection is None or selection.rows.empty
-        facts = study if nothing else study.of(selection.rows)
-        with style.house():
-            if nothing and paths:
-                figure = plt.figure(figsize=(style.ONE_COLUMN_IN, 0.5))
-                figure.text(0.01, 0.5, f"{self.part.label}: not run", va="center")
-                style.save(figure, *paths)
-            elif paths:
-                figure = self.plot(selection, study)
-                style.heading(figure, facts.simulated, selection.title)
-                style.save(figure, *paths)
-        if nothing:
-            return None
-        caption, alt = self.words(selection, study)
-        return Caption(self.part.label, facts.prefix + caption, alt)
+        caption = facts.prefix + self.caption.format_map(fields)
+        return Caption(label, caption, f"{label}. {'; '.join(items)}.")

@@ -8,7 +8,6 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
-from matplotlib.ticker import FuncFormatter
 
 from orla.reports import style
 from orla.reports.alignment import against_exact, references
@@ -21,15 +20,13 @@ from orla.reports.study import StudyFacts
 from orla.reports.words import NOT_RUN
 from orla.study.keys import KEYS
 
-_ACROSS = 3
 # Columns of the models' table, which the probes of these names add; the paper's have these names.
 _MEASURES = {
     "gradient_ratio": "Readout's gradient norm\nover the recurrent one",
     "condition_number": "Condition number\nof ∂h/∂θ",
 }
 _MEDIAN = {"color": style.INK, "marker": "|", "markersize": 9, "linestyle": "none"}
-# Recovery in % up to which the axis is linear where it is not so throughout.
-_LINEAR = 100
+_LINEAR = 100  # recovery in % up to which the axis is linear where it is not so throughout
 
 
 class Learners(
@@ -54,7 +51,7 @@ class Learners(
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows = selection.rows
         looks = plots.looks(rows.dropna(subset="cosine"), "learner", study)
-        across = min(rows["architecture"].nunique(), _ACROSS)
+        across = min(rows["architecture"].nunique(), 3)
         layout = {"row_in": 1.8, "around_in": 0.9 + 0.16 * -(-len(looks) // across)}
         layout |= {"xlabel": "Bytes carried a model", "wrap": across}
         layout |= {"ylabel": f"Cosine with\n{selection.more['exact']}"}
@@ -71,9 +68,7 @@ class Learners(
         first = 10.0 ** np.floor(np.log10(carried.min() if len(carried) else 1e3))
         axes.set_xscale("symlog", linthresh=first, linscale=0.7)
         axes.xaxis.get_major_locator().set_params(numticks=4)
-        axes.xaxis.set_major_formatter(
-            FuncFormatter(lambda value, _: memory(value).replace(".0", "") if value else "0")
-        )
+        axes.xaxis.set_major_formatter(lambda n, _: memory(n).replace(".0", "") if n else "0")
         axes.set_xlim(-first / 3, 3 * max(carried.max(), first))
         lowest = rows[["cosine", ends[0]]].min(axis=None)
         axes.set_ylim(min(-0.05, max(-1.1, lowest - 0.08)), 1.1)
@@ -226,15 +221,13 @@ def _lines(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _decays(models: pd.DataFrame, study: StudyFacts) -> dict[str, float]:
     """Learner -> decay, where any learner of the models declares one."""
-
-    def kind(name: str) -> str | None:
-        return study.declaration("learner", name).get("name")
-
     paper = {row["learner"]: row.get("decay") for row in load().table("decay_sweep")}
-    kinds = {kind(name) for name in paper} - {None}
-    names = [name for name in study.present(models, "learner") if kind(name) in kinds]
+    names = study.present(models, "learner")
+    kind = {name: study.declaration("learner", name).get("name") for name in (*paper, *names)}
+    kinds = {kind[name] for name in paper} - {None}
+    names = [name for name in names if kind[name] in kinds]
     declared = {name: study.options("learner", name).get("decay") for name in names}
-    if not any(decay is not None for decay in declared.values()):
-        return {}
     decays = {name: paper.get(name) if at is None else at for name, at in declared.items()}
+    if {*declared.values()} <= {None}:
+        return {}
     return {name: float(decay) for name, decay in decays.items() if decay is not None}

@@ -1,4 +1,4 @@
-"""Lines: recovery by learning rate, the error along the stream, the gap by adapt horizon."""
+"""Lines: recovery by learning rate, the error along the stream, by horizon, by steps read."""
 
 from typing import ClassVar
 
@@ -14,6 +14,7 @@ from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
 from orla.reports.numbers import number, span
 from orla.reports.paper import load
+from orla.reports.sessions import DECODED, drifts
 from orla.reports.study import StudyFacts, where
 
 _RECOVERY = "recovery_heldout_percent"
@@ -21,12 +22,17 @@ _RECOVERY = "recovery_heldout_percent"
 _FLOOR_PERCENT = -20.0
 # Decades between two splits of one rate.
 _APART = 0.13
-_SIGNS = {
-    "selected": {"marker": "o", "markersize": 7, "color": style.RING, "mew": 1.6},
-    "diverged": {"marker": "x", "markersize": 4},
-}
+_RING = {"marker": "o", "markersize": 6.5, "markerfacecolor": "none", "linestyle": "none"}
+_RING |= {"markeredgecolor": style.RING, "markeredgewidth": 1.3}
 _SMOOTHED_WINDOWS = 5
 _FROZEN = {"color": "#8f8f8f", "linestyle": (0, (2, 1))}
+# Pairs of which decoders are drawn, the first ones.
+_MOST_PAIRS = 6
+_DECODERS = {
+    "within_a": Mark(style.QUIET, "s", (0, (1, 1))),
+    "within_b": Mark(style.INK, "o", "-"),
+    "a_to_b": Mark("#c44e52", "^", (0, (4, 1.2))),
+}
 
 
 class LrCurves(
@@ -52,28 +58,20 @@ class LrCurves(
         labels = {"xlabel": "Learning rate", "ylabel": "Held-out recovery (%)"}
         layout = {"row_in": 1.25, "around_in": 0.7, "x": "column"} | labels
         figure, panels = plots.panels(rows, study, "optimizer", "learner", **layout)
-        limits = _recoveries(rows[_RECOVERY].dropna())
+        known = rows[_RECOVERY].dropna()
+        low, high = max(min([0.0, *known]), _FLOOR_PERCENT), max([10.0, *known])
+        pad = 0.08 * (high - low)  # with room below for what is under the axis
         for axes, models in panels:
             style.zero_line(axes)
-            axes.set(xscale="log", ylim=limits)
+            axes.set(xscale="log", ylim=(low - 3 * pad, high + pad))
             axes.xaxis.set_major_locator(LogLocator(numticks=4))
             axes.xaxis.set_minor_locator(NullLocator())
             for split, apart in plots.beside(models["split"].unique(), _APART).items():
                 _curve(axes, where(models, split=split), looks[split], 10**apart)
         handles = plots.keys_of("split", looks, study, lines=True, markersize=3, linewidth=1)
-        handles += [plots.key(label, markerfacecolor="none", **s) for label, s in _SIGNS.items()]
+        handles += [plots.key("selected", **_RING), plots.key("diverged", marker="x")]
         plots.legend(figure, handles, ncols=5)
         return figure
-
-
-def _recoveries(values: pd.Series) -> tuple[float, float]:
-    """Limits of the axis, with room below for what is under it."""
-    if values.empty:
-        return _FLOOR_PERCENT, 100.0
-    low = max(min(values.min(), 0.0), _FLOOR_PERCENT)
-    high = max(values.max(), 10.0)
-    pad = 0.08 * (high - low)
-    return low - 3 * pad, high + pad
 
 
 def _curve(axes: Axes, rows: pd.DataFrame, look: Mark, apart: float) -> None:
@@ -85,15 +83,12 @@ def _curve(axes: Axes, rows: pd.DataFrame, look: Mark, apart: float) -> None:
         (lost, y.where(~lost, bottom), {"s": 16, "marker": "x"}),
     ):
         axes.scatter(x[those], height[those], linewidths=0.8, color=look.color, **sign)
-    by_rate = rows.groupby("learning_rate")[_RECOVERY]
-    means = by_rate.mean().where(by_rate.count() == by_rate.size())
+    means = rows.groupby("learning_rate")[_RECOVERY].mean(skipna=False)
     line = {"color": look.color, "linestyle": look.line, "linewidth": 1, "zorder": 2.5}
     axes.plot(means.index * apart, means.where(means >= floor), **line)
     best = rows[rows["selected"].astype(bool)]
     if best[_RECOVERY].notna().any():
-        ring = {"marker": "o", "markersize": 6.5, "markerfacecolor": "none", "zorder": 4}
-        ring |= {"markeredgecolor": style.RING, "markeredgewidth": 1.3, "linestyle": "none"}
-        axes.plot(x[best.index[0]], max(best[_RECOVERY].mean(), floor), **ring)
+        axes.plot(x[best.index[0]], max(best[_RECOVERY].mean(), floor), zorder=4, **_RING)
 
 
 class AdaptationTraces(
@@ -136,7 +131,11 @@ class AdaptationTraces(
                 mark = {"markersize": 3, "markeredgecolor": "white", "markeredgewidth": 0.3}
                 mark |= {"marker": look.marker, "markevery": (i * apart // len(looks), apart)}
                 axes.plot(mean, color=look.color, linestyle=look.line, linewidth=1.2, **mark)
-        axes.set_ylim(*_errors(rows))
+        # All mean traces, but for those of models that diverge later.
+        low, high = rows["frozen_error"].min(), rows["frozen_error"].max()
+        means = rows.groupby(["learner", "optimizer", "split", "step"])["error"].mean()
+        least, most = means.quantile([0.01, 0.995])
+        axes.set_ylim(0.95 * min(low, least), max(1.1 * high, min(2 * high, 1.05 * most)))
         handles = plots.keys_of("learner", looks, study, lines=True, markersize=3)
         plots.legend(figure, [*handles, plots.key("frozen", **_FROZEN)], ncols=3)
         return figure
@@ -150,14 +149,6 @@ class AdaptationTraces(
 def _smooth(values: pd.Series) -> pd.Series:
     """Running mean over windows, because the stream varies more than learners differ."""
     return values.rolling(_SMOOTHED_WINDOWS, center=True, min_periods=1).mean()
-
-
-def _errors(rows: pd.DataFrame) -> tuple[float, float]:
-    """Limits that hold all mean traces, but for those of models that diverge later."""
-    means = rows.groupby(["learner", "optimizer", "split", "step"])["error"].mean().dropna()
-    low, high = rows["frozen_error"].min(), rows["frozen_error"].max()
-    highest = max(1.1 * high, min(2 * high, 1.05 * means.quantile(0.995)))
-    return 0.95 * min(low, means.quantile(0.01)), highest
 
 
 class HorizonGap(
@@ -206,4 +197,49 @@ class HorizonGap(
         handles = plots.keys_of("optimizer", looks, study, lines=True)
         handles += [plots.swatch(f"the paper's {more['whose']}")] * any(more["bands"])
         plots.legend(figure, handles, ncols=3 if len(panels) > 1 else 2)
+        return figure
+
+
+class DriftReport(
+    Figure, name="drift_report", label="What a decoder loses", chapter="sessions", order=10
+):
+    """Scores of ridge decoders against the steps they read, a panel a pair."""
+
+    caption = (
+        "Score of a ridge decoder (R², or accuracy of categories) against the steps that it reads: "
+        "fitted and scored within session A, within B, and fitted on A and scored on B; bars: 95 % "
+        "jackknife intervals. Between the last two lies the drift that adaptation can undo. "
+        "Grey line: a decoder of shuffled time (chance). {more}"
+    )
+    by = ("pair", "measure")
+    shows: ClassVar = {"value": "{}"}
+
+    def select(self, drift_report: pd.DataFrame, *, study: StudyFacts) -> Selection:
+        pairs = drift_report[["task", "pair"]].drop_duplicates()
+        shown = drift_report.merge(pairs.head(_MOST_PAIRS), on=["task", "pair"])
+        first = f"The first {_MOST_PAIRS} of {len(pairs)} pairs."
+        more = {"more": first * (len(pairs) > _MOST_PAIRS), "drifts": [*drifts(shown)]}
+        return Selection(shown[shown["measure"].isin(DECODED)], more=more)
+
+    def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
+        told = selection.more["drifts"]
+        rows = [where(selection.rows, task=drift.task, pair=drift.pair) for drift in told]
+        groups = [(drift.pair or drift.task, each) for drift, each in zip(told, rows, strict=True)]
+        labels = {"xlabel": "Steps read", "ylabel": " or ".join(sorted({d.score for d in told}))}
+        figure, panels = plots.titled(groups, row_in=1.8, around_in=1.0, wrap=3, **labels)
+        for drift, (axes, scores) in zip(told, panels, strict=True):
+            for measure, look in _DECODERS.items():
+                line = where(scores, measure=measure)
+                at = line["at"].astype(float)
+                how = {"linestyle": look.line, "markersize": 3}
+                plots.bars(axes, line, at, "value", ("low", "high"), look, **how)
+            axes.axhline(drift.value("chance"), color=style.BAND, zorder=0)
+            axes.set_xscale("log")
+            axes.set_xticks(at, [f"{each:g}" for each in at])
+            axes.minorticks_off()
+        handles = [
+            plots.key(DECODED[measure], look, linestyle=look.line, markersize=3)
+            for measure, look in _DECODERS.items()
+        ]
+        plots.legend(figure, handles, ncols=3)
         return figure

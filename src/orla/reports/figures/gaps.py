@@ -31,7 +31,6 @@ _DIFFERENCES = ["gradient,\nper step", "gradient,\nper window"]
 _DIFFERENCES += ["cadence,\nimmediate", "cadence,\nfull"]
 # The two rows of plots of a network, by their y axis.
 _KINDS = ("Recovery (%)", "Difference (pp)")
-_WIDEST = 4
 _TOGETHER = ["mean of pairs", "new pair"]
 _THEIRS = plots.PAPERS | {"markersize": 3.5, "color": style.QUIET}
 
@@ -57,14 +56,13 @@ class TwoByTwo(
         cells = square(study)
         rows = estimates[estimates["comparison"].isin(cells or ())]
         estimand = next((e for e in told.OF_HELDOUT if (rows["estimand"] == e).any()), "")
-        chosen = plots.most(where(rows, estimand=estimand), study, over=self.by)
-        rows, keys = chosen.rows, chosen.keys
-        clear = {row["architecture"] for row in rows.to_dict("records") if _is_clear(row)}
+        rows, _, keys, _ = plots.most(where(rows, estimand=estimand), study, over=self.by)
+        known = rows.dropna(subset="gap_pp").to_dict("records")
+        clear = {row["architecture"] for row in known if told.has_meaning(row)}
         if not clear:
             return None
-        title = f"{study.called('split', keys['split'])}, {told.ESTIMANDS[estimand]}"
-        if estimates["pair"].nunique() > 1:
-            title = f"{keys['pair']}, {title}"
+        pair = f"{keys['pair']}, " * (estimates["pair"].nunique() > 1)
+        title = f"{pair}{study.called('split', keys['split'])}, {told.ESTIMANDS[estimand]}"
         networks = study.names(rows, "architecture").items()
         unclear = " and ".join(label for name, label in networks if name not in clear)
         note = f" Recovery has no meaning on {unclear}: see the table." if unclear else ""
@@ -72,39 +70,34 @@ class TwoByTwo(
         return Selection(rows[rows["architecture"].isin(clear)], title, keys, more)
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
-        rows, cells = selection.rows, selection.more["cells"]
-        looks = study.marks("learner", cells.learners(study))
+        rows, cells, seeds = selection.rows, selection.more["cells"], selection.more["seeds"]
+        learners = cells.learners(study)
+        looks = study.marks("learner", learners)
         networks = study.names(rows, "architecture").items()
         lines = {(name, kind): label for name, label in networks for kind in _KINDS}
         layout = {"row_in": 1.55, "around_in": 1.1, "x": "row", "y": "row"}
         figure, axes_of = plots.facets(study.names(rows, "optimizer"), lines, **layout)
         for ((network, kind), optimizer), axes in axes_of.items():
             here = where(rows, architecture=network, optimizer=optimizer)
-            gaps = told.with_points(here, selection.more["seeds"])
-            gaps = {row["comparison"]: row for row in gaps}
+            gaps = {row["comparison"]: row for row in told.with_points(here, seeds)}
             axes.set_xlim(-0.6, 3.6)
             axes.tick_params(axis="x", length=0)
             if axes.get_subplotspec().is_first_col():
                 axes.set_ylabel(kind)
             if kind == _KINDS[0]:
                 axes.set_xticks(list(_GRADIENTS), _GRADIENTS.values())
-                places = [place or (None, "") for place in recoveries(gaps, cells)]
-                for x, name in enumerate(cells.learners(study)):
-                    row, side = places[x]
+                sides = zip(learners, recoveries(gaps, cells), strict=True)
+                for x, (name, found) in enumerate(sides):
+                    row, side = found or (None, "")
                     ends = [row and told.recovery_end(row, side, end) for end in ("low", "high")]
                     _estimate(axes, row, x, f"{side}_percent", ends, looks[name])
             else:
                 axes.set_xticks(range(len(cells)), _DIFFERENCES, rotation=90)
                 plots.margin(axes, study)
                 for x, (name, marker) in enumerate(zip(cells, "ooss", strict=True)):
-                    look = Mark(style.INK, marker)
-                    _estimate(axes, gaps.get(name), x, "gap_pp", _T95, look)
+                    _estimate(axes, gaps.get(name), x, "gap_pp", _T95, Mark(style.INK, marker))
         plots.legend(figure, plots.keys_of("learner", looks, study), handlelength=1)
         return figure
-
-
-def _is_clear(row: Mapping[str, Any]) -> bool:
-    return told.has_meaning(row) and not is_missing(row["gap_pp"])
 
 
 def _estimate(
@@ -121,8 +114,8 @@ def _estimate(
             axes.text(at, 0.5, text, transform=axes.get_xaxis_transform(), **middle)
         return
     seeds = row["points"][column].dropna()
-    places = [seeds, np.full(len(seeds), at + apart)]
     if across or len(seeds) <= told.FEW_POINTS:
+        places = seeds, np.full(len(seeds), at + apart)
         plots.dots(axes, *(places if across else reversed(places)))
     place = (column, at) if across else (at, column)
     plots.bars(axes, row, *place, ends, look, across=across, **more)
@@ -152,7 +145,7 @@ class Pairs(Figure, name="pairs", label="Every pair of sessions", chapter="by_pa
             return Selection(rows)
         rows = where(over_pairs, **keys)
         names = [name for name in square(study) or () if (rows["comparison"] == name).any()]
-        rows = rows[rows["comparison"].isin(names or study.present(rows, "comparison")[:_WIDEST])]
+        rows = rows[rows["comparison"].isin(names or study.present(rows, "comparison")[:4])]
         same = [name for name in (*by, "comparison") if name in rows]
         pairs = told.with_points(estimates.merge(rows[same].drop_duplicates(), on=same), seed_gaps)
         title = f"{study.title_of(keys, over_pairs)}: {told.ESTIMANDS[keys['estimand']]}"
@@ -178,14 +171,13 @@ class Pairs(Figure, name="pairs", label="Every pair of sessions", chapter="by_pa
                         hollow = {"across": True, "apart": 0, "markerfacecolor": face}
                         _estimate(axes, pair, *place, look, **hollow)
                 axes.axhline(below - 0.5, color=style.QUIET, linewidth=0.6)
-                for y, ends, look_of in (
-                    (below, _T95, {"elinewidth": 2.4, "markersize": 5}),
-                    (below + 1, _NEW, {"elinewidth": 0.9, "marker": "|"}),
-                ):
-                    plots.bars(axes, row, "gap_pp", y, ends, look, across=True, **look_of)
-        mean = plots.key("mean of a pair", marker="o")
-        hollow = plots.key("a guard fails", marker="o", markerfacecolor="white")
-        plots.legend(figure, [plots.seed_key(), mean, hollow, band], columnspacing=1)
+                mean = {"across": True, "elinewidth": 2.4, "markersize": 5}
+                plots.bars(axes, row, "gap_pp", below, _T95, look, **mean)
+                new = {"across": True, "elinewidth": 0.9, "marker": "|"}
+                plots.bars(axes, row, "gap_pp", below + 1, _NEW, look, **new)
+        signs = {"mean of a pair": {}, "a guard fails": {"markerfacecolor": "white"}}
+        handles = [plots.key(label, marker="o", **sign) for label, sign in signs.items()]
+        plots.legend(figure, [plots.seed_key(), *handles, band], columnspacing=1)
         return figure
 
 
@@ -205,28 +197,18 @@ class TostInterval(
     def select(
         self, gaps: pd.DataFrame, seed_gaps: pd.DataFrame, *, study: StudyFacts
     ) -> Selection:
-        rows = where(gaps, comparison=study.main)
-        rows = with_paper_rows(rows, study, load().gaps, study.main)
+        rows = with_paper_rows(where(gaps, comparison=study.main), study, load().gaps, study.main)
         rows = study.arrange(rows[rows["run"].astype(bool)])
         kinds = [kind for kind in CONDITION if kind == "split" or rows[kind].nunique() > 1]
-        called = [
-            rows[kind].map(study.names(rows, kind)).astype(object)
-            for kind in ("optimizer", *reversed(kinds))
-        ]
-        first = condition_of("gaps")
-        headline = [plots.papers(row, study, first) for row in rows.to_dict("records")]
-        rows = rows.assign(label=called[0].str.cat(called[1:], sep=", "), headline=headline)
-        # A t interval is symmetric, δ* its farther end.
-        value, star = rows["paper_gap_pp"], load().headline["delta_star_pp"]
-        ends = {"paper_low": -star, "paper_high": 2 * value + star}
-        ends = {name: rows[name].mask(rows["headline"], end) for name, end in ends.items()}
-        rows = rows.assign(**{name: end.where(value.notna()) for name, end in ends.items()})
-        rows = rows.sort_values("headline", ascending=False, kind="stable")
-        clear = [told.has_meaning(row) for row in rows.to_dict("records")]
-        rows = rows.assign(gap_pp=rows["gap_pp"].where(clear))
+        kinds, records = ["optimizer", *reversed(kinds)], rows.to_dict("records")
+        rows = rows.assign(
+            label=[", ".join(study.called(kind, row[kind]) for kind in kinds) for row in records],
+            headline=[plots.papers(row, study, condition_of("gaps")) for row in records],
+            gap_pp=rows["gap_pp"].where([told.has_meaning(row) for row in records]),
+        ).sort_values("headline", ascending=False, kind="stable")
         more = {"level": f"{100 * (1 - 2 * study.alpha):g} %", "alpha": study.alpha, "note": ""}
         more["seeds"] = where(seed_gaps, estimand=told.PAPERS_ESTIMAND)
-        if value.notna().any():
+        if rows["paper_gap_pp"].notna().any():
             more["note"] = (
                 " Open diamonds: the paper's estimates, with its interval where it prints one, or "
                 "the 90 % interval that its δ* implies."
@@ -248,8 +230,11 @@ class TostInterval(
             if not is_missing(row["paper_gap_pp"]):
                 thin = {"across": True, "elinewidth": 0.9, "markeredgewidth": 1, "zorder": 2.5}
                 thin |= _THEIRS | {"markeredgecolor": style.QUIET}
-                place = "paper_gap_pp", y + 0.32, ("paper_low", "paper_high")
-                plots.bars(axes, row, *place, look, **thin)
+                value, ends = row["paper_gap_pp"], ("paper_low", "paper_high")
+                if row["headline"]:  # a t interval is symmetric, δ* its farther end
+                    star = load().headline["delta_star_pp"]
+                    ends = -star, 2 * value + star
+                plots.bars(axes, row, value, y + 0.32, ends, look, **thin)
             axes.annotate(_verdict(row), (1.01, y), **beside)
         line = {"marker": "o", "linestyle": "-", "linewidth": 2}
         handles = [plots.key(f"gap, {more['level']} t interval", **line), plots.seed_key()]

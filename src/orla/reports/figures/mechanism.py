@@ -45,7 +45,12 @@ class RatioGapPlane(
         both = ratio_gap.dropna(subset=["update_ratio", "gap_pp"])
         chosen = plots.most(both, study, over=["optimizer"], beside=["split"])
         splits = chosen.rows.drop_duplicates("split").to_dict("records")
-        paper = [row for one in splits for row in _papers(one, study)]
+        same = ("architecture", "precision", "split")
+        paper = [
+            row
+            for row in load().table("ratio_gap")
+            if any(plots.papers(one, study, {name: row[name] for name in same}) for one in splits)
+        ]
         more = {"paper": paper, "note": " Hollow diamonds: the paper's Table 3." * bool(paper)}
         return Selection(chosen.rows, chosen.title, more=more)
 
@@ -56,18 +61,17 @@ class RatioGapPlane(
         layout = {"row_in": 2, "around_in": 1, "x": "plot", "width_in": style.TWO_COLUMNS_IN}
         layout |= {"xlabel": _RATIO, "ylabel": "Gap (pp)"}
         figure, panels = plots.panels(drawn, study, "split", **layout)
-        place = "update_ratio", "gap_pp"
+        place, ends = ("update_ratio", "gap_pp"), ("update_ratio_low", "update_ratio_high")
         for axes, points in panels:
             style.zero_line(axes)
             for row in points.to_dict("records"):
-                look, ends = looks[row["optimizer"]], ("update_ratio_low", "update_ratio_high")
+                look = looks[row["optimizer"]]
                 plots.bars(axes, row, *place, ends, look, across=True, marker="", capsize=0)
                 plots.bars(axes, row, *place, ("low_pp", "high_pp"), look)
-            for row in paper:
-                if row["split"] == points["split"].iloc[0]:
-                    look = looks.get(row["optimizer"], Mark(style.QUIET, "D"))
-                    hollow = plots.PAPERS | {"color": look.color, "markersize": 5}
-                    axes.plot(*(row[name] for name in place), **hollow)
+            for row in (row for row in paper if row["split"] == points["split"].iloc[0]):
+                look = looks.get(row["optimizer"], Mark(style.QUIET, "D"))
+                hollow = plots.PAPERS | {"color": look.color, "markersize": 5}
+                axes.plot(*(row[name] for name in place), **hollow)
             axes.set_xscale("log")
             plots.decades(axes.xaxis)
         handles = plots.keys_of("optimizer", looks, study)
@@ -75,13 +79,6 @@ class RatioGapPlane(
             handles.append(plots.key("the paper's", **plots.PAPERS | {"color": style.QUIET}))
         plots.legend(figure, handles, ncols=1, loc="outside right center")
         return figure
-
-
-def _papers(keys: Mapping[str, Any], study: StudyFacts) -> list[dict[str, Any]]:
-    """The paper's points, where its table is of this condition."""
-    points = load().table("ratio_gap")
-    same = ("architecture", "precision", "split")
-    return [row for row in points if plots.papers(keys, study, {name: row[name] for name in same})]
 
 
 class _Profile(Figure):
@@ -98,12 +95,10 @@ class _Profile(Figure):
         The learner is the one that the paper measures with, where it ran. Of more panels than a
         page holds those of the paper's optimizers are drawn.
         """
-        rows = plain(profile[profile["quantity"].isin(self.quantities)])
-        rows = rows[rows["value"].notna()]
+        rows = plain(profile[profile["quantity"].isin(self.quantities)]).dropna(subset="value")
         if (full := rows["learner"] == full_learner()).any():
             rows = rows[full]
-        chosen = plots.most(rows, study, over=self.by, keys=_TOGETHER)
-        rows, keys = chosen.rows, chosen.keys
+        rows, _, keys, _ = plots.most(rows, study, over=self.by, keys=_TOGETHER)
         papers = rows["optimizer"].isin({row["optimizer"] for row in papers_structure()})
         if papers.any() and len(rows[[*self.by]].drop_duplicates()) > _MOST_PANELS:
             rows = rows[papers]
@@ -114,12 +109,10 @@ class _Profile(Figure):
         self, rows: pd.DataFrame, study: StudyFacts
     ) -> tuple[Canvas, list[tuple[Axes, pd.DataFrame]]]:
         """A plot for each optimizer and split, with its rows, four abreast."""
-        groups = [
-            (", ".join(map(study.called, self.by, values)), panel)
-            for values, panel in rows.groupby([*self.by], sort=False)
-        ]
+        groups = rows.groupby([*self.by], sort=False)
+        named = [(", ".join(map(study.called, self.by, keys)), panel) for keys, panel in groups]
         wide = {"around_in": 0.9, "width_in": style.TWO_COLUMNS_IN}
-        return plots.titled(groups, **wide | self.layout)
+        return plots.titled(named, **wide | self.layout)
 
 
 class PastSpectra(
@@ -191,17 +184,20 @@ class PastMap(
 
     def select(self, profile: pd.DataFrame, *, study: StudyFacts) -> Selection:
         """The map of the first seed: not every condition has the same seeds."""
-        chosen = super().select(profile, study=study)
-        rows = chosen.rows
+        rows, title, *_ = super().select(profile, study=study)
         rows = rows[rows["seed"] == rows.groupby([*self.by])["seed"].transform("min")]
-        return Selection(rows, chosen.title, more={"seed": rows["seed"].min()})
+        return Selection(rows, title, more={"seed": rows["seed"].min()})
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows = selection.rows
         figure, panels = self.panels(rows, study)
         look = {"vmin": 0, "vmax": rows["value"].abs().max(), "cmap": "magma_r"}
+        units = study.options("architecture", rows["architecture"].iloc[0]).get("hidden", HIDDEN)
         for axes, panel in panels:
-            image = axes.imshow(_map(panel, study), interpolation="nearest", **look)
+            # (units to, units from) absolute values; numbers that are missing are NaN.
+            values = np.full(-(-(int(panel["index"].max()) + 1) // units) * units, np.nan)
+            values[panel["index"].to_numpy(int)] = panel["value"].abs().to_numpy(float)
+            image = axes.imshow(values.reshape(-1, units), interpolation="nearest", **look)
             axes.set(xticks=[], yticks=[])
         bar = figure.colorbar(image, ax=[axes for axes, _ in panels], shrink=0.8, aspect=25)
         bar.set_label("|u₁|")
@@ -215,11 +211,3 @@ def _by_seed(rows: pd.DataFrame, quantity: str) -> pd.DataFrame:
     values = where(rows, quantity=quantity)
     values = values.pivot(index="index", columns="seed", values="value")
     return values.set_axis(values.index + 1)
-
-
-def _map(rows: pd.DataFrame, study: StudyFacts) -> np.ndarray:
-    """(units to, units from) absolute values; numbers that are missing are NaN."""
-    units = study.options("architecture", rows["architecture"].iloc[0]).get("hidden", HIDDEN)
-    values = np.full(-(-(int(rows["index"].max()) + 1) // units) * units, np.nan)
-    values[rows["index"].to_numpy(int)] = rows["value"].abs().to_numpy(float)
-    return values.reshape(-1, units)

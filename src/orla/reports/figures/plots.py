@@ -1,7 +1,7 @@
 """What figures share: the condition that is drawn, plots by facet, intervals, keys and lists."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -20,13 +20,7 @@ from orla.reports.study import StudyFacts, where
 from orla.reports.words import NOT_RUN
 from orla.study.keys import KEYS
 
-R = TypeVar("R")
-C = TypeVar("C")
-Share = Literal["all", "row", "column", "plot"]
-_SHARED = {"column": "col", "plot": "none"}  # as Matplotlib has it
-
 THOUSANDS = FuncFormatter(lambda value, _: f"{value / 1000:g}k" if value else "0")
-PLAIN = FuncFormatter(lambda value, _: f"{value:g}")
 # The paper's numbers; where colours mean something, in another one.
 PAPERS = {"color": style.RING, "marker": "D", "markerfacecolor": "white", "linestyle": "none"}
 _DOT = {"markeredgecolor": style.INK, "markeredgewidth": 0.4}
@@ -41,14 +35,10 @@ def most(
     beside: Sequence[str] = (),
     keys: Collection[str] = KEYS,
 ) -> Selection:
-    """The condition in which some columns have most values together, the first of several.
+    """The condition in which the columns `over` have most values together, the first of several.
 
-    Args:
-        frame, study: results with the key columns; what stands first, and titles.
-        over: the columns whose values are counted.
-        beside: key columns that neither count nor set conditions apart, as the split of a figure
-            that draws all splits.
-        keys: all columns that set conditions apart.
+    Of the columns that set conditions apart (`keys`) those of `beside` neither count nor do so, as
+    the split of a figure that draws all splits.
     """
     by = [key for key in keys if key in frame and key not in {*over, *beside}]
     conditions = study.arrange(frame[[*by, *over]].drop_duplicates())
@@ -62,30 +52,26 @@ def most(
 
 
 def facets(
-    columns: Mapping[C, str],
-    rows: Mapping[R, str] | None = None,
+    columns: Mapping[Any, str],
+    rows: Mapping[Any, str] | None = None,
     *,
-    row_in: float | Mapping[R, float],
+    row_in: float | Mapping[Any, float],
     around_in: float,
-    x: Share = "all",
-    y: Share = "all",
+    x: str = "all",
+    y: str = "all",
     xlabel: str = "",
     ylabel: str = "",
     wrap: int = 4,
     width_in: float | None = None,
 ) -> tuple[Canvas, dict[Any, Axes]]:
-    """A plot for each column (and row); a few columns abreast, further ones below.
+    """A plot for each column, or each row and column, which are given with their titles.
 
     Args:
-        columns, rows: what stands for each, and its title; a long one is broken at a comma.
-        row_in, around_in: heights of a row of plots, or of each, and of all around them (inches).
-        x, y: which plots share this axis: all, those beside or above each other, or none ("plot").
+        columns, rows: titles; of columns `wrap` stand abreast, further ones below.
+        row_in, around_in: inches of a row of plots, or of each, and of all around them.
+        x, y: which plots share this axis: all, those of a "row" or "column", or none ("plot").
         xlabel, ylabel: under the lowest plots, and at the left of all.
-        wrap: columns abreast.
         width_in: of the figure; by default one column of text for one plot, else two.
-
-    Returns:
-        The figure, and its plots by column, or by (row, column) where there are rows.
     """
     names, lines = list(columns), list(rows or [None])
     across = min(len(names), wrap)
@@ -93,27 +79,25 @@ def facets(
     heights = [row_in[row] if isinstance(row_in, Mapping) else row_in for row, _ in places]
     alone = len(names) == 1 and not rows
     width_in = width_in or (style.ONE_COLUMN_IN if alone else style.TWO_COLUMNS_IN)
-    figure, grid = plt.subplots(
-        len(places),
-        across,
-        figsize=(width_in, around_in + sum(heights)),
-        height_ratios=heights,
-        squeeze=False,
-        layout="constrained",
-        sharex=_SHARED.get(x, x),
-        sharey=_SHARED.get(y, y),
-    )
+    shared = {"column": "col", "plot": "none"}
+    how = {"sharex": shared.get(x, x), "sharey": shared.get(y, y), "layout": "constrained"}
+    how |= {"figsize": (width_in, around_in + sum(heights)), "height_ratios": heights}
+    figure, grid = plt.subplots(len(places), across, squeeze=False, **how)
     plots: dict[Any, Axes] = {}
     for (row, block), line in zip(places, grid, strict=True):
         for axes in line[len(block) :]:
             axes.remove()
         if rows:
-            _row_title(line[len(block) - 1], rows[row])
+            at = {"xycoords": "axes fraction", "rotation": 270, "va": "center", "ha": "left"}
+            at |= {"multialignment": "center", "annotation_clip": False}
+            line[len(block) - 1].annotate(rows[row].replace(", ", ",\n"), (1.03, 0.5), **at)
         for column, axes in zip(block, line, strict=False):
             plots[(row, column) if rows else column] = axes
             last = x != "all" or names.index(column) + wrap >= len(names)
-            lowest = last and row == lines[-1]
-            axes.set_title(_broken(columns[column], _TITLES // across) if row == lines[0] else "")
+            lowest, title = last and row == lines[-1], columns[column]
+            if max(map(len, title.split("\n"))) > _TITLES // across:
+                title = title.replace(", ", ",\n", 1)
+            axes.set_title(title if row == lines[0] else "")
             axes.set_xlabel(xlabel if lowest else "")
             axes.tick_params("x", which="both", labelbottom=x in ("row", "plot") or lowest)
     figure.supylabel(ylabel, fontsize=style.FONT_PT)
@@ -154,22 +138,10 @@ def say(axes: Axes, text: str) -> None:
     axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=style.INK)
 
 
-def _row_title(axes: Axes, text: str) -> None:
-    """The title of a row of plots, at its right edge."""
-    at = {"xycoords": "axes fraction", "rotation": 270, "va": "center", "ha": "left"}
-    text = text.replace(", ", ",\n")
-    axes.annotate(text, (1.03, 0.5), multialignment="center", annotation_clip=False, **at)
-
-
-def _broken(title: str, fits: int) -> str:
-    long = max(map(len, title.split("\n"))) > fits
-    return title.replace(", ", ",\n", 1) if long else title
-
-
 def decades(axis: Axis, most: int = 5) -> None:
     """A few plain numbers on a logarithmic axis, no ticks between them."""
     axis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=most))
-    axis.set_major_formatter(PLAIN)
+    axis.set_major_formatter(lambda value, _: f"{value:g}")
     axis.set_minor_locator(NullLocator())
 
 
@@ -202,10 +174,8 @@ def bars(
 ) -> None:
     """Dots with their intervals, none where an end is missing.
 
-    Args:
-        axes, rows: takes them; what the columns are of.
-        x, y, ends: places, and low and high of y, or of x if across; columns, or numbers.
-        look, across, **more: colour and marker; whether intervals lie; of `Axes.errorbar`.
+    Places x and y, and the two ends of y (of x, and lying, if `across`), are numbers or columns of
+    the rows; `more` is of `Axes.errorbar`.
     """
     x, y, low, high = (
         np.atleast_1d(np.asarray(rows[given] if isinstance(given, str) else given, float))

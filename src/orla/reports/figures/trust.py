@@ -1,20 +1,20 @@
-"""How far to trust a result: power, worlds with a known answer, every choice."""
+"""How far to trust a result: power, worlds with a known answer, every choice, precision."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
 from orla.reports import style
 from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
-from orla.reports.multiverse import CHOICES, of_what, optimizers, specifications, varied
+from orla.reports.multiverse import CHOICES, of_what, specifications, varied
 from orla.reports.numbers import MISSING, interval, is_missing, number
+from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
 from orla.reports.tables.trust import sample
+from orla.study.keys import FORMATS
 
 # Colour and hatch of each answer: they differ in grey too.
 _ANSWERS = {
@@ -24,6 +24,8 @@ _ANSWERS = {
     "untestable": ("#ffffff", "////"),
 }
 _CURVE, _CHOICES = "curve", "choices"
+_HOLLOW = {"markerfacecolor": "white"}
+_BAR = {"color": style.INK, "linewidth": 3, "alpha": 0.3, "zorder": 1}
 
 
 class Power(Figure, name="power", label="Power of each registration", chapter="trust", order=20):
@@ -54,10 +56,6 @@ class Power(Figure, name="power", label="Power of each registration", chapter="t
         return figure
 
 
-def _gap(gap: float) -> str:
-    return MISSING if is_missing(gap) else f"{gap:+.3g}"
-
-
 class TruthControls(
     Figure, name="truth_controls", label="Verdicts on known answers", chapter="trust", order=10
 ):
@@ -71,24 +69,24 @@ class TruthControls(
     by = ("world",)
 
     def select(self, truth_controls: pd.DataFrame, *, study: StudyFacts) -> Selection:
-        worlds = [
-            f"{row['world']}, true gap {_gap(row['true_gap'])}: {row['claim']}"
-            for row in truth_controls.to_dict("records")
-        ]
-        return Selection(truth_controls.assign(world=worlds).reset_index(drop=True))
+        rows = truth_controls.reset_index(drop=True)
+        gaps = [MISSING if is_missing(gap) else f"{gap:+.3g}" for gap in rows["true_gap"]]
+        told = zip(rows["world"], gaps, rows["claim"], strict=True)
+        worlds = [f"{world}, true gap {gap}: {claim}" for world, gap, claim in told]
+        return Selection(rows.assign(world=worlds))
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows = selection.rows
         layout = {"row_in": 0.34 * len(rows), "width_in": style.TWO_COLUMNS_IN}
         figure, axes = plots.single(around_in=1.3, **layout)
-        decided = rows["supported"] + rows["falsified"]
-        counts = [rows[name].clip(upper=decided) for name in ("right", "wrong")]
-        counts += [rows["inconclusive"], rows["untestable"]]
-        left = 0.0
-        for (answer, (color, hatch)), n in zip(_ANSWERS.items(), counts, strict=True):
+        decided, left = rows["supported"] + rows["falsified"], 0.0
+        counts = {name: rows[name].clip(upper=decided) for name in ("right", "wrong")}
+        counts |= {"undecided": rows["inconclusive"], "untestable": rows["untestable"]}
+        for answer, n in counts.items():
+            look = dict(zip(("color", "hatch"), _ANSWERS[answer], strict=True))
+            look |= {"edgecolor": style.INK, "linewidth": 0.5, "height": 0.62, "label": answer}
             share = 100 * n / rows["studies"]
-            look = {"color": color, "hatch": hatch, "edgecolor": style.INK, "linewidth": 0.5}
-            axes.barh(rows.index, share, height=0.62, left=left, label=answer, **look)
+            axes.barh(rows.index, share, left=left, **look)
             left += share
         for y in rows.index:
             place = {"xy": (1.01, y), "xycoords": ("axes fraction", "data"), "va": "center"}
@@ -121,7 +119,10 @@ class Multiverse(
     def select(self, multiverse: pd.DataFrame, *, study: StudyFacts) -> Selection:
         rows = specifications(multiverse, study)
         rows = rows[rows["gap"].notna()]
-        rows = rows[rows["optimizer"].isin(optimizers(rows, study))]
+        # Of the two optimizers with most specifications; of several the last ones.
+        sizes = rows["optimizer"].value_counts()
+        most = sorted(study.present(rows, "optimizer"), key=lambda name: sizes[name])[-2:]
+        rows = rows[rows["optimizer"].isin(most)]
         return Selection(rows, more={"of": of_what(rows, multiverse, study)})
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
@@ -140,24 +141,77 @@ class Multiverse(
                 plots.margin(axes, study)
                 x, thin = np.arange(len(gaps)), {"capsize": 0, "elinewidth": 0.8, "markersize": 2.6}
                 plots.bars(axes, gaps, x, "gap", ("low", "high"), look, markeredgewidth=0, **thin)
-            else:
-                _choices(axes, gaps, choices, look.color)
+                continue
+            # A line a value of a choice, with a tick for each specification that has it.
+            y, places = 0.0, {}
+            for choice, values in choices.items():
+                for value in values:
+                    x = np.flatnonzero(gaps[choice] == value)
+                    tick = {"marker": "|", "color": look.color, "linewidths": 0.9}
+                    axes.scatter(x, np.full(len(x), y), s=9, **tick)
+                    places[y] = value if value != values[0] else f"{CHOICES[choice]}:  {value}"
+                    y -= 1
+                axes.axhline(y + 0.2, color=style.BAND, linewidth=0.8)
+                y -= 0.6
+            axes.set_yticks(list(places), places.values())
+            axes.set_ylim(y + 0.6, 0.8)
+            axes.tick_params(axis="y", length=0)
+            axes.spines[["left", "bottom"]].set_visible(False)
         next(iter(axes_of.values())).set_ylabel("Gap (pp; R² and MSE:\nhundredths)")
         return figure
 
 
-def _choices(axes: Axes, rows: pd.DataFrame, choices: Mapping[str, list[str]], color: Any) -> None:
-    """A line a value of a choice, with a tick for each specification that has it."""
-    y, places = 0.0, {}
-    for name, values in choices.items():
-        for value in values:
-            x = np.flatnonzero(rows[name] == value)
-            axes.scatter(x, np.full(len(x), y), s=9, marker="|", color=color, linewidths=0.9)
-            places[y] = value if value != values[0] else f"{CHOICES[name]}:  {value}"
-            y -= 1
-        axes.axhline(y + 0.2, color=style.BAND, linewidth=0.8)
-        y -= 0.6
-    axes.set_yticks(list(places), places.values())
-    axes.set_ylim(y + 0.6, 0.8)
-    axes.tick_params(axis="y", length=0)
-    axes.spines[["left", "bottom"]].set_visible(False)
+class ScalingBci(
+    Figure, name="scaling_bci", label="Gaps by precision", chapter="precision", order=10
+):
+    """A plot a floating-point format, an optimizer a place: rates carried over, and own ones."""
+
+    caption = (
+        "Held-out gap in pp, {main}, by floating-point format and optimizer: {title}. Bars and "
+        "their marks: the precisions of a format at the rates that {rates_of} chose. Hollow: each "
+        "at rates of its own. Grey: the margin of {margin}. n = {n}.{note}"
+    )
+    by = ("format", "optimizer")
+    shows: ClassVar = {"gap_pp": "{} pp"}
+
+    def select(self, numerics: pd.DataFrame, *, study: StudyFacts) -> Selection:
+        over = ("precision", "optimizer")
+        chosen = plots.most(where(numerics, choice="rolling"), study, over=over)
+        rows = chosen.rows.assign(format=lambda rows: rows["precision"].map(study.format))
+        fits = len(rows) and study.paper(chosen.keys, study.main)
+        more = {"rates_of": study.rates_of, "paper": bool(fits)}
+        more["note"] = " In another colour beside them: the paper's." if fits else ""
+        return Selection(rows.dropna(subset="gap_pp"), chosen.title, chosen.keys, more)
+
+    def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
+        rows, looks = selection.rows, plots.looks(selection.rows, "precision", study)
+        optimizers = study.names(rows, "optimizer")
+        formats = {name: name for name in FORMATS[::-1] if (rows["format"] == name).any()}
+        size = {"row_in": 2.0, "around_in": 1.2, "width_in": style.TWO_COLUMNS_IN}
+        figure, axes_of = plots.facets(formats, ylabel="Gap (pp)", **size)
+        for name, axes in axes_of.items():
+            band = plots.margin(axes, study)
+            axes.set_xticks(range(len(optimizers)), optimizers.values())
+            for x, optimizer in enumerate(optimizers):
+                here = where(rows, format=name, optimizer=optimizer)
+                carried = where(here, rates_of=study.rates_of)
+                own = here[here["rates_of"] == here["precision"]]
+                bar = sorted([*carried["gap_pp"]] * 2)  # twice: a bar of one gap is drawn too
+                axes.plot([x - 0.1] * len(bar), bar, **_BAR)
+                for at, some, face in ((x - 0.1, carried, {}), (x + 0.1, own, _HOLLOW)):
+                    for precision, gap in zip(some["precision"], some["gap_pp"], strict=True):
+                        mark = {"color": looks[precision].color, "markersize": 4, "zorder": 3}
+                        axes.plot(at, gap, looks[precision].marker, **mark | face)
+                keys = {"optimizer": optimizer, "precision": name, "split": selection.keys["split"]}
+                for at, table in ((x - 0.3, "precision_grid"), (x + 0.3, "precision_best")):
+                    theirs = load().table(table) if selection.more["paper"] else ()
+                    gaps = [row["gap_pp"] for row in theirs if keys.items() <= row.items()]
+                    if at < x:
+                        bar = sorted(gaps * 2)
+                        axes.plot([at] * len(bar), bar, **_BAR | {"color": style.RING})
+                    axes.plot([at] * len(gaps), gaps, **plots.PAPERS, markersize=3)
+        handles = [*plots.keys_of("precision", looks, study), band]
+        handles.append(plots.key("at its own rates", marker="o", markersize=4, **_HOLLOW))
+        theirs = plots.key("the paper's", **plots.PAPERS, markersize=3)
+        plots.legend(figure, handles + [theirs] * selection.more["paper"])
+        return figure

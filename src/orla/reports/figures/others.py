@@ -1,0 +1,183 @@
+"""Other data: accuracy on tabular streams, loss of language models, recovery in vision."""
+
+from collections.abc import Collection
+from typing import Any, ClassVar
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+from matplotlib.ticker import MaxNLocator
+
+from orla.reports import style
+from orla.reports.figures import plots
+from orla.reports.figures.base import Figure, Selection
+from orla.reports.numbers import estimate, number
+from orla.reports.study import StudyFacts, where
+from orla.reports.tables.language import called
+from orla.reports.tables.streams import PEERS, model
+from orla.reports.tables.vision import ADAPTS, Tent, recoveries
+from orla.results.language import PROXY
+
+# What sets models apart, which are called alike on every stream.
+_MODEL = ["peer", "architecture", "learner", "optimizer", "intervention", "start"]
+_DOTTED = {"color": style.INK, "linestyle": (0, (1, 1)), "linewidth": 0.8}
+
+
+class _Means(Figure):
+    """A plot a group of rows, a line a name: the mean of `y` by `x`, dashed for some names."""
+
+    layout: ClassVar[dict[str, Any]]
+
+    def means(
+        self, groups: list[tuple[str, pd.DataFrame]], rows: pd.DataFrame, dashed: Collection[str]
+    ) -> tuple[Canvas, list[tuple[Axes, pd.DataFrame]]]:
+        """The figure, with its legend, and its plots, each with its rows."""
+        figure, panels = plots.titled(groups, y="plot", wrap=3, **self.layout)
+        looks = {
+            name: {"color": f"C{i}", "linestyle": "--" if name in dashed else "-"}
+            for i, name in enumerate(rows["line"].unique())
+        }
+        for axes, group in panels:
+            for name, each in group.groupby("line", sort=False):
+                axes.plot(each.groupby("x")["y"].mean(), linewidth=1.0, **looks[name])
+            axes.xaxis.set_major_formatter(plots.THOUSANDS)
+        handles = [plots.key(name, marker="", **look) for name, look in looks.items()]
+        plots.legend(figure, handles, ncols=2)
+        return figure, panels
+
+
+class AccuracyOverTime(
+    _Means, name="accuracy_over_time", label="Accuracy over time", chapter="streams", order=20
+):
+    """A plot a stream, a line a model: accuracy by window."""
+
+    caption = (
+        "Prequential accuracy by window of {window:g} rows, means over seeds (n = {n}){drifts}. "
+        "Grey: the windows by which a network's learning rate is chosen."
+    )
+    by = ("task", "line")
+    shows: ClassVar = {"y": "{} %"}
+    layout: ClassVar = {
+        "row_in": 2.0, "around_in": 1.3, "x": "plot", "xlabel": "Row", "ylabel": "Accuracy (%)"
+    }  # fmt: skip
+
+    def select(self, profile: pd.DataFrame, peers: pd.DataFrame, *, study: StudyFacts) -> Selection:
+        networks = profile[profile["quantity"] == "accuracy"].rename(columns={"value": "accuracy"})
+        networks = networks[networks["task"].isin(peers["task"])].assign(peer=None)
+        rows = pd.concat([study.arrange(networks), peers], ignore_index=True)
+        if rows.empty:
+            return Selection(rows)
+        alike = rows.groupby(_MODEL, dropna=False, sort=False)["task"]
+        window = peers["step"].min()
+        rows = rows.assign(
+            line=alike.transform(lambda group: model(rows.loc[group.index[0]], study)),
+            x=window * (rows["index"] + 1),
+            y=rows["accuracy"],
+        )
+        abrupt = {t: study.options("task", t).get("drifts", []) for t in rows["task"].unique()}
+        drifts = "; dotted lines: abrupt drifts" if any(abrupt.values()) else ""
+        return Selection(rows, more={"window": window, "abrupt": abrupt, "drifts": drifts})
+
+    def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
+        rows = selection.rows
+        groups = [(study.called("task", t), each) for t, each in rows.groupby("task", sort=False)]
+        figure, panels = self.means(groups, rows, PEERS.values())
+        for axes, models in panels:
+            unscored = models.loc[models["scored"].eq(False), "step"]
+            axes.axvspan(0, unscored.max() if len(unscored) else 0, color=style.BAND, zorder=0)
+            for row in selection.more["abrupt"][models["task"].iloc[0]]:
+                axes.axvline(row, **_DOTTED)
+            axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
+        return figure
+
+
+class LoraLosses(
+    _Means, name="lora_losses", label="Loss along the stream", chapter="language", order=40
+):
+    """A plot a model, a line a learner and optimizer: loss less the frozen model's."""
+
+    caption = (
+        "Cross-entropy of each token before it is learned less that of the frozen model, by bin of "
+        "{bin:g} tokens, means over seeds (n = {n}). Dotted: the shift from {first} to {second}; "
+        "grey: the part that is read by frozen weights too, for the held-out loss."
+    )
+    by = ("called",)
+    layout: ClassVar = {
+        "row_in": 1.9, "around_in": 1.0, "xlabel": "Token",
+        "ylabel": "Loss less the frozen model's (nats)",
+    }  # fmt: skip
+
+    def select(self, language: pd.DataFrame, *, study: StudyFacts) -> Selection:
+        rows = language[language["stream"] == 0]
+        main = (rows[[*PROXY]] == pd.Series(PROXY)).all(axis=1)
+        rows = rows[main | (rows["learner"] == "immediate")]
+        if rows.empty:
+            return Selection(rows)
+        rows = rows.assign(
+            called=rows["model"] + ", rank " + rows["rank"].astype(str),
+            line=[called(row, study) for row in rows.to_dict("records")],
+            x=rows["token"],
+            y=rows["loss"] - rows["frozen"],
+        )
+        domains = rows["domain"].unique()
+        more = {"bin": rows["token"].drop_duplicates().diff().dropna().min()}
+        more |= {"first": domains[0], "second": domains[-1], "n": rows["seed"].nunique()}
+        return Selection(rows, more=more)
+
+    def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
+        rows = selection.rows
+        dashed = {name for name in rows["line"] if name.startswith("TBPTT")}
+        figure, panels = self.means([*rows.groupby("called", sort=False)], rows, dashed)
+        for axes, group in panels:
+            axes.axvline(group.loc[group["segment"] > 0, "token"].min(), **_DOTTED)
+            held = group.loc[group["heldout"].notna(), "token"]
+            axes.axvspan(held.min(), group["token"].max(), color=style.BAND, zorder=0)
+            style.zero_line(axes)
+        return figure
+
+    def seen(self, rows: pd.DataFrame) -> str:
+        gain = -rows[rows["segment"] > 0].groupby("line", sort=False)["y"].mean()
+        return ", ".join(f"{what} {number(value, 2)} nats below" for what, value in gain.items())
+
+
+class TentRecovery(
+    Figure, name="tta", label="Recovery by test-time adaptation", chapter="vision", order=20
+):
+    """A plot a kind of parameters, a row an optimizer: corruptions as dots, and their mean."""
+
+    caption = (
+        "Recovery of what corruptions cost a network on average, by what adapts and optimizer; one "
+        "that costs more can exceed 100 %. "
+        "Dots: corruptions, means over seeds; marks: means with 95 % t intervals over corruptions. "
+        "Dotted line: statistics of the batch alone. Open diamonds: the paper's, of CIFAR-10-C and "
+        "another network."
+    )
+    by = ("panel", "optimizer")
+
+    def select(self, tta: pd.DataFrame, *, study: StudyFacts) -> Selection | None:
+        if tta.empty:
+            return None
+        rows = Tent().rows(tta, study=study)
+        alone = rows[rows["adapts"] == "statistics"]["recovery"].mean()
+        return Selection(rows[rows["adapts"].isin(ADAPTS)], more={"tta": tta, "alone": alone})
+
+    def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
+        rows, dots = selection.rows, recoveries(selection.more["tta"])
+        looks = plots.looks(rows, "optimizer", study)
+        layout = {"row_in": 0.3 * len(looks), "around_in": 0.9, "xlabel": "Recovery (%)"}
+        figure, panels = plots.titled([*rows.groupby("panel", sort=False)], **layout)
+        for axes, each in panels:
+            axes.axvline(selection.more["alone"], color=style.INK, linestyle=":", zorder=0)
+            for row in each.to_dict("records"):
+                y, look = [*looks].index(row["optimizer"]), looks[row["optimizer"]]
+                ours = where(dots, adapts=row["adapts"], optimizer=row["optimizer"])
+                plots.dots(axes, ours["recovery"], [y + 0.22] * len(ours))
+                ends = (row["recovery_low"], row["recovery_high"])
+                plots.bars(axes, row, "recovery", y, ends, look, across=True, zorder=3)
+                axes.plot(row["papers_recovery"], y, **plots.PAPERS)
+            plots.row_labels(axes, [study.called("optimizer", name) for name in looks])
+        return figure
+
+    def seen(self, rows: pd.DataFrame) -> str:
+        [row] = rows.to_dict("records")
+        return f"{estimate(row['recovery'], row['recovery_low'], row['recovery_high'])} %"
