@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from scipy.stats import t
 
 from orla.reports.numbers import interval, number
 from orla.reports.report import Report
@@ -114,6 +115,26 @@ def test_a_study_that_compares_nothing_tells_what_is_recovered(few, simulated):
     assert "20 % are right with the frozen network, 40 %" in said({"heldout": rows}, simulated)
     flat = rows.assign(reference_error=rows["frozen_heldout_error"])
     assert "recovers" not in said({"heldout": flat}, simulated)
+
+
+def test_what_is_recovered_is_told_over_pairs_and_where_it_is_surest(few, simulated):
+    rows = few["heldout"].query("learner == 'immediate' and optimizer == 'adam'")
+    recovery = rows["recovery_heldout_percent"]
+    pairs = [rows.assign(pair=str(i), recovery_heldout_percent=recovery + i) for i in range(3)]
+    luck = rows.assign(optimizer="sgd", recovery_heldout_percent=recovery + [400, -100])
+    told = said({"heldout": pd.concat([*pairs, luck.assign(pair="0")])}, simulated)
+    mean = recovery.mean() + 1
+    ends = interval(mean - t.ppf(0.975, 2) / 3**0.5, mean + t.ppf(0.975, 2) / 3**0.5)
+    assert f"with Adam recovers {number(mean)} {ends} %" in told
+    assert "(3 pairs of sessions: " in told
+
+
+def test_the_primary_registration_is_told_first(few, simulated):
+    verdicts = few["verdicts"].assign(registration=[f"own-{i}" for i in range(5)], primary=False)
+    verdicts.loc[3, "primary"] = True
+    opening = Report(few | {"verdicts": verdicts}, simulated).opening
+    title = verdicts["title"][3]
+    assert f"The primary one, “{title}”, is " in opening.sentences[-1]
 
 
 def test_background_says_what_was_asked_over_what_and_how_far_to_trust_it(few, simulated):

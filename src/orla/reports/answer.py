@@ -5,6 +5,8 @@ t interval that the tables of gaps have.
 """
 
 from collections.abc import Mapping
+from math import inf
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -283,27 +285,33 @@ def _against_rtrl(models: pd.DataFrame, study: StudyFacts) -> str:
 
 
 def _recovered(models: pd.DataFrame, study: StudyFacts) -> str:
-    """What the learner recovers that adapts the recordings best; for studies that compare none."""
-    told: dict[float, str] = {}
+    """What a learner recovers, over pairs where there are several: the one whose interval lies
+    highest. For studies that compare none."""
+    told: list[tuple[float, str]] = []
     rows = models[models["task"].isin(study.recordings)]
     rows = rows[rows["selected"].astype(bool)] if len(rows) else rows
-    for title, keys, group in study.groups(rows, "learner", "optimizer"):
-        ours = moments(group["recovery_heldout_percent"])
-        if not ours.n or not _models_have_meaning(group):
+    for title, keys, group in study.groups(rows, "learner", "optimizer", without="pair"):
+        pairs = [rows for _, rows in group.groupby("pair") if _models_have_meaning(rows)]
+        if not pairs:
             continue
+        means = [rows["recovery_heldout_percent"].mean() for rows in pairs]
+        ours = moments(means if len(pairs) > 1 else pairs[0]["recovery_heldout_percent"])
+        over = f"{len(pairs)} pairs of sessions" if len(pairs) > 1 else count_of(ours.n, "network")
         learner, optimizer = (study.called(kind, keys[kind]) for kind in ("learner", "optimizer"))
-        told[ours.mean] = (
+        text = (
             f"“{learner}” with {optimizer} recovers {estimate(ours.mean, *ours.interval())} % of "
-            f"what the drift costs ({count_of(ours.n, 'network')}: {title.partition(': ')[0]})."
+            f"what the drift costs ({over}: {title.partition(': ')[0]})."
         )
         accuracies = ["frozen_accuracy", "accuracy", "reference_accuracy"]
-        right = 100 * group.reindex(columns=accuracies).mean()
+        right = 100 * pd.concat(pairs).reindex(columns=accuracies).mean()
         if right.notna().all():
-            told[ours.mean] += (
+            text += (
                 " Of the steps {:.0f} % are right with the frozen network, {:.0f} % with the "
                 "adapted one and {:.0f} % without drift."
             ).format(*right)
-    return told[max(told)] if told else ""
+        low = ours.interval()[0]
+        told.append((-inf if is_missing(low) else low, text))
+    return max(told, key=itemgetter(0))[1] if told else ""
 
 
 def _models_have_meaning(models: pd.DataFrame) -> bool:
@@ -320,6 +328,8 @@ def _judged(verdicts: list[Verdict], study: StudyFacts) -> str:
     told = [f"{said.count(words)} {words}" for words in dict.fromkeys([*order, *said])]
     what = "hypothesis" if len(verdicts) == 1 else "hypotheses"
     first = verdicts[0]
-    headline = f" The first of the paper's, “{first['title']}”, is {first['words']}."
     known = study.reproduces and first["registration"] in load().registrations
-    return f"Of {len(verdicts)} registered {what}: {phrase(told)}.{headline if known else ''}"
+    whose = "first of the paper's" if known else "primary one"
+    headline = f" The {whose}, “{first['title']}”, is {first['words']}."
+    led = known or (first.get("primary") and len(verdicts) > 1)
+    return f"Of {len(verdicts)} registered {what}: {phrase(told)}.{headline if led else ''}"

@@ -66,7 +66,8 @@ def threshold(value: object) -> str:
 
 
 def folded(verdicts: pd.DataFrame, study: StudyFacts) -> list[tuple[dict[str, Any], str]]:
-    """The verdicts in the order of the paper's claims, further ones last, each with its reason.
+    """The verdicts in the order of the paper's claims, then the primary one, then the others, each
+    with its reason.
 
     A cause that an earlier one gives is named. On simulated sessions the registration's words on
     what an outcome means are left out, because they speak of recordings.
@@ -75,7 +76,11 @@ def folded(verdicts: pd.DataFrame, study: StudyFacts) -> list[tuple[dict[str, An
     rows = verdicts.to_dict("records")
     given: dict[str, str] = {}
     told = []
-    for row in sorted(rows, key=lambda row: rank.get(row["registration"], len(rank))):
+
+    def weight(row: dict[str, Any]) -> tuple[int, bool]:
+        return rank.get(row["registration"], len(rank)), not row.get("primary")
+
+    for row in sorted(rows, key=weight):
         cause, meaning = reasons(row)
         if cause and row["outcome"] == "untestable":
             first = given.setdefault(cause, row["title"])
