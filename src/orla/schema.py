@@ -25,17 +25,9 @@ _MOST_NAMES = 20
 
 
 def validate(document: Any, schema: Mapping[str, Any], name: str) -> None:
-    """Check `document` against a JSON schema (draft 2020-12).
+    """Refuse (OrlaError) a document on its first mistake against a JSON schema (draft 2020-12).
 
-    Args:
-        document: What a YAML or JSON file held.
-        schema: The JSON schema.
-        name: What to call the document in the message, such as its path.
-
-    Raises:
-        OrlaError: On the first mistake: the key and the type or value expected, and for a key that
-            does not exist the nearest one that does. A misspelt key is named before any other
-            mistake.
+    A misspelt key is named before any other mistake. `name` is the document's in the message.
     """
     errors = sorted(
         Draft202012Validator(schema).iter_errors(document),
@@ -46,7 +38,7 @@ def validate(document: Any, schema: Mapping[str, Any], name: str) -> None:
 
 
 def nearest(word: str, valid: Iterable[str]) -> str:
-    """Return ``the nearest is "x"``, or the valid words, the first of many, where none is near."""
+    """``the nearest is "x"``, or the valid words, the first of many, where none is near."""
     valid = [str(v) for v in valid]
     near = difflib.get_close_matches(word, valid, n=1, cutoff=0.5)
     if near:

@@ -54,17 +54,10 @@ def _archive(arguments: argparse.Namespace) -> None:
 
 
 def write(file: Path, name: str, configs: list[Path], results: Path, reports: Path) -> None:
-    """Write the crate of a study in this folder.
+    """Write the crate of a study in this folder, with `configs`: config.yaml and its overlays.
 
-    Args:
-        file: The .zip file.
-        name: The study's.
-        configs: config.yaml and its overlays.
-        results, reports: Folders of the study, relative to this one.
-
-    Raises:
-        OrlaError: The library rocrate is missing, this is no git checkout, nothing has been run,
-            or a file holds the home folder or the name of this host.
+    OrlaError where rocrate is missing, this is no git checkout, nothing has been run, or a file
+    holds the home folder or the name of this host.
     """
     try:
         from rocrate.rocrate import ROCrate
