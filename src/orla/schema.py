@@ -20,6 +20,8 @@ _WORDS = {
     "boolean": "true or false",
     "null": "nothing",
 }
+_BOUNDS = {"minimum": "at least", "maximum": "at most"}
+_BOUNDS |= {"exclusiveMinimum": "greater than", "exclusiveMaximum": "less than"}
 # Of more valid words than this an error tells the first.
 _MOST_NAMES = 20
 
@@ -68,14 +70,8 @@ def _message(error: ValidationError) -> str:
         case "enum":
             near = nearest(str(error.instance), expected)
             return f"{at} cannot be {_show(error.instance)}; {near}"
-        case "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum":
-            words = {
-                "minimum": "at least",
-                "maximum": "at most",
-                "exclusiveMinimum": "greater than",
-                "exclusiveMaximum": "less than",
-            }[error.validator]
-            return f"{at} must be {words} {expected}, not {_show(error.instance)}"
+        case bound if bound in _BOUNDS:
+            return f"{at} must be {_BOUNDS[bound]} {expected}, not {_show(error.instance)}"
         case "pattern" if "examples" in error.schema:
             near = nearest(str(error.instance), error.schema["examples"])
             return f"{at} cannot be {_show(error.instance)}; {near}"
@@ -129,10 +125,6 @@ def _hint(error: ValidationError, kinds: list[str]) -> str:
         value = float(error.instance)
     except ValueError:
         return ""
-    return f" (YAML takes this for text: write {_yaml_float(value)})"
-
-
-def _yaml_float(value: float) -> str:
-    """Write a float as YAML 1.1 reads it, where an exponent wants a point before it."""
-    text = repr(value)
-    return text if "." in text else text.replace("e", ".0e")
+    text = repr(value)  # in YAML 1.1 an exponent wants a point before it
+    text = text if "." in text else text.replace("e", ".0e")
+    return f" (YAML takes this for text: write {text})"

@@ -105,7 +105,6 @@ def _shape(W_hh: torch.Size, state: int, inputs: int, threads: int) -> Any:
 
 @functools.cache
 def _shapes(W_hh: torch.Size, state: int, inputs: int) -> dict[str, tuple[int, ...]]:
-    """The shape of each argument, by name."""
     steps, models, gates, units = W_hh
     blocks = state // units
     return {
