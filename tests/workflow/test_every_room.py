@@ -23,6 +23,7 @@ from orla.vision.corruptions import EXTRA, SCORED
 from orla.vision.networks import network_of
 
 PLUGINS = ROOT / "tests/plugins"
+ECHO = {"pretraining": 400, "adapt": 200, "heldout": 100, "window": 50}
 PEERS = {"forest": 1, "tree": 2, "logistic": 2, "no-change": 2, "majority": 2}
 NETWORK = {"depth": 10, "widen": 1, "seed": 0, "batch": 50}
 RATES = {"sgd": [0.01, 0.03], "adam": [0.001, 0.003]}
@@ -80,6 +81,7 @@ def study(tmp_path_factory):
     language = {"language": merged(given("language")["language"], LANGUAGE)}
     more = merged(streams(), vision(folder / "images") | language)
     more["conditions"] = study.config["conditions"] + more["conditions"]
+    more |= {"pretraining": {"max_epochs": 1}, "tasks": more["tasks"] | {"echo": ECHO}}
     study.config = merged(study.config, more)
     study.changed().made("all")
     return study
@@ -100,8 +102,7 @@ def episode():
     """The episode that the task of the plug-ins draws."""
     catalogue.use_plugins([PLUGINS])
     try:
-        task = {"kind": "echo", "pretraining": 800, "adapt": 400, "heldout": 200, "window": 100}
-        yield catalogue.make("task", task).episode("shift", range(2))
+        yield catalogue.make("task", {"kind": "echo", **ECHO}).episode("shift", range(2))
     finally:
         catalogue.use_plugins([])
 
@@ -150,7 +151,7 @@ def test_the_start_is_made_of_the_pretrained_network(results, episode):
             h = (1 - f) * h + f * np.tanh(drive[4:] + halved[4:] @ (f * h))
             output = torch.as_tensor(p["W_out"] @ h + p["b_out"])
             errors.append(float(torch.nn.HuberLoss()(output, torch.as_tensor(y))))
-        windows = np.reshape(errors, (4, 100)).mean(1)
+        windows = np.reshape(errors, (4, 50)).mean(1)
         np.testing.assert_allclose(arrays["frozen_error"][seed], windows, rtol=1e-9)
 
 

@@ -47,6 +47,7 @@ def finished(tmp_path_factory):
     study.config |= {
         "conditions": [block, block | narrow | {"precisions": ["narrow"]}],
         "numerics": {"narrow": {"precision": "float32", "instructions": "default"}},
+        "pretraining": {"max_epochs": 1},
         "grid_growth": 0,
     }
     status, study.said = study.changed().process("--cores", "2", "all")
@@ -251,7 +252,7 @@ ADAPTED_FILES = [f"sweeps/{c}.{end}" for c in (*SWEPT, NARROW) for end in ("npz"
         ),
         (
             {"pretraining": {"max_epochs": 9}},
-            told(PRETRAINED, "(pretraining.max_epochs is 3, not 9)"),
+            told(PRETRAINED, "(pretraining.max_epochs is 1, not 9)"),
         ),
         (
             {"tasks": {"recordings": {"parts": {"splits": {"80-20": 0.7}}}}},
