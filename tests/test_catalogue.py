@@ -147,29 +147,6 @@ def test_a_short_form_is_a_name_and_its_short_options(sort, form, part, options)
     assert catalogue.specification("sort", form) == (part, options)
 
 
-@pytest.mark.parametrize(
-    "form, message",
-    [
-        ("wide-100", "write wide or wide-STEPS-EVERY"),
-        ("wide-1-2-3", "write wide or wide-STEPS-EVERY"),
-        ("wide-2-3-4", "write wide-2 or wide-2-STEPS"),
-        ("bare-3", "write bare"),
-        ("wide-a-b", 'the nearest is "wide'),
-        ("wide-", 'the nearest is "wide'),
-        ("wide-٣-٤", "is unknown"),
-        ("bear", 'the nearest is "bare"'),
-        ("", "is unknown"),
-    ],
-)
-def test_another_form_is_refused_with_what_to_write(sort, form, message):
-    assert message in refusal(catalogue.specification, "sort", form)
-
-
-@pytest.mark.parametrize("given", [None, 3, ["wide"], {}, {"steps": 3}])
-def test_what_names_no_part_is_refused(sort, given):
-    assert "give a name, or kind: and options" in refusal(catalogue.make, "sort", given)
-
-
 def test_all_forms_are_those_of_all_parts(sort):
     assert catalogue.all_forms("sort") == [
         "wide-2",
@@ -180,63 +157,61 @@ def test_all_forms_are_those_of_all_parts(sort):
     ]
 
 
-# Options
-
-
-def test_options_are_set_and_the_others_keep_their_defaults(sort):
-    made = catalogue.make("sort", {"kind": "wide", "steps": 7, "word": "two", "table": {"b": 2}})
-    assert (made.steps, made.every, made.word, made.table) == (7, 50, "two", {"b": 2})
-    first, second = (catalogue.make("sort", "wide").table for _ in range(2))
-    assert first == {"a": 1.0} and first is not second
-    assert catalogue.make("sort", "bare") is not None
-
-
-def test_context_sets_fields_that_are_no_options(sort):
-    assert catalogue.make("sort", "wide-2-3", network="mine").network == "mine"
-    message = refusal(catalogue.make, "sort", {"kind": "wide-2", "network": "mine"})
-    assert '"network" is not a known key' in message
-
-
-def test_values_have_the_type_of_their_option(sort):
-    made = catalogue.make("sort", {"kind": "wide", "steps": 7.0, "rate": 1, "pairs": ["a", "b"]})
-    assert [type(v) for v in (made.steps, made.rate, made.pairs)] == [int, float, tuple]
-    assert (made.steps, made.rate, made.pairs) == (7, 1.0, ("a", "b"))
+def wide(**options):
+    return {"kind": "wide", **options}
 
 
 @pytest.mark.parametrize(
-    "options, message",
+    ("given", "message"),
     [
-        ({"stepz": 3}, 'sort wide: "stepz" is not a known key; the nearest is "steps"'),
-        ({3: 3}, '"3" is not a known key'),
-        ({"steps": 0}, 'sort wide: "steps" must be at least 1, not 0'),
-        ({"steps": 1001}, '"steps" must be at most 1000, not 1001'),
-        ({"steps": 1.5}, '"steps" must be a whole number, not 1.5'),
-        ({"steps": True}, '"steps" must be a whole number, not true'),
-        ({"steps": None}, '"steps" must be a whole number, not null'),
-        ({"rate": 0}, '"rate" must be greater than 0, not 0'),
-        ({"rate": "1e-3"}, "YAML takes this for text: write 0.001"),
-        ({"rate": math.nan}, '"rate" is nan; give a finite number'),
-        ({"rate": math.inf}, '"rate" is inf; give a finite number'),
-        ({"least": math.nan}, '"least" is nan; give a finite number'),
-        ({"least": "x"}, '"least" must be a number or nothing'),
-        ({"word": "tow"}, '"word" cannot be "tow"; the nearest is "two"'),
-        ({"flag": "yes"}, '"flag" must be true or false'),
-        ({"pairs": "a"}, '"pairs" must be a list'),
-        ({"pairs": [1]}, '"pairs[0]" must be text, not 1'),
-        ({"table": {"a": "b"}}, '"table.a" must be a number'),
+        ("wide-100", "write wide or wide-STEPS-EVERY"),
+        ("wide-1-2-3", "write wide or wide-STEPS-EVERY"),
+        ("wide-2-3-4", "write wide-2 or wide-2-STEPS"),
+        ("bare-3", "write bare"),
+        ("wide-a-b", 'the nearest is "wide'),
+        ("wide-", 'the nearest is "wide'),
+        ("wide-٣-٤", "is unknown"),
+        ("bear", 'the nearest is "bare"'),
+        ("", "is unknown"),
+        *((given, "give a name, or kind: and options") for given in (None, 3, ["wide"], {})),
+        ({"steps": 3}, "give a name, or kind: and options"),
+        (wide(stepz=3), 'sort wide: "stepz" is not a known key; the nearest is "steps"'),
+        ({"kind": "wide", 3: 3}, '"3" is not a known key'),
+        (wide(steps=0), 'sort wide: "steps" must be at least 1, not 0'),
+        (wide(steps=1001), '"steps" must be at most 1000, not 1001'),
+        ("wide-2000-1", '"steps" must be at most 1000'),
+        (wide(steps=1.5), '"steps" must be a whole number, not 1.5'),
+        (wide(steps=True), '"steps" must be a whole number, not true'),
+        (wide(steps=None), '"steps" must be a whole number, not null'),
+        (wide(rate=0), '"rate" must be greater than 0, not 0'),
+        (wide(rate="1e-3"), "YAML takes this for text: write 0.001"),
+        (wide(rate=math.nan), '"rate" is nan; give a finite number'),
+        (wide(rate=math.inf), '"rate" is inf; give a finite number'),
+        (wide(least=math.nan), '"least" is nan; give a finite number'),
+        (wide(least="x"), '"least" must be a number or nothing'),
+        (wide(word="tow"), '"word" cannot be "tow"; the nearest is "two"'),
+        (wide(flag="yes"), '"flag" must be true or false'),
+        (wide(pairs="a"), '"pairs" must be a list'),
+        (wide(pairs=[1]), '"pairs[0]" must be text, not 1'),
+        (wide(table={"a": "b"}), '"table.a" must be a number'),
+        ("wide-2", 'sort wide-2: "steps" is missing; add it'),
+        ({"kind": "wide-2", "network": "mine"}, '"network" is not a known key'),
     ],
 )
-def test_options_that_cannot_be_are_refused(sort, options, message):
-    assert message in refusal(catalogue.make, "sort", {"kind": "wide", **options})
+def test_what_is_no_part_or_option_is_refused_with_what_to_write(sort, given, message):
+    assert message in refusal(catalogue.make, "sort", given)
 
 
-def test_short_options_are_held_to_their_range(sort):
-    assert '"steps" must be at most 1000' in refusal(catalogue.make, "sort", "wide-2000-1")
-
-
-def test_an_option_without_a_default_must_be_given(sort):
-    message = 'sort wide-2: "steps" is missing; add it'
-    assert refusal(catalogue.make, "sort", "wide-2") == message
+def test_options_are_set_in_their_types_and_the_others_keep_their_defaults(sort):
+    made = catalogue.make("sort", wide(steps=7.0, rate=1, word="two", pairs=["a", "b"]))
+    assert [type(v) for v in (made.steps, made.rate, made.pairs)] == [int, float, tuple]
+    assert (made.steps, made.every, made.rate, made.word) == (7, 50, 1.0, "two")
+    assert made.pairs == ("a", "b")
+    assert catalogue.make("sort", wide(table={"b": 2})).table == {"b": 2}
+    first, second = (catalogue.make("sort", "wide").table for _ in range(2))
+    assert first == {"a": 1.0} and first is not second
+    # A field that is no option comes from the context.
+    assert catalogue.make("sort", "wide-2-3", network="mine").network == "mine"
 
 
 def test_a_schema_holds_type_bounds_and_text():
@@ -264,23 +239,16 @@ def test_parts_with_the_same_options_are_equal_and_can_be_keys(sort):
 # Plug-ins
 
 
-def test_a_file_in_a_folder_adds_a_part(plugins):
+def test_a_file_in_a_folder_adds_a_part_while_the_folder_is_in_use(plugins):
     assert "planted" not in catalogue.parts("loss")
-    plugins("planted.py", LOSS.format(cls="Planted", name="planted", order=15))
+    file = plugins("planted.py", LOSS.format(cls="Planted", name="planted", order=15))
     assert list(catalogue.parts("loss")) == ["squared_error", "planted", "cross_entropy"]
-    loss = catalogue.make("loss", "planted")
-    assert loss.part.label == "a plug-in"
+    first = catalogue.part("loss", "planted")
+    assert catalogue.make("loss", "planted").part.label == "a plug-in"
     catalogue.use_plugins([])
     assert "planted" not in catalogue.parts("loss")
-
-
-def test_a_folder_can_be_left_and_used_again(plugins):
-    file = plugins("again.py", LOSS.format(cls="Again", name="again", order=15))
-    first = catalogue.part("loss", "again")
-    catalogue.use_plugins([])
-    assert "again" not in catalogue.parts("loss")
     catalogue.use_plugins([file.parent])
-    assert catalogue.part("loss", "again") is first
+    assert catalogue.part("loss", "planted") is first
 
 
 def test_a_plugin_may_import_a_file_beside_it(plugins):
@@ -338,9 +306,10 @@ def test_a_broken_plugin_is_read_again_when_it_is_mended(plugins):
     assert "mended" in catalogue.parts("loss")
 
 
-def test_a_folder_that_is_not_there_is_refused(tmp_path):
+def test_folders_of_plugins_are_a_list_and_are_there(tmp_path):
     message = refusal(catalogue.use_plugins, [tmp_path / "gone"])
     assert "gone" in message and "plugins" in message
+    assert "give a list of folders" in refusal(catalogue.use_plugins, str(tmp_path))
 
 
 def test_a_broken_entry_point_is_one_line(monkeypatch):
@@ -394,10 +363,6 @@ def test_a_label_names_options_alone(plugins):
     assert (
         said == f"{path}: the label of the loss mine names {{wide}}, which is none of its options"
     )
-
-
-def test_plugins_are_a_list_of_folders(tmp_path):
-    assert "give a list of folders" in refusal(catalogue.use_plugins, str(tmp_path))
 
 
 def test_a_part_of_the_package_is_found_without_importing_plug_ins(plugins):

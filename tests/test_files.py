@@ -52,23 +52,13 @@ def test_a_device_that_is_really_full_is_recognised(tmp_path):
         full.write(b"x")
 
 
-def test_a_full_disk_is_recognised_when_a_library_wraps_it():
-    try:
-        try:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        except OSError as error:
-            raise RuntimeError("cannot write") from error
-    except RuntimeError as wrapped:
-        assert is_disk_full(wrapped)
+def test_a_full_disk_is_recognised_when_a_library_wraps_it_or_handling_fails(tmp_path):
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    wrapped, late = RuntimeError("cannot write"), KeyError("lost")
+    wrapped.__cause__, late.__context__ = full, full
+    assert is_disk_full(wrapped) and is_disk_full(late)
     assert is_disk_full(RuntimeError("HDF5: errno = 28, error message = 'No space left on device'"))
-
-
-def test_a_full_disk_is_recognised_behind_an_error_of_the_handling(tmp_path):
-    with pytest.raises(OrlaError, match="no space left"), atomic(tmp_path / "x.bin"):
-        try:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        except OSError:
-            {}["lost"]
+    assert not is_disk_full(PermissionError(errno.EACCES, "Permission denied"))
 
 
 @pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES])
@@ -79,7 +69,6 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path, number):
 
 
 def test_another_io_error_is_not_taken_for_a_full_disk(tmp_path):
-    assert not is_disk_full(PermissionError(errno.EACCES, "Permission denied"))
     with pytest.raises(OSError, match="Unable"), atomic(tmp_path / "a"):
         h5py.File(tmp_path / "nothing.h5", "r")
 

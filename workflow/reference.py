@@ -233,7 +233,6 @@ def _part(part: type[Any], said: Mapping[str, Any]) -> list[str]:
 
 
 def _learner(more: Mapping[str, Any]) -> str:
-    """What a learner declares of its gradient and cost."""
     cost = f"Time a step: {more['time']}. Memory: {more['memory']}."
     return f"Against exact RTRL: {more['exactness']}. {cost} Source: {more['source']}."
 

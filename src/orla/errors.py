@@ -31,13 +31,7 @@ def prefix_errors(place: str | Path) -> Iterator[None]:
 
 @contextmanager
 def one_line() -> Iterator[None]:
-    """End the program with ``error: ...`` on stderr and exit status 1 on an `OrlaError`.
-
-    Every other exception is a defect of the program and keeps its traceback.
-
-    Raises:
-        SystemExit: Status 1, in place of an `OrlaError` raised inside the block.
-    """
+    """End the program with ``error: ...`` and status 1 on an `OrlaError`; others pass through."""
     try:
         yield
     except OrlaError as error:
@@ -65,14 +59,8 @@ class _Both(TextIOBase):
 
 @contextmanager
 def log_stderr(path: str | Path) -> Iterator[None]:
-    """Copy stderr to the log `path`, with the error that ends the block, if any.
-
-    Args:
-        path: The log; an older one is replaced.
-
-    Raises:
-        SystemExit: Status 1, in place of any exception raised inside the block; 130 where the
-            job was interrupted.
+    """Copy stderr to the log `path`, with the error that ends the block, if any: with status 1,
+    or 130 where the job was interrupted.
     """
     path = Path(path)
     with one_line(), ExitStack() as stack:

@@ -26,17 +26,11 @@ _FULL_TEXTS = tuple(os.strerror(number) for number in sorted(_FULL))
 
 @contextmanager
 def atomic(path: str | Path) -> Iterator[Path]:
-    """Write a file under a temporary name and rename it to `path` at the end of the block.
+    """Write a file under the name that is given, and rename it to `path` where the block ends
+    well.
 
-    Args:
-        path: The finished file. Missing folders are made.
-
-    Yields:
-        A name in the same folder with the same suffix, to write to. It becomes `path` when the
-        block ends without an error and is removed otherwise; an older `path` then stays as it was.
-
-    Raises:
-        OrlaError: When the disk (or the quota) is full, or the folder read-only.
+    The name has the same suffix; missing folders are made. OrlaError where the disk is full, or the
+    folder read-only.
     """
     path = Path(path)
     partial = path.with_name(f".{path.stem}.{os.getpid()}.partial{path.suffix}")
@@ -62,9 +56,9 @@ def atomic(path: str | Path) -> Iterator[Path]:
 
 
 def is_disk_full(error: BaseException | None) -> bool:
-    """Whether `error`, or an error that it was raised from, means a full disk or quota.
+    """Whether `error`, or one that it was raised from, means a full disk or quota.
 
-    The message is searched too: h5py and pyarrow do not always keep the system's error number.
+    h5py and pyarrow do not always keep the system's error number, so that its words count too.
     """
     while error is not None:
         if isinstance(error, OSError) and error.errno in _FULL:
@@ -77,15 +71,8 @@ def is_disk_full(error: BaseException | None) -> bool:
 
 @contextmanager
 def as_one_line(path: str | Path, what: str, mend: str) -> Iterator[None]:
-    """Turn any error of the block, such as a damaged file raises, into one line.
-
-    Args:
-        path: the file.
-        what: what it cannot be read as.
-        mend: what to do.
-
-    Raises:
-        OrlaError: in place of any other exception.
+    """Turn any error of the block into an OrlaError: what `path` cannot be read as, and what to
+    do.
     """
     try:
         yield
@@ -108,11 +95,7 @@ def plain(path: str | Path) -> Path:
 
 
 def content(path: str | Path, most: int = MOST_BYTES) -> bytes:
-    """A file's bytes.
-
-    Raises:
-        OrlaError: as `plain`; it cannot be read; or it has more than `most` bytes.
-    """
+    """A file's bytes, at most `most`; OrlaError also as in `plain`."""
     with as_one_line(path, "cannot be read", "mend the path, or its permissions"):
         path = plain(path)
         if (size := path.stat().st_size) > most:
@@ -143,19 +126,10 @@ def results_in(folder: Path) -> list[Path]:
 def load_arrays(
     path: str | Path, only: Sequence[str] | None = None
 ) -> tuple[dict[str, np.ndarray], list[str]]:
-    """Read arrays of an .npz without unpickling; sizes are checked before anything is read.
+    """Arrays of an .npz (those of `only` that it has), and the names of all, without unpickling.
 
-    Args:
-        path: the file.
-        only: names; a name that the file lacks is skipped. None reads all arrays.
-
-    Returns:
-        The arrays, and the names of all arrays in the file.
-
-    Raises:
-        OrlaError: there is no such file; it is no .npz or is damaged; two arrays have one name; an
-            array holds objects or fewer numbers than its header says; or the arrays have more than
-            `MOST_NUMBERS`.
+    OrlaError where it is none or damaged, two arrays have one name, or one holds objects or fewer
+    numbers than its header says; and where they have more than `MOST_NUMBERS` together.
     """
     mend = "save it with numpy.savez"
     with as_one_line(path, "not an .npz of numeric arrays, or cut short", mend):

@@ -26,17 +26,11 @@ class _Lines(io.TextIOBase):
 
 
 def bar(iterable_or_total: Iterable[Any] | int, description: str, unit: str = "it") -> tqdm:
-    """Show the progress of a job on stderr; nothing is shown in its first 10 s.
+    """The progress of a job on stderr, from its 10th second on: an iterator and a context
+    manager.
 
-    Args:
-        iterable_or_total: What to iterate over, or the number of steps; with a number, call
-            ``.update(n)``.
-        description: What is being done.
-        unit: What is counted; "B" is shown as bytes with their prefixes.
-
-    Returns:
-        An iterator and a context manager. Where stderr is no terminal it writes one line every
-        10 s at most instead of a bar.
+    Given a number of steps in place of an iterable, call ``.update(n)``. Where stderr is no
+    terminal, a line every 10 s is written instead of a bar.
     """
     total = iterable_or_total if isinstance(iterable_or_total, int) else None
     terminal = sys.stderr.isatty()
@@ -57,10 +51,8 @@ def bar(iterable_or_total: Iterable[Any] | int, description: str, unit: str = "i
 
 
 def advance(bar: tqdm, steps: int) -> None:
-    """Count steps of a job whose first steps may include compiling.
-
-    Time gone and time left are measured from the first count on, so that compiling does not
-    distort the estimate.
+    """Count steps of a job; time is measured from the first count on, which may include
+    compiling.
     """
     first = not bar.n
     if first:

@@ -20,22 +20,16 @@ _WORDS = {
     "boolean": "true or false",
     "null": "nothing",
 }
+_BOUNDS = {"minimum": "at least", "maximum": "at most"}
+_BOUNDS |= {"exclusiveMinimum": "greater than", "exclusiveMaximum": "less than"}
 # Of more valid words than this an error tells the first.
 _MOST_NAMES = 20
 
 
 def validate(document: Any, schema: Mapping[str, Any], name: str) -> None:
-    """Check `document` against a JSON schema (draft 2020-12).
+    """Refuse (OrlaError) a document on its first mistake against a JSON schema (draft 2020-12).
 
-    Args:
-        document: What a YAML or JSON file held.
-        schema: The JSON schema.
-        name: What to call the document in the message, such as its path.
-
-    Raises:
-        OrlaError: On the first mistake: the key and the type or value expected, and for a key that
-            does not exist the nearest one that does. A misspelt key is named before any other
-            mistake.
+    A misspelt key is named before any other mistake. `name` is the document's in the message.
     """
     errors = sorted(
         Draft202012Validator(schema).iter_errors(document),
@@ -46,7 +40,7 @@ def validate(document: Any, schema: Mapping[str, Any], name: str) -> None:
 
 
 def nearest(word: str, valid: Iterable[str]) -> str:
-    """Return ``the nearest is "x"``, or the valid words, the first of many, where none is near."""
+    """``the nearest is "x"``, or the valid words, the first of many, where none is near."""
     valid = [str(v) for v in valid]
     near = difflib.get_close_matches(word, valid, n=1, cutoff=0.5)
     if near:
@@ -76,14 +70,8 @@ def _message(error: ValidationError) -> str:
         case "enum":
             near = nearest(str(error.instance), expected)
             return f"{at} cannot be {_show(error.instance)}; {near}"
-        case "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum":
-            words = {
-                "minimum": "at least",
-                "maximum": "at most",
-                "exclusiveMinimum": "greater than",
-                "exclusiveMaximum": "less than",
-            }[error.validator]
-            return f"{at} must be {words} {expected}, not {_show(error.instance)}"
+        case bound if bound in _BOUNDS:
+            return f"{at} must be {_BOUNDS[bound]} {expected}, not {_show(error.instance)}"
         case "pattern" if "examples" in error.schema:
             near = nearest(str(error.instance), error.schema["examples"])
             return f"{at} cannot be {_show(error.instance)}; {near}"
@@ -137,10 +125,6 @@ def _hint(error: ValidationError, kinds: list[str]) -> str:
         value = float(error.instance)
     except ValueError:
         return ""
-    return f" (YAML takes this for text: write {_yaml_float(value)})"
-
-
-def _yaml_float(value: float) -> str:
-    """Write a float as YAML 1.1 reads it, where an exponent wants a point before it."""
-    text = repr(value)
-    return text if "." in text else text.replace("e", ".0e")
+    text = repr(value)  # in YAML 1.1 an exponent wants a point before it
+    text = text if "." in text else text.replace("e", ".0e")
+    return f" (YAML takes this for text: write {text})"

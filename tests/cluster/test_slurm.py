@@ -42,7 +42,7 @@ def local(tmp_path_factory):
 
 
 def submitted(study, *arguments):
-    status, said = study.snakemake(*PROFILE, *LOOKS, "all", *arguments)
+    status, said = study.process(*PROFILE, *LOOKS, "all", *arguments)
     assert status == 0, said[-5000:]
     return said
 

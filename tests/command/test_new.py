@@ -29,9 +29,8 @@ def test_the_config_is_one_that_the_study_takes(made, recordings, tmp_path, sour
     assert config["name"] == "my-study" and config["plugins"] == ["plugins"]
     spec = config["tasks"]["recordings"]
     assert spec["source"] == SOURCES[source][0]
-    assert {c.learner for c in plan.conditions} >= {"immediate", "rtrl"} and len(
-        plan.conditions
-    ) == 4
+    learners = [c.learner for c in plan.conditions]
+    assert {*learners} >= {"immediate", "rtrl"} and len(learners) == 4
     assert config["statistics"]["main"] == "per_step"
     assert spec["preparation"]["features"]["method"] == (
         "pca" if source in ("binned", "categories", "nwb of other channels") else "top_channels"
@@ -54,11 +53,8 @@ def test_what_it_writes_fits_the_recordings(made, recordings, tmp_path):
     assert spec["binned"]["files"]["a"] == str(recordings / "a.npz")
     folder = made(tmp_path / "other", *SOURCES["categories"])
     spec = yaml.safe_load((folder / "config.yaml").read_text())["tasks"]["recordings"]["binned"]
-    assert (spec["kind"], spec["inputs"], spec["boundaries"]) == (
-        "categories",
-        "emg",
-        {"changes": ["trial"]},
-    )
+    assert (spec["kind"], spec["inputs"]) == ("categories", "emg")
+    assert spec["boundaries"] == {"changes": ["trial"]}
 
 
 @pytest.mark.parametrize(
@@ -96,18 +92,15 @@ def test_mistakes_are_one_line_and_leave_nothing(made, tmp_path, capsys, given, 
     assert not [*tmp_path.iterdir()]
 
 
-def test_a_copy_is_no_second_recording(made, recordings, tmp_path, capsys):
+def test_what_is_there_is_no_second_recording_and_is_kept(made, recordings, tmp_path, capsys):
     copy = shutil.copyfile(recordings / "a.npz", tmp_path / "copy of a.npz")
     with pytest.raises(SystemExit):
         made(tmp_path / "study", "binned", "a.npz", str(copy))
     assert "are the same file; give two recordings" in capsys.readouterr().err
-
-
-def test_a_folder_that_is_there_is_kept(made, tmp_path, capsys):
     folder = tmp_path / "study"
     folder.mkdir()
     (folder / "mine").write_text("x")
     with pytest.raises(SystemExit):
         made(folder, "simulated")
     assert "is there already" in capsys.readouterr().err
-    assert [path.name for path in tmp_path.rglob("*")] == ["study", "mine"]
+    assert [path.name for path in folder.rglob("*")] == ["mine"]

@@ -59,35 +59,31 @@ JOB_FAILED = event("job_error", jobid=1, rule_name="streams", log=["results/logs
 AT_LEAST = "WorkflowError: At least one job did not complete successfully."
 
 
+FAILED = event("error", message=AT_LEAST)
+
+
+def told_as(exception, message):
+    return [event("error", exception=exception, message=message)]
+
+
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
+        (["error: day_2: too short", JOB_FAILED, FAILED], "day_2: too short"),
+        ([JOB_FAILED, FAILED], "the job streams failed (results/logs/str"),
         (
-            ["error: day_2: too short", JOB_FAILED, event("error", message=AT_LEAST)],
-            "day_2: too short",
-        ),
-        (
-            [JOB_FAILED, event("error", message=AT_LEAST)],
-            "the job streams failed (results/logs/str",
-        ),
-        (
-            [
-                event(
-                    "error",
-                    exception="MissingInputException",
-                    message="Missing input files:\n    affected files:\n        a.nwb",
-                )
-            ],
+            told_as("MissingInputException", "Missing input files:\n    affected files:\n   a.nwb"),
             "a.nwb: there is no such file; mend the path",
         ),
-        *(
-            ([event("error", exception="MissingRuleException", message=NO_RULE % target)], words)
-            for target, words in (
-                ("config/a.yaml", "config/a.yaml is a config: orla run --configfile config/a.yaml"),
-                ("alll", "alll: there is no such target; give all, a chapter such as headline, or"),
-            )
+        (
+            told_as("MissingRuleException", NO_RULE % "config/a.yaml"),
+            "config/a.yaml is a config: orla run --configfile config/a.yaml",
         ),
-        ([event("error", exception="LockException", message="Error: Directory")], "-- --unlock"),
+        (
+            told_as("MissingRuleException", NO_RULE % "alll"),
+            "alll: there is no such target; give all, a chapter such as headline, or",
+        ),
+        (told_as("LockException", "Error: Directory"), "-- --unlock"),
         (["__main__.py: error: unrecognized arguments: --x"], "unrecognized arguments: --x"),
         (["usage: snakemake"], "Snakemake ended with status 1"),
     ],

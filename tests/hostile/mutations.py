@@ -68,6 +68,15 @@ BYTES = st.tuples(
 )
 PLACE = st.tuples(st.just("in its place"), st.sampled_from(PLACES))
 
+
+def drawn(kind, hows=None, more=None):
+    """Mutations of a kind, or of some kinds, at a place, in some ways."""
+    kinds = st.sampled_from(kind) if isinstance(kind, list) else st.just(kind)
+    return st.tuples(
+        kinds, AT, st.sampled_from(hows) if hows else st.none(), st.none() if more is None else more
+    )
+
+
 # --- arrays
 
 
@@ -272,24 +281,14 @@ def references(file, name, how, more, names):
 HDF5 = st.one_of(
     BYTES,
     PLACE,
-    st.tuples(
-        st.sampled_from(["deleted", "renamed", "swapped", "another kind", "twice"]),
-        AT,
-        st.none(),
-        AT,
-    ),
-    st.tuples(
-        st.just("attribute"),
-        AT,
-        st.sampled_from(["gone", "text", "nan", "list", "empty", "bytes", "long"]),
-        AT,
-    ),
-    st.tuples(st.just("link"), AT, st.sampled_from(LINKS), st.none()),
-    st.tuples(st.just("huge"), AT, st.sampled_from(HUGE), st.none()),
-    st.tuples(st.just("references"), AT, st.sampled_from(["null", "group", "same", "other"]), AT),
-    st.tuples(st.just("kind of number"), AT, st.sampled_from(DTYPES), st.none()),
-    st.tuples(st.just("shape"), AT, st.sampled_from(SHAPES), st.none()),
-    st.tuples(st.just("value"), AT, st.sampled_from(NUMBERS), AT),
+    drawn(["deleted", "renamed", "swapped", "another kind", "twice"], more=AT),
+    drawn("attribute", ["gone", *VALUES], AT),
+    drawn("link", LINKS),
+    drawn("huge", HUGE),
+    drawn("references", ["null", "group", "same", "other"], AT),
+    drawn("kind of number", DTYPES),
+    drawn("shape", SHAPES),
+    drawn("value", NUMBERS, AT),
 )
 
 # --- .npz
@@ -397,14 +396,14 @@ DIRECTORY = ["encrypted", "method", "smaller", "larger", "offset", "checksum"]
 NPZ = st.one_of(
     BYTES,
     PLACE,
-    st.tuples(st.just("kind of number"), AT, st.sampled_from(DTYPES), st.none()),
-    st.tuples(st.just("shape"), AT, st.sampled_from(SHAPES), st.none()),
-    st.tuples(st.just("value"), AT, st.sampled_from(NUMBERS), AT),
-    st.tuples(st.sampled_from(["deleted", "swapped"]), AT, st.none(), AT),
-    st.tuples(st.just("renamed"), AT, st.sampled_from(["x", "../up", "é", "a" * 300]), st.none()),
-    st.tuples(st.just("header"), AT, st.sampled_from([*HEADERS, "empty"]), st.none()),
-    st.tuples(st.just("member"), AT, st.sampled_from(MEMBERS), st.none()),
-    st.tuples(st.just("directory"), AT, st.sampled_from(DIRECTORY), st.none()),
+    drawn("kind of number", DTYPES),
+    drawn("shape", SHAPES),
+    drawn("value", NUMBERS, AT),
+    drawn(["deleted", "swapped"], more=AT),
+    drawn("renamed", ["x", "../up", "é", "a" * 300]),
+    drawn("header", [*HEADERS, "empty"]),
+    drawn("member", MEMBERS),
+    drawn("directory", DIRECTORY),
 )
 
 # --- YAML
@@ -521,15 +520,12 @@ WORDS += ["²" * 64]
 YAML = st.one_of(
     BYTES,
     PLACE,
-    st.tuples(st.just("node"), AT, st.sampled_from(sorted(NODES)), st.none()),
-    st.tuples(st.sampled_from(["dropped", "key", "moved"]), AT, st.none(), AT),
-    st.tuples(st.just("line"), AT, st.sampled_from(sorted(TEXTS)), AT),
+    drawn("node", sorted(NODES)),
+    drawn(["dropped", "key", "moved"], more=AT),
+    drawn("line", sorted(TEXTS), AT),
 )
 LOCK = st.one_of(
-    BYTES,
-    PLACE,
-    st.tuples(st.sampled_from(["swapped", "deleted", "twice"]), AT, st.none(), AT),
-    st.tuples(st.just("word"), AT, st.sampled_from(WORDS), AT),
+    BYTES, PLACE, drawn(["swapped", "deleted", "twice"], more=AT), drawn("word", WORDS, AT)
 )
 
 # --- what a result says of itself

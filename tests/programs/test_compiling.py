@@ -170,6 +170,7 @@ def of_every_kind(xs, state, limit, start, stop):
 def test_loops_and_layouts_in_a_program(compiled):
     compiling.configure(compile=compiled)
     program = Compiled(of_every_kind, "every kind")
+    assert compiled or program.program() is of_every_kind
     xs, state = torch.arange(1.0, 5.0), {"seen": torch.zeros(4), "total": torch.zeros(())}
     for start, stop, limit, powers in ((0, 1, 5.0, [8.0, 3.0]), (1, 4, 0.0, [1.0, 0.0])):
         ends = torch.tensor(start), torch.tensor(stop)
@@ -255,11 +256,6 @@ def test_a_program_computes_once_what_is_stored():
         for f in (outer, lambda x: outer(x, stores=False))
     ]
     assert marks == [1, 0]
-
-
-def test_off_means_the_function_itself():
-    compiling.configure(compile=False)
-    assert Compiled(cumulative, "test").program() is cumulative
 
 
 def test_compilation_is_announced_once_a_shape(capsys, monkeypatch):

@@ -94,18 +94,15 @@ def test_what_is_spoilt_open_to_others_or_no_library_is_made_again(folder, compi
     assert "affine: compiled before" in capsys.readouterr().err
 
 
-def test_a_folder_that_cannot_be_written_costs_only_the_keeping(
-    tmp_path, compiled, monkeypatch, capsys
+def test_without_a_description_or_a_folder_nothing_is_kept(
+    folder, tmp_path, compiled, monkeypatch, capsys
 ):
+    assert Compiled(lambda x: x + 1.0, "nameless")(torch.ones(1)).tolist() == [2.0]
+    assert not folder.exists()
     (tmp_path / "file").touch()
     monkeypatch.setenv("ORLA_CACHE", str(tmp_path / "file"))
     assert value(2.0) == [3.0, 3.0]
     assert "kept in" not in capsys.readouterr().err
-
-
-def test_without_a_description_nothing_is_kept(folder, compiled):
-    assert Compiled(lambda x: x + 1.0, "nameless")(torch.ones(1)).tolist() == [2.0]
-    assert not folder.exists()
 
 
 def test_the_name_holds_code_fields_and_processor(monkeypatch):
@@ -116,7 +113,7 @@ def test_the_name_holds_code_fields_and_processor(monkeypatch):
         programs.path("other", "shapes", made),
         programs.path("what", "others", made),
         programs.path("what", "shapes", [Affine(2.5), *made[1:]]),
-        programs.path("what", "shapes", [test_without_a_description_nothing_is_kept]),
+        programs.path("what", "shapes", [value]),
     ]
     changes = [
         (programs, "processor", lambda: "another"),
@@ -160,17 +157,12 @@ def test_a_file_that_is_no_library_is_an_error(tmp_path):
         torch_private.open_package(tmp_path / "program.pt2")
 
 
-def test_what_a_function_holds_is_part_of_its_name():
-    def adding(number):
-        return lambda x: x + number
-
+def test_what_a_function_holds_and_its_file_are_part_of_its_name(tmp_path):
     def name(function):
         return programs.path("adding", "shapes", [function])
 
-    assert name(adding(1.0)) == name(adding(1.0))
-    assert name(adding(1.0)) != name(adding(2.0))
-    assert name(adding(torch.ones(1))) is None
-    assert name(adding({1: 2})) is None
+    def closing(number):
+        return lambda x: x + number
 
     def by_default(number):
         def add(x, other=number):
@@ -184,17 +176,12 @@ def test_what_a_function_holds_is_part_of_its_name():
 
         return add
 
-    for made in (by_default, by_keyword):
-        assert name(made(1.0)) == name(made(1.0))
-        assert name(made(1.0)) != name(made(2.0))
+    def in_file(number):
+        script = tmp_path / "script.py"
+        script.write_text(f"def twice(x):\n    return {number} * x\n")
+        return runpy.run_path(str(script))["twice"]
 
-
-def test_the_file_of_a_function_is_part_of_its_name(tmp_path):
-    script = tmp_path / "script.py"
-
-    def name(text):
-        script.write_text(f"def twice(x):\n    return {text}\n")
-        return programs.path("twice", "shapes", [runpy.run_path(str(script))["twice"]])
-
-    assert name("2 * x") == name("2 * x")
-    assert name("2 * x") != name("x + x")
+    for make in (closing, by_default, by_keyword, in_file):
+        assert name(make(1.0)) == name(make(1.0)) != name(make(2.0))
+    assert name(closing(torch.ones(1))) is None
+    assert name(closing({1: 2})) is None

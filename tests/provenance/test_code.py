@@ -246,11 +246,3 @@ def test_nothing_is_imported_to_find_it():
         "assert not {'torch', 'numpy', 'orla.study.sweep'} & set(sys.modules), 'imported'"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
-
-
-def test_of_the_real_package_a_sweep_depends_on_its_own_optimizer_alone():
-    with_adam, with_sgd = (
-        set(code.source_digests("orla.study.sweep", *code.files_of("optimizer", name)))
-        for name in ("adam", "sgd")
-    )
-    assert with_adam ^ with_sgd == {"orla/optimizers/adam.py", "orla/optimizers/sgd.py"}

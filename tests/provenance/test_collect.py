@@ -28,15 +28,11 @@ def checkout(tmp_path):
     return source, git("rev-parse", "HEAD")
 
 
-def test_commit_and_dirty_flag(checkout):
+def test_commit_and_dirty_flag_of_tracked_files(checkout):
     source, commit = checkout
     assert provenance.code(source) == {"commit": commit, "dirty": False}
     source.write_text("a = 2\n")
     assert provenance.code(source) == {"commit": commit, "dirty": True}
-
-
-def test_an_untracked_package_has_no_commit(checkout):
-    source, _ = checkout
     other = source.with_name("installed.py")
     other.write_text("")
     assert provenance.code(other) == {"commit": "unknown", "dirty": None}
@@ -47,21 +43,19 @@ def test_without_git_the_commit_is_unknown(tmp_path, monkeypatch):
     assert provenance.code()["commit"] == "unknown"
 
 
-def test_collect_is_json_repeats_itself_and_names_the_machine():
-    first = provenance.collect(seeds=[0, 1], precision="float64")
-    assert first == provenance.collect(seeds=[0, 1], precision="float64")
+def test_collect_is_json_repeats_itself_and_names_machine_and_sources():
+    given = {"seeds": [0, 1], "precision": "float64"}
+    first = provenance.collect("orla.tasks.base", **given)
+    assert first == provenance.collect("orla.tasks.base", **given)
+    files = first["code"]["files"]
+    source = Path(base.__file__).read_bytes()
+    assert files["orla/tasks/base.py"] == hashlib.sha256(source).hexdigest()
+    assert "orla/tasks/sine.py" not in files
     assert json.loads(json.dumps(first)) == first
     assert first["seeds"] == [0, 1] and first["precision"] == "float64"
     assert first["versions"]["torch"] == torch.__version__
     assert first["cpu_capability"] == torch.backends.cpu.get_cpu_capability()
     assert first["threads"] == torch.get_num_threads()
-
-
-def test_collect_names_the_source_of_its_roots():
-    files = provenance.collect("orla.tasks.base")["code"]["files"]
-    source = Path(base.__file__).read_bytes()
-    assert files["orla/tasks/base.py"] == hashlib.sha256(source).hexdigest()
-    assert "orla/tasks/synthetic.py" not in files
 
 
 def test_a_process_without_pytorch_does_not_wait_for_it():

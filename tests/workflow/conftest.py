@@ -2,9 +2,8 @@
 
 LONGEST = [
     "workflow/test_run.py",
-    "workflow/test_plugins.py",
+    "workflow/test_every_room.py",
     "programs/test_compiling.py",
-    "workflow/test_streams.py",
     "learners/test_definitions.py",
     "engine/test_streams.py",
 ]

@@ -108,17 +108,14 @@ def test_every_key_is_described_and_typed():
             assert "additionalProperties" in schema, path
 
 
-def test_the_default_durations_and_drift_are_those_of_the_simulation():
+def test_the_defaults_of_simulation_and_pretraining_are_the_librarys():
     given = merged()["tasks"]["recordings"]["simulated"]
     assert simulator.TaskSettings(**given["task"]) == simulator.TaskSettings()
     assert simulator.ArraySettings(**given["array"]) == simulator.ArraySettings()
     assert simulator.DriftSettings(**given["drift"]) == simulator.DriftSettings()
-
-
-def test_the_defaults_of_pretraining_are_the_librarys():
-    given = merged()["pretraining"]
-    given.pop("of")
-    assert Pretraining(**given) == Pretraining()
+    pretraining = merged()["pretraining"]
+    pretraining.pop("of")
+    assert Pretraining(**pretraining) == Pretraining()
 
 
 def test_a_rate_that_yaml_takes_for_text_is_explained():

@@ -41,7 +41,7 @@ def test_a_job_that_the_scheduler_kills_is_submitted_again(tmp_path, queue):
     profile = study.folder / PROFILE / "config.yaml"
     profile.write_text(profile.read_text() + "max-status-checks-per-second: 10\n")
     target = "results/tiny/recordings/streams.npz"
-    status, said = study.snakemake(target, "--workflow-profile", PROFILE)
+    status, said = study.process(target, "--workflow-profile", PROFILE)
     assert status == 0, said
     assert (study.folder / target).is_file()
     asked = [(queue / f"{i}.asked").read_text() for i in range(2)]

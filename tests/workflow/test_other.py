@@ -34,7 +34,6 @@ from orla.prereg.reader import read
 from orla.probes.cosine import PastGradient
 from orla.probes.ratios import UpdateRatio
 from orla.programs import compiling
-from orla.provenance import networks
 from orla.provenance.arrays import read_arrays
 from orla.provenance.tables import read_table
 from orla.results import base
@@ -43,7 +42,6 @@ from orla.sessions import mat_read, nwb, simulator
 from orla.sessions.from_spikes import prepare
 from orla.sessions.preparation import Features, Preparation, Target
 from orla.sessions.simulator import ArraySettings, DriftSettings, TaskSettings
-from orla.sessions.streams import Streams
 from orla.study.batches import initial_parameters
 from orla.study.pretraining import Pretraining, pretrain
 from orla.study.run import ConditionRun
@@ -128,20 +126,6 @@ def streams(sessions):
     }
 
 
-def same(ours, theirs):
-    return ours.shape == theirs.shape and np.array_equal(ours, theirs)
-
-
-@pytest.mark.parametrize("pair", ["first", "second"])
-def test_streams_are_those_of_the_settings(results, streams, pair):
-    made = Streams.load(results / f"hands/{pair}/streams.npz")
-    for ours, theirs in ((made.a, streams[pair].a), (made.b, streams[pair].b)):
-        assert same(ours.X, theirs.X) and same(ours.Y, theirs.Y)
-    assert made.bin_s == 0.04
-    assert len(made.a) > len(made.b), "the two sessions could be exchanged unseen"
-    assert made.dataset["seed"] == SIMULATED[pair].seed and made.dataset["name"] == "other"
-
-
 @pytest.fixture(scope="module")
 def episodes(streams):
     """Every episode of the study, cut by hand or drawn by its task."""
@@ -173,35 +157,6 @@ def episodes(streams):
 def pretrained(episode, architecture, seeds, dtype, settings=PRETRAINING):
     given = architecture, episode.pretraining, range(seeds), settings, LOSSES[episode.loss], dtype
     return pretrain(*given, batch_models=4)
-
-
-@pytest.mark.parametrize(
-    ("domain", "architecture", "seeds", "dtype"),
-    [
-        ("hands/first", RNN(3, 5, 2), 3, torch.float32),
-        ("hands/second", RNN(3, 5, 2), 3, torch.float32),
-        ("wave", RNN(3, 1, 1), 3, torch.float64),
-        ("text", LSTM(2, 29, 29), 2, torch.float64),
-    ],
-    ids=lambda value: value if isinstance(value, str) else None,
-)
-def test_networks_are_pretrained_on_the_episodes_first_part_as_the_config_says(
-    results, episodes, domain, architecture, seeds, dtype
-):
-    [episode] = [e for path, e in episodes.items() if path.startswith(domain)]
-    ours, curve = pretrained(episode, architecture, seeds, dtype)
-    kind, precision = type(architecture).__name__.lower(), str(dtype).removeprefix("torch.")
-    path = results / f"{domain}/pretraining/{NAMED[kind]}/{precision}"
-    theirs = networks.load(path.with_suffix(".safetensors"))
-    for name, p in ours.items():
-        assert theirs[name].dtype == dtype and theirs[name].shape == p.shape
-        torch.testing.assert_close(theirs[name], p, rtol=1e-6, atol=1e-6)
-    made = read_table(path.with_suffix(".parquet"))
-    assert made[["seed", "epoch", "best"]].equals(curve[["seed", "epoch", "best"]])
-    assert np.allclose(made["validation_error"], curve["validation_error"], rtol=1e-5)
-
-
-NAMED = {"rnn": "small", "lstm": "gated"}
 
 
 def conditions():

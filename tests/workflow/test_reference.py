@@ -1,14 +1,49 @@
-"""docs/reference.md is what the code declares; test_run.py holds results to its columns."""
+"""What stands beside the workflow: docs/reference.md, the linter, and the quick study's budget."""
 
 import importlib.util
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+import pytest
+from running import ROOT
+
+from orla.provenance import account
+
+QUICK = ROOT / "results/quick"
+# About a tenth above what it takes, in counts that are the same on every machine.
+MOST = {"processes": 20, "pytorch": 15, "programs": 0, "size_bytes": 10_000_000}
+SCORED_A_STEP_ADAPTED = 11.0  # uncompiled sessions of 90 s are nearly all windows that are scored
+FINDINGS = """Lints for rule sweep (line 14, workflow/rules/sweeps.smk):
+    * Specify a conda environment or container for each rule.:
+      This way, the used software for each specific step is documented.
+    * No log directive defined:
+      Without a log directive, all output will be printed to the terminal.
+"""
+
+
+def module(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / f"workflow/{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def test_the_page_is_what_the_code_declares():
-    spec = importlib.util.spec_from_file_location("reference", ROOT / "workflow/reference.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
     written = (ROOT / "docs/reference.md").read_text(encoding="utf-8")
-    assert written == module.reference(), "docs/reference.md is out of date; run: make reference"
+    told = "docs/reference.md is out of date; run: make reference"
+    assert written == module("reference").reference(), told
+
+
+def test_only_what_has_a_stated_reason_passes_the_linter():
+    lint = module("lint")
+    assert lint.remaining(FINDINGS) == [
+        "rule sweep (line 14, workflow/rules/sweeps.smk): No log directive defined"
+    ]
+    assert all(len(reason) > 20 for reason in lint.REASONS.values())
+
+
+@pytest.mark.skipif(not QUICK.is_dir(), reason="the quick study was not run here")
+def test_the_quick_study_stays_within_its_budget():
+    counts = account.counts(QUICK)
+    assert counts["steps_learners"] > 500_000, "the cost files are not those of a whole study"
+    for name, most in MOST.items():
+        assert counts[name] <= most, name
+    assert counts["steps_scoring"] <= SCORED_A_STEP_ADAPTED * counts["steps_learners"]

@@ -16,28 +16,42 @@ import pytest
 import yaml
 from running import ROOT, Study, merged
 
-from orla import __main__ as program
 from orla import catalogue
 from orla.errors import OrlaError
-from orla.provenance.arrays import read_arrays
 from orla.provenance.tables import read_table, write_table
 from orla.sessions import mat_read, nwb
 from orla.sessions.streams import Streams
 from orla.study.keys import KEYS
+from orla.study.rates import require_horizons
 from orla.study.rolling import UNADAPTED
 
-TINY = ROOT / "config/tiny.yaml"
 RESULTS = "results/tiny"
 LOOP = "orla/engine/loop.py"
-SWEEP = "recordings/sweeps/rnn/immediate/adam/80-20"
-PART = "recordings/adaptation/rnn/float64/80-20-headline-0"
 SESSIONS = ["indy_20160630_01", "indy_20170131_02"]
+# Two learners by two optimizers; and one of them in a numeric configuration.
+SWEPT = [
+    f"rnn/{learner}/{optimizer}/80-20"
+    for learner in ("immediate", "tbptt-200-200")
+    for optimizer in ("adam", "sgd")
+]
+NARROW = "rnn/immediate/sgd/80-20/narrow"
+PRECISIONS = ("float64", "narrow")
+PARTS = [f"recordings/adaptation/rnn/{p}/80-20-headline-0.parquet" for p in PRECISIONS]
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    study = Study(tmp_path_factory.mktemp("tiny"), TINY)
-    study.said = study.made("all")
+    study = Study(tmp_path_factory.mktemp("tiny"), ROOT / "config/tiny.yaml")
+    [block] = study.config["conditions"]
+    narrow = {"name": "narrow", "learners": ["immediate"], "optimizers": ["sgd"], "seeds": 1}
+    study.config |= {
+        "conditions": [block, block | narrow | {"precisions": ["narrow"]}],
+        "numerics": {"narrow": {"precision": "float32", "instructions": "default"}},
+        "pretraining": {"max_epochs": 1},
+        "grid_growth": 0,
+    }
+    status, study.said = study.changed().process("--cores", "2", "all")
+    assert status == 0, study.said
     return study
 
 
@@ -48,10 +62,10 @@ def study(finished):
     finished.changed()
 
 
-@pytest.fixture
-def copy(finished, tmp_path):
+@pytest.fixture(scope="module")
+def copy(finished, tmp_path_factory):
     """A copy of the finished study to break."""
-    return finished.copy(tmp_path)
+    return finished.copy(tmp_path_factory.mktemp("copy"))
 
 
 def test_everything_is_there_and_carries_its_provenance(study):
@@ -74,6 +88,14 @@ def test_everything_is_there_and_carries_its_provenance(study):
     assert "SIMULATED" in page and "http://" not in page.replace("http://www.w3.org", "")
 
 
+def test_a_numeric_configuration_runs_as_it_asks(study):
+    capabilities = [
+        read_table(study.folder / RESULTS / path).attrs["provenance"]["cpu_capability"]
+        for path in (*PARTS, "recordings/pretraining/rnn/narrow.parquet")
+    ]
+    assert capabilities[0] != "DEFAULT" and capabilities[1:] == ["DEFAULT", "DEFAULT"]
+
+
 def described():
     """Columns by the heading of docs/reference.md that they stand under."""
     columns, heading = {}, ""
@@ -90,7 +112,7 @@ def described():
 def test_every_column_of_a_result_is_described(study):
     told, results = described(), study.folder / RESULTS
     files = {name: results / f"{name}.parquet" for name in told} | {
-        "TASK[/PAIR]/sweeps/CONDITION": results / f"{SWEEP}.parquet",
+        "TASK[/PAIR]/sweeps/CONDITION": results / f"recordings/sweeps/{SWEPT[0]}.parquet",
         "pretraining/NETWORK/PRECISION": results / "recordings/pretraining/rnn/float64.parquet",
         "heldout, lr_curves": results / "heldout.parquet",
     }
@@ -113,8 +135,8 @@ def test_a_run_says_what_it_does_and_how_far_it_is(study):
     assert "Reason:" not in study.said and "Host:" not in study.said
     assert max(map(len, said)) < 200
     assert any(line.endswith("Adapting rnn to recordings, 80-20-headline-0") for line in said)
-    assert f"orla: 1 of 4: {RESULTS}/{SWEEP}" in said
-    assert any(line.startswith("orla: 4 conditions to adapt in 1 jobs: about ") for line in said)
+    assert f"orla: 1 of 4: {RESULTS}/recordings/sweeps/{SWEPT[0]}" in said
+    assert any(line.startswith("orla: 5 conditions to adapt in 2 jobs: about ") for line in said)
     assert any(line.startswith("orla: CPU ") and "learners" in line for line in said)
     assert any("steps (100%) done" in line for line in said)
 
@@ -157,14 +179,37 @@ def test_a_change_touches_what_depends_on_it_and_no_more(study, change, expected
         text = f"registration: {first}\ndate: 2027-01-01\n" if "yaml" in change else "# Another.\n"
         with study.appended(change, text):
             jobs = study.planned()
-    assert {job.split()[0] for job in jobs} == expected, jobs
+    assert {job.split()[0] for job in jobs} - {"Pretraining"} == expected, jobs
 
 
-def test_a_second_run_does_nothing_nor_does_one_after_a_change_that_decides_nothing(study):
-    """The default profile supplies the cores."""
+def test_a_second_run_does_nothing_nor_does_one_after_a_change_that_decides_nothing(
+    study, tmp_path
+):
+    """The default profile supplies the cores, and the workflow is read without PyTorch."""
+    (tmp_path / "torch.py").write_text("raise RuntimeError('PyTorch was imported')\n")
+    shutil.rmtree(study.folder / "cache", ignore_errors=True)
     with study.appended("src/orla/errors.py"):
-        status, said = study.snakemake("all")
+        status, said = study.process("all", first_on_path=[tmp_path])
     assert status == 0 and "Nothing to be done" in said, said
+
+
+DELETED = [
+    "recordings/streams.npz",
+    PARTS[0],
+    f"recordings/sweeps/{SWEPT[3]}.parquet",
+    "traces.parquet",
+    "verdicts.parquet",
+]
+
+
+def test_deleted_results_come_back_bit_for_bit(copy):
+    """One result of each rule; of a part that was killed, the one condition that it lacks."""
+    results, before = copy.folder / RESULTS, copy.contents()
+    for name in DELETED:
+        (results / name).unlink()
+    assert copy.adapted(f"{RESULTS}/verdicts.parquet", f"{RESULTS}/traces.parquet") == {SWEPT[3]}
+    after = copy.contents()
+    assert [name for name, held in before.items() if after.get(name) != held] == []
 
 
 def test_results_of_two_versions_are_mixed_only_where_that_is_allowed(copy):
@@ -182,137 +227,80 @@ def test_results_of_two_versions_are_mixed_only_where_that_is_allowed(copy):
     assert read_table(copy.folder / target).attrs["provenance"]["code"]["files"][LOOP]["mixed"]
 
 
-DELETED = [
-    "recordings/streams.npz",
-    f"{PART}.parquet",
-    "recordings/sweeps/rnn/tbptt-200-200/sgd/80-20.parquet",
-    "traces.parquet",
-    "verdicts.parquet",
-]
+def test_a_changed_registration_is_refused(study):
+    [path, *_] = sorted((study.folder / "prereg").glob("*.yaml"))
+    with study.appended(path.relative_to(study.folder), "# a second thought\n"):
+        line = study.refused(f"{RESULTS}/verdicts.parquet", "--forcerun", "verdict")
+    assert path.name in line and "differs from its last amendment" in line
 
 
-def test_deleted_results_come_back_bit_for_bit(copy):
-    """One result of each rule; of a part that was killed, the one condition that it lacks."""
-    results, reports = copy.folder / RESULTS, copy.folder / "reports/tiny"
-    kinds = (".npz", ".parquet", ".safetensors")
-    before = {p: p.read_bytes() for p in results.rglob("*") if p.suffix in kinds}
-    before |= {p: p.read_bytes() for p in (reports / "index.html", reports / "table_ratio_gap.csv")}
-    for name in DELETED:
-        (results / name).unlink()
-    (reports / "table_ratio_gap.csv").unlink()
-    assert copy.adapted() == {"rnn/tbptt-200-200/sgd/80-20"}
-    different = [
-        str(p.relative_to(results)) for p, held in before.items() if p.read_bytes() != held
-    ]
-    assert different == []
+def told(names, words):
+    return {f"{RESULTS}/recordings/{name}": words for name in names}
+
+
+PRETRAINED = [f"pretraining/rnn/{p}.{e}" for p in PRECISIONS for e in ("parquet", "safetensors")]
+ADAPTED_FILES = [f"sweeps/{c}.{end}" for c in (*SWEPT, NARROW) for end in ("npz", "parquet")]
 
 
 @pytest.mark.parametrize(
-    ("damaged", "read", "target"),
+    ("changes", "expected"),
     [
-        (f"{PART}.parquet", read_table, "heldout.parquet"),
-        (f"{PART}.npz", read_arrays, ""),
-        ("recordings/streams.npz", Streams.load, ""),
-        ("gaps.parquet", read_table, ""),
-    ],
-)
-def test_one_flipped_byte_is_one_line(finished, tmp_path, damaged, read, target):
-    copy = finished.copy(tmp_path) if target else None
-    path = (tmp_path if target else finished.folder) / RESULTS / damaged
-    held = bytearray(path.read_bytes())
-    held[len(held) // 2] ^= 1
-    if not target:
-        path = tmp_path / path.name
-    path.write_bytes(held)
-    with pytest.raises(OrlaError, match=rf"{path.name}: .*delete it and run"):
-        read(path)
-    if copy:
-        (copy.folder / RESULTS / target).unlink()
-        line = copy.refused(f"{RESULTS}/{target}", "--rerun-triggers", "mtime")
-        assert damaged in line and "delete it and run" in line
-
-
-NETWORKS = [f"recordings/pretraining/rnn/float64.{end}" for end in ("parquet", "safetensors")]
-SWEPT = [
-    f"recordings/sweeps/rnn/{learner}/{optimizer}/80-20.{end}"
-    for learner in ("immediate", "tbptt-200-200")
-    for optimizer in ("adam", "sgd")
-    for end in ("npz", "parquet")
-]
-
-
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        ({}, {}),
         (
             {"tasks": {"recordings": {"simulated": {"seed": 7}}}},
-            {"recordings/streams.npz": "made of other settings (simulated.seed is 1, not 7)"}
-            | dict.fromkeys(NETWORKS + SWEPT, "(task.simulated.seed is 1, not 7)"),
+            told(["streams.npz"], "made of other settings (simulated.seed is 1, not 7)")
+            | told(PRETRAINED + ADAPTED_FILES, "(task.simulated.seed is 1, not 7)"),
         ),
         (
             {"pretraining": {"max_epochs": 9}},
-            dict.fromkeys(NETWORKS, "(pretraining.max_epochs is 3, not 9)"),
+            told(PRETRAINED, "(pretraining.max_epochs is 1, not 9)"),
         ),
         (
             {"tasks": {"recordings": {"parts": {"splits": {"80-20": 0.7}}}}},
-            dict.fromkeys(SWEPT, "(task.parts.splits.80-20 is 0.8, not 0.7)"),
+            told(ADAPTED_FILES, "(task.parts.splits.80-20 is 0.8, not 0.7)"),
         ),
     ],
-    ids=["as it is", "seed", "pretraining", "split"],
-)  # fmt: skip
-def test_every_result_of_another_study_is_named(study, monkeypatch, capsys, changes, told):
-    study.changed(**changes)
-    monkeypatch.chdir(study.folder)
-    command = ["verify", "--configfile", "overlay.yaml"]
-    if not told:
-        program.main(command)
-        assert "results are whole and what is asked for" in capsys.readouterr().out
-        return
-    with pytest.raises(SystemExit):
-        program.main(command)
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == len(told)
-    for line, (name, words) in zip(lines, sorted(told.items()), strict=True):
-        assert line.startswith(f"{RESULTS}/{name}: ") and words in line, line
+    ids=["seed", "pretraining", "split"],
+)
+def test_verification_names_every_result_of_another_study_and_no_other(study, changes, expected):
+    lines = study.changed(**changes).faults()
+    assert len(lines) == len(expected)
+    for line, (name, words) in zip(sorted(lines), sorted(expected.items()), strict=True):
+        assert line.startswith(f"{name}: ") and words in line, line
 
 
-def test_a_result_that_was_changed_with_its_old_time_is_found(copy, monkeypatch, capsys):
+def test_a_result_that_was_changed_with_its_old_time_is_found(copy):
     path = copy.folder / RESULTS / "recordings/pretraining/rnn/float64.safetensors"
     held, time = bytearray(path.read_bytes()), path.stat()
     held[-1] ^= 1
     path.write_bytes(held)
     os.utime(path, ns=(time.st_atime_ns, time.st_mtime_ns))
     path.with_name("config.json").write_text("{}")  # as beside a language model
-    monkeypatch.chdir(copy.folder)
-    with pytest.raises(SystemExit):
-        program.main(["verify", "--configfile", "overlay.yaml"])
-    assert "float64.safetensors: differs from its own digest" in capsys.readouterr().out
+    assert any("float64.safetensors: differs from its own digest" in x for x in copy.faults())
 
 
-def simulated(study, folder):
-    """The sessions of a study's pair as MATLAB files."""
-    folder.mkdir(exist_ok=True)
-    config = merged(yaml.safe_load((ROOT / "config.yaml").read_text()), study.config)
+@pytest.fixture
+def mats(finished, tmp_path):
+    """The sessions of the study's pair as MATLAB files."""
+    config = merged(yaml.safe_load((ROOT / "config.yaml").read_text()), finished.config)
     settings = catalogue.make("task", config["tasks"]["recordings"]).simulation("indy")
-    paths = [folder / f"{name}.mat" for name in SESSIONS]
+    paths = [tmp_path / f"{name}.mat" for name in SESSIONS]
     made_mat.simulate(*paths, settings)
     return paths
 
 
 @pytest.fixture
-def web(finished, tmp_path):
-    """Serve the simulated sessions as Zenodo would; yield (URL, folder, requests)."""
-    requested, folder = [], tmp_path / "served"
-    simulated(finished, folder)
+def web(mats):
+    """Serve the simulated sessions as Zenodo would; yield (URL, requests)."""
+    requested = []
 
     class Handler(SimpleHTTPRequestHandler):
         def log_message(self, *arguments):
             requested.append(self.path)
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=folder))
+    handler = partial(Handler, directory=mats[0].parent)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}", folder, requested
+    yield f"http://127.0.0.1:{server.server_port}", requested
     server.shutdown()
     server.server_close()
 
@@ -329,89 +317,86 @@ def with_a_spike_outside(path):
                 return
 
 
-def test_recordings_are_downloaded_once_and_read_with_the_options_of_the_config(study, web):
-    url, folder, requested = web
-    mats = sorted(folder.glob("*.mat"))
-    with_a_spike_outside(mats[1])  # which is refused unless it is to be dropped
-    sources = {
-        "base_url": url,
-        "md5": {path.stem: hashlib.md5(path.read_bytes()).hexdigest() for path in mats},
-        "spikes_outside": "drop",
-    }
-
-    def changed(**odoherty):
-        return study.changed(
-            name="recordings",
-            tasks={"recordings": {"source": "odoherty", "odoherty": sources | odoherty}},
-            pathvars={"results": "results/web", "reports": "reports/web"},
-        )
-
-    target = "results/web/recordings/streams.npz"
-    changed().made(target)
-    ours = Streams.load(study.folder / target)
-    theirs = Streams.load(study.folder / RESULTS / "recordings/streams.npz")
-    assert np.array_equal(ours.a.X, theirs.a.X) and np.array_equal(ours.a.Y, theirs.a.Y)
-    assert len(ours.b) == len(theirs.b)
-    assert ours.dataset["account"]["b"]["spikes_dropped"]["outside the positions' times"] == 1
-    assert not ours.dataset["simulated"] and "SIMULATED" not in ours.dataset["label"]
-    assert len(requested) == len(mats), "each is downloaded once"
-
-
-def test_nwb_files_of_others_give_streams_in_their_unit(study):
-    sessions = {name: f"recordings/{name}.nwb" for name in SESSIONS}
-    for mat in simulated(study, study.folder / "recordings"):
-        nwb.write_session(mat_read.read_session(mat), mat.with_suffix(".nwb"))
-        mat.unlink()
-    source = {"files": sessions, "cursor": "finger_pos", "metres_per_unit": 0.0254}
-    study.changed(
-        tasks={"recordings": {"source": "nwb", "nwb": source}},
-        pathvars={"results": "results/inches", "reports": "reports/inches"},
-    )
-    study.made("results/inches/recordings/streams.npz")
-    name = f"results/inches/recordings/sessions/{SESSIONS[0]}.nwb"
-    with h5py.File(study.folder / name) as file:
-        inches = positions(file, "cursor")
-    with h5py.File(study.folder / sessions[SESSIONS[0]]) as file:
-        metres = positions(file, "finger")
-    assert np.allclose(inches, 0.0254 * metres) and np.abs(metres).max() > 0
-    read, tiny = (
-        Streams.load(study.folder / results / "recordings/streams.npz")
-        for results in ("results/inches", RESULTS)
-    )
-    assert np.allclose(read.a.X, tiny.a.X)
-
-
-def positions(file, of):
+def positions(path, name):
     """The samples of a series of positions in an NWB file of ours."""
-    found = []
-    file.visititems(
-        lambda name, item: found.append(item[()]) if name.endswith("data") and of in name else None
-    )
-    [samples] = found
-    return samples
+    samples = []
+    with h5py.File(path) as file:
+        file.visititems(
+            lambda at, item: (
+                samples.append(item[()]) if at.endswith("data") and name in at else None
+            )
+        )
+    return samples[0]
 
 
-def test_binned_recordings_become_streams(study):
-    (study.folder / "recordings").mkdir(exist_ok=True)
+def test_recordings_of_every_source_become_streams(study, mats, web):
+    """Downloaded once and read with the options of the config, in NWB of others, and binned."""
+    (study.folder / "recordings").mkdir()
+    foreign = {name: f"recordings/{name}.nwb" for name in SESSIONS}
+    for mat in mats:
+        nwb.write_session(mat_read.read_session(mat), study.folder / foreign[mat.stem])
     random = np.random.default_rng(0)
     for name, units in (("one", 12), ("two", 9)):
-        np.savez(
-            study.folder / f"recordings/{name}.npz",
-            counts=random.poisson(2.0, (2000, units)),
-            vel=random.normal(size=(2000, 2)),
-            bin_s=0.1,
-        )
-    binned = {
-        "source": "binned",
-        "pairs": {"indy": {"a": "one", "b": "two"}},
-        "binned": {"files": {name: f"<recordings>/{name}.npz" for name in ("one", "two")}},
-        "preparation": {"bin_s": 0.1, "features": {"method": "pca", "count": 6}},
+        counts, vel = random.poisson(2.0, (2000, units)), random.normal(size=(2000, 2))
+        path = study.folder / f"recordings/{name}.npz"
+        np.savez(path, counts=counts, vel=vel, bin_s=0.1)
+    with_a_spike_outside(mats[1])  # which is refused unless it is to be dropped
+    url, requested = web
+    sums = {path.stem: hashlib.md5(path.read_bytes()).hexdigest() for path in mats}
+    sources = {
+        "web": {"odoherty": {"base_url": url, "md5": sums, "spikes_outside": "drop"}},
+        "inches": {"nwb": {"files": foreign, "cursor": "finger_pos", "metres_per_unit": 0.0254}},
+        "bins": {"binned": {"files": {n: f"<recordings>/{n}.npz" for n in ("one", "two")}}},
+        "bare": {},
     }
-    folders = {"results": "results/bins", "recordings": "recordings"}
-    study.changed(tasks={"recordings": binned}, pathvars=folders)
-    study.made("results/bins/drift_report.parquet")
-    made = Streams.load(study.folder / "results/bins/recordings/streams.npz")
-    assert made.b.X.shape == (1600, 6)  # B's components are found on its first fifth
+    pairs = {"indy": dict(zip("ab", SESSIONS, strict=True))}
+    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    plain = merged(config, study.config)["tasks"]["recordings"]
+    plain = {name: plain[name] for name in ("kind", "parts", "preparation")} | {"pairs": pairs}
+    tasks = {task: plain | {"source": next(iter(s)), **s} for task, s in sources.items() if s}
+    features = {"bin_s": 0.1, "features": {"method": "pca", "count": 6}}
+    tasks["bins"] = merged(tasks["bins"], {"preparation": features})
+    tasks["bins"]["pairs"] = {"indy": {"a": "one", "b": "two"}}
+    tasks["bare"] = {"kind": "recordings", "pairs": {"p": {"a": "first", "b": "second"}}}
+    block = study.config["conditions"][0] | {"tasks": [*sources]}
+    folders = {"results": "results/read", "reports": "read", "recordings": "recordings"}
+    study.changed(tasks=tasks, pathvars=folders, conditions=[block], horizons={"tasks": []})
+    jobs = study.planned("prepared")
+    assert {f"Making the streams of {task}" for task in sources} <= {*jobs}
+    assert {job.split()[0] for job in jobs} == {"Making", "Downloading", "Reading", "The"}, jobs
+    block["tasks"].remove("bare")
+    study.changed(tasks=tasks, pathvars=folders, conditions=[block], horizons={"tasks": []})
+    study.made("results/read/drift_report.parquet")
+    read = study.folder / "results/read"
+    tiny = Streams.load(study.folder / RESULTS / "recordings/streams.npz")
+    streams = {task: Streams.load(read / f"{task}/streams.npz") for task in block["tasks"]}
+
+    downloaded = streams["web"]
+    assert np.array_equal(downloaded.a.X, tiny.a.X) and np.array_equal(downloaded.a.Y, tiny.a.Y)
+    assert len(downloaded.b) == len(tiny.b)
+    dropped = downloaded.dataset["account"]["b"]["spikes_dropped"]
+    assert dropped["outside the positions' times"] == 1
+    assert not downloaded.dataset["simulated"] and "SIMULATED" not in downloaded.dataset["label"]
+    assert len(requested) == len(mats), "each is downloaded once"
+
+    inches = positions(read / f"inches/sessions/{SESSIONS[0]}.nwb", "cursor")
+    metres = positions(study.folder / foreign[SESSIONS[0]], "finger")
+    assert np.allclose(inches, 0.0254 * metres) and np.abs(metres).max() > 0
+    assert np.allclose(streams["inches"].a.X, tiny.a.X)
+    assert streams["bins"].b.X.shape == (1600, 6)  # B's components are found on its first fifth
+    assert {*read_table(read / "drift_report.parquet")["task"]} == {*block["tasks"]}
+
+
+def test_a_session_that_is_too_short_for_its_parts_is_refused(study):
+    config = merged(yaml.safe_load((ROOT / "config.yaml").read_text()), study.config)
+    streams = Streams.load(study.folder / RESULTS / "recordings/streams.npz")
+    recordings = config["tasks"]["recordings"]
+    task = catalogue.make("task", merged(recordings, {"parts": {"tail_steps": 9000}}))
+    with pytest.raises(OrlaError, match=r"a_pretraining is empty.*lower tail_steps"):
+        task.cut(streams, "80-20")
+    episode = catalogue.make("task", recordings).cut(streams, "80-20")
+    with pytest.raises(OrlaError, match=r"horizons\.steps has 20000.* up to the "):
+        require_horizons([400, 20000], episode.window, len(episode.adapt), "80-20")
 
 
 def test_snakemakes_own_report(study):
@@ -421,98 +406,6 @@ def test_snakemakes_own_report(study):
     assert any(name.endswith("report.html") for name in names)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (
-            {"horizons": {"learners": ["imediate"]}},
-            '"horizons.learners" cannot be "imediate", of which no condition runs on recordings',
-        ),
-        pytest.param(
-            {"plugins": ["mine"]},
-            "broken.py: the plug-in cannot be imported: ModuleNotFoundError",
-            marks=pytest.mark.full,
-        ),
-        pytest.param(
-            {"registrations": {"folders": ["prereg", "mine"]}},
-            "has mine, which has no LOCK; make one with: mkdir -p mine && touch mine/LOCK",
-            marks=pytest.mark.full,
-        ),
-    ],
-)
-def test_a_mistake_in_the_config_is_one_line_before_anything_runs(study, changes, message):
-    (study.folder / "mine").mkdir(exist_ok=True)
-    (study.folder / "mine/broken.py").write_text("import no_such_library\n")
-    status, said = study.changed(**changes).snakemake("--cores", "2", "all")
-    assert status == 1
-    errors = [line for line in said.splitlines() if "error" in line.lower()]
-    assert len(errors) == 1 and errors[0].startswith("error: "), said
-    assert message in errors[0]
-    assert "Building DAG" not in said and "Traceback" not in said
-
-
-def test_the_workflow_is_read_without_pytorch(study, tmp_path):
-    (tmp_path / "torch.py").write_text("raise RuntimeError('PyTorch was imported')\n")
-    shutil.rmtree(study.folder / "cache", ignore_errors=True)
-    status, said = study.snakemake("--dry-run", "all", first_on_path=[tmp_path])
-    assert status == 0 and "Nothing to be done" in said, said
-
-
-def test_recordings_are_prepared_alone_and_simulated_where_they_have_no_source(study):
-    bare = {"kind": "recordings", "pairs": {"p": {"a": "first", "b": "second"}}}
-    more = [{**study.config["conditions"][0], "tasks": ["bare"]}]
-    elsewhere = {"results": "results/prepared", "reports": "prepared"}
-    changes = {"tasks": {"bare": bare}, "conditions": study.config["conditions"] + more}
-    jobs = study.changed(pathvars=elsewhere, **changes).planned("prepared")
-    assert {"Making the streams of bare", "Making the streams of recordings"} <= {*jobs}
-    assert not {job.split()[0] for job in jobs} & {"Pretraining", "Adapting", "Writing"}, jobs
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        (
-            {"tasks": {"recordings": {"parts": {"tail_steps": 9000}}}},
-            ["a_pretraining is empty", "lower tail_steps"],
-        ),
-        pytest.param(
-            {"horizons": {"steps": [400, 20000]}},
-            ["horizons.steps has 20000", "up to the "],
-            marks=pytest.mark.full,
-        ),
-    ],
-)
-def test_what_a_session_is_too_short_for_is_refused_before_anything_is_trained(
-    study, changes, words
-):
-    study.changed(pathvars={"results": "results/none", "reports": "none"}, **changes)
-    line = study.refused("prepared")
-    assert all(word in line for word in words), line
-
-
-def test_a_changed_registration_is_refused(study):
-    [path, *_] = sorted((study.folder / "prereg").glob("*.yaml"))
-    with study.appended(path.relative_to(study.folder), "# a second thought\n"):
-        line = study.refused(f"{RESULTS}/verdicts.parquet", "--forcerun", "verdict")
-    assert path.name in line and "differs from its last amendment" in line
-
-
-def test_a_numeric_configuration_runs_as_it_asks_or_not_at_all(copy):
-    [block] = copy.config["conditions"]
-    block = block | {"learners": ["immediate"], "optimizers": ["sgd"]}
-    narrow = {"precision": "float32", "instructions": "default"}
-    wide = {"precision": "float64", "threads": 64}
-    precisions = ["float64", "narrow", "wide"]
-    changes = {"numerics": {"narrow": narrow, "wide": wide}, "horizons": {"tasks": []}}
-    copy.changed(**changes, conditions=[block | {"precisions": precisions}])
-    part = PART.replace("float64", "{}")
-    assert copy.adapted(f"{RESULTS}/{part.format('narrow')}.parquet") == {
-        f"{SWEEP.partition('sweeps/')[2].replace('adam', 'sgd')}/narrow"
-    }
-    table = read_table(copy.folder / f"{RESULTS}/{part.format('narrow')}.parquet")
-    networks = copy.folder / f"{RESULTS}/recordings/pretraining/rnn/narrow.parquet"
-    for found in (table, read_table(networks)):
-        assert found.attrs["provenance"]["cpu_capability"] == "DEFAULT"
-    plain = read_table(copy.folder / f"{RESULTS}/{PART}.parquet")
-    assert plain.attrs["provenance"]["cpu_capability"] != "DEFAULT"
-    assert "64 threads" in copy.refused(f"{RESULTS}/{part.format('wide')}.parquet")
+def test_a_mistake_in_the_config_is_one_line_before_anything_runs(study):
+    line = study.changed(horizons={"learners": ["imediate"]}).refused("all")
+    assert '"horizons.learners" cannot be "imediate", of which no condition runs' in line

@@ -70,21 +70,14 @@ def study(tmp_path_factory, recorded):
 
 
 @pytest.fixture(scope="module")
-def prepared(study):
-    """The same with its streams."""
-    study.made("prepared")
+def finished(study):
+    """The same, run to the page."""
+    study.made("all")
     return study
 
 
-@pytest.fixture(scope="module")
-def finished(prepared):
-    """The same, run to the page."""
-    prepared.made("all")
-    return prepared
-
-
 @pytest.mark.full
-def test_each_pair_is_a_draw_of_the_recording(prepared, recorded):
+def test_each_pair_is_a_draw_of_the_recording(finished, recorded):
     counts = np.load(recorded)["counts"]
     roots = np.sqrt(counts)
     fitted = roots[: STEP - TAIL]
@@ -93,7 +86,7 @@ def test_each_pair_is_a_draw_of_the_recording(prepared, recorded):
     firsts = {}
     for task, share in SHARES.items():
         for pair in PAIRS:
-            found = Streams.load(prepared.folder / f"results/swapped/{task}/{pair}/streams.npz")
+            found = Streams.load(finished.folder / f"results/swapped/{task}/{pair}/streams.npz")
             units = [
                 [int(np.abs(scaled[rows] - x[:, None]).max(0).argmin()) for x in stream.X.T]
                 for rows, stream in ((slice(STEP), found.a), (slice(STEP, None), found.b))
@@ -125,16 +118,25 @@ def test_networks_start_alike_at_both_shares_and_only_drift_differs(finished):
 
 
 @pytest.mark.full
-def test_the_table_over_pairs_is_of_both_shares_and_says_what_they_are(finished):
+def test_page_and_provenance_say_that_the_drift_is_made(finished):
     reports = finished.folder / "reports/swapped"
     table = pd.read_csv(reports / "table_over_pairs.csv")
     assert {*table["task"]} == {*SHARES} and not table["simulated"].any()
     assert (table.groupby("task")["n_pairs"].max() == len(PAIRS)).all()
     assert "Real recording, MADE drift. " in (reports / "table_over_pairs.tex").read_text()
-    page = (reports / "index.html").read_text()
-    assert "Spikes and movement are real, the drift is made" in page
-    assert "SIMULATED" not in (reports / "answer.txt").read_text()
-    assert "real recording, made drift" in (reports / "answer.txt").read_text()
+    assert "Spikes and movement are real, the drift is made" in (reports / "index.html").read_text()
+    answer = (reports / "answer.txt").read_text()
+    assert "SIMULATED" not in answer and "real recording, made drift" in answer
+    heldout = read_table(finished.folder / "results/swapped/heldout.parquet")
+    datasets = heldout.attrs["provenance"]["datasets"]
+    assert len(datasets) == len(SHARES) * len(PAIRS)
+    assert {(d["drift"], d["simulated"], d["source"]) for d in datasets.values()} == {
+        ("made", False, "swapped")
+    }
+    finished.changed(tasks={"swapped-50": {"pairs": {"swap-02": {"share": 1.0}}}})
+    jobs = finished.planned("prepared")
+    finished.changed()
+    assert [j for j in jobs if "Making" in j] == ["Making the streams of swapped-50/swap-02"]
 
 
 def test_the_folder_of_recordings_can_be_said_on_the_command_line(study, recorded):
@@ -144,22 +146,3 @@ def test_the_folder_of_recordings_can_be_said_on_the_command_line(study, recorde
     status, said = study.snakemake("--dry-run", target, "--config", named)
     assert status == 0 and "Making the streams of swapped-25/swap-01" in said, said
     study.changed()
-
-
-@pytest.mark.full
-def test_another_share_of_a_pair_makes_its_streams_alone_anew(prepared):
-    prepared.changed(tasks={"swapped-50": {"pairs": {"swap-02": {"share": 1.0}}}})
-    made = [job for job in prepared.planned("prepared") if job.startswith("Making")]
-    prepared.changed()
-    assert made == ["Making the streams of swapped-50/swap-02"]
-
-
-@pytest.mark.full
-def test_provenance_says_that_the_drift_is_made(finished):
-    datasets = read_table(finished.folder / "results/swapped/heldout.parquet").attrs["provenance"][
-        "datasets"
-    ]
-    assert len(datasets) == len(SHARES) * len(PAIRS)
-    assert {(d["drift"], d["simulated"], d["source"]) for d in datasets.values()} == {
-        ("made", False, "swapped")
-    }

@@ -1,8 +1,7 @@
 """The catalogue: every part of the study by name, found in its package or in a plug-in folder.
 
 A part is a class that declares its name in its class statement (``class SGD(Optimizer,
-name="sgd")``). There is no list of parts: the schema of the config, error messages, captions,
-orders in figures, tables of the docs and tests are made from these declarations.
+name="sgd")``); the schema, messages, captions, docs and tests are made from these declarations.
 """
 
 from __future__ import annotations
@@ -46,11 +45,7 @@ MARKERS = tuple(".,ov^<>12348spP*hH+xXDd|_")
 
 @dataclass(frozen=True)
 class Mark:
-    """Colour, marker and line of a series in figures, as Matplotlib writes them.
-
-    Raises:
-        TypeError: The marker is none of Matplotlib's one-letter markers.
-    """
+    """Colour, marker and line of a series in figures, as Matplotlib writes them."""
 
     color: str
     marker: str
@@ -75,14 +70,9 @@ class Mark:
 class Declaration:
     """What a part declares.
 
-    Attributes:
-        name: its name in configs and tables.
-        label: its name in reports; ``{option}`` is replaced by the value of an option.
-        order: its place in tables and legends; parts of equal order are sorted by name.
-        chapter: the chapter of the report that it belongs to.
-        mark: colour, marker and line in figures.
-        short: options that a short form gives after the name: ``tbptt-200-200``.
-        more: declarations of this kind of part alone, such as the results that a table needs.
+    `label` is its name in reports, with options in braces; parts are sorted by `order`, then name;
+    `short` are the options that a short form gives after the name (``tbptt-200-200``); `more` is
+    what this kind of part alone declares, such as the results that a table needs.
     """
 
     name: str
@@ -97,8 +87,8 @@ class Declaration:
 class Part:
     """Base of every part. A subclass with a ``name`` is a part of its kind.
 
-    The base class of a kind sets ``kind`` and ``declares``: the further keywords that a class
-    statement of this kind may use, with their defaults. They are stored in `Declaration.more`.
+    The base class of a kind sets ``kind`` and ``declares``: further keywords of its class
+    statements, with their defaults, which go to `Declaration.more`.
     """
 
     kind: ClassVar[str] = ""
@@ -136,11 +126,7 @@ _plugins: list[Path] = []
 
 
 def use_plugins(folders: Sequence[str | Path]) -> None:
-    """Look for parts in these folders too, and in installed packages with entry points.
-
-    Raises:
-        OrlaError: A folder does not exist.
-    """
+    """Look for parts in these folders too, and in installed packages with entry points."""
     if isinstance(folders, (str, Path)):
         raise OrlaError(f"use_plugins was given {folders}; give a list of folders")
     paths = [Path(path).resolve() for path in folders]
@@ -164,11 +150,7 @@ _parts: dict[str, dict[str, type[Part]]] = {}
 
 
 def parts(kind: str) -> dict[str, type[Any]]:
-    """Every part of a kind by name, in its declared order.
-
-    Raises:
-        OrlaError: Two parts have one name, or a plug-in cannot be imported.
-    """
+    """Every part of a kind by name, in order; OrlaError where two have one name."""
     if kind not in _parts:
         _import_room(kind)
         plugins.import_all(_plugins)
@@ -177,11 +159,7 @@ def parts(kind: str) -> dict[str, type[Any]]:
 
 
 def kinds_from_outside() -> list[str]:
-    """The kinds that plug-in folders and installed packages add parts to; these are imported.
-
-    Raises:
-        OrlaError: A plug-in cannot be imported.
-    """
+    """The kinds that plug-in folders and installed packages, which are imported, add parts to."""
     if not plugins.import_all(_plugins):
         return []
     kinds = {
@@ -193,7 +171,6 @@ def kinds_from_outside() -> list[str]:
 
 
 def _import_room(kind: str) -> str:
-    """Import all modules of the package of a kind's parts; return its name."""
     room = importlib.import_module(f"orla.{ROOMS[kind]}")
     for module in pkgutil.iter_modules(room.__path__):
         importlib.import_module(f"{room.__name__}.{module.name}")
@@ -202,7 +179,6 @@ def _import_room(kind: str) -> str:
 
 @functools.cache
 def _package_parts(kind: str) -> dict[str, type[Part]]:
-    """The package's parts of a kind, by name."""
     room = f"{_import_room(kind)}."
     classes = (part for part in _subclasses(Part) if part.kind == kind and part.part is not None)
     return {part.part.name: part for part in classes if part.__module__.startswith(room)}
@@ -254,13 +230,10 @@ def _subclasses(root: type) -> Iterator[type]:
 
 
 def part(kind: str, name: str) -> type[Any]:
-    """The part of a kind that is called `name`.
+    """The part of a kind that is called `name`; OrlaError names the nearest.
 
     For a part of the package no plug-in is imported: these may need PyTorch, which the job of a
     table or figure does without.
-
-    Raises:
-        OrlaError: There is none; the nearest is named.
     """
     if kind not in _parts and (built_in := _package_parts(kind).get(name)):
         return built_in
@@ -271,13 +244,11 @@ def part(kind: str, name: str) -> type[Any]:
 
 
 def specification(kind: str, spec: str | Mapping[str, Any]) -> tuple[type[Any], dict[str, Any]]:
-    """The part and the options that a short form, or a mapping with ``kind``, stands for.
+    """The part and options of a short form or a mapping with ``kind``; OrlaError where it is
+    unknown.
 
-    ``"tbptt-200-50"`` is ``{kind: tbptt, window: 200, update_every: 50}``: numbers after a name
-    are the options that the part declares as `short`, in that order.
-
-    Raises:
-        OrlaError: The name is unknown.
+    ``"tbptt-200-50"`` is ``{kind: tbptt, window: 200, update_every: 50}``: numbers after a name are
+    the options that the part declares as `short`.
     """
     if isinstance(spec, str):
         return _short_form(kind, spec)
@@ -315,15 +286,8 @@ def all_forms(kind: str) -> list[str]:
 
 
 def make(kind: str, spec: str | Mapping[str, Any], **context: Any) -> Any:
-    """An instance of the part that a short form or a mapping stands for.
-
-    Args:
-        kind: A key of `ROOMS`.
-        given: A short form, or a mapping of ``kind`` and options.
-        **context: Fields that are not options, such as a learner's architecture.
-
-    Raises:
-        OrlaError: The name, an option or a value is unknown or out of range.
+    """An instance of the part of a short form or mapping; `context` sets fields that are no
+    options.
     """
     part, options = specification(kind, spec)
     return part(**values(part, options, f"{kind} {part.part.name}"), **context)

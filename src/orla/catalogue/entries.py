@@ -10,10 +10,8 @@ FILE = Path(__file__).with_name("declarations.json")
 
 @functools.cache
 def read_entry(what: str) -> Any:
-    """One entry of the file, not to be changed: "parts", "memory" or "fits".
-
-    "parts" is the answer of `study.declarations.describe`; "memory" that of
-    `engine.memory.memory_of_parts`; and "fits" names the questions of this repository's
-    configs to which `study.fitting` found no refusal.
+    """One entry of the file: "parts" (`study.declarations.describe`), "memory"
+    (`engine.memory.memory_of_parts`) or "fits", the questions of this repository's configs
+    to which `study.fitting` found no refusal. Not to be changed.
     """
     return json.loads(FILE.read_text(encoding="utf-8"))[what]

@@ -23,19 +23,11 @@ def option(
     choices: Sequence[Any] | None = None,
     parts: str = "",
 ) -> Any:
-    """A field of a part that a config may set: its default, meaning and allowed values.
+    """A field of a part that a config may set; without a default it must. TypeError for a
+    default that the limits forbid.
 
-    Args:
-        default: Its value where the config sets none; without a default the config must set it.
-        text: One sentence for the schema and the docs.
-        least, most: Bounds that belong to the range; `above`: one that does not.
-        choices: The allowed values.
-        parts: The kind of parts that it is a list of, each a short form or a mapping of ``kind``
-            and options; `least` and `most` are then its lengths. The part makes them itself, by
-            `catalogue.make`.
-
-    Raises:
-        TypeError: The default is not among the allowed values.
+    `least` and `most` belong to the range, `above` does not. Of a list of `parts` of a kind, short
+    forms or mappings that the part makes by `catalogue.make`, they bound the length.
     """
     limits = {"minimum": least, "maximum": most, "exclusiveMinimum": above}
     if parts:
@@ -56,7 +48,7 @@ def option(
 
 
 def options_of(part: type[Any]) -> list[dataclasses.Field]:
-    """The fields of a part that a config may set: those made by `option`."""
+    """The fields of a part that were made by `option`."""
     if not dataclasses.is_dataclass(part):
         return []
     return [f for f in dataclasses.fields(part) if "limits" in f.metadata]
@@ -130,15 +122,8 @@ def schema_of(
 
 
 def settings(kind: type[Any], mapping: Any, name: str) -> Any:
-    """A dataclass of settings, with those nested in it, from a mapping.
-
-    Args:
-        kind: A dataclass; its fields are options or dataclasses of settings.
-        given: A mapping from a config, or the settings themselves.
-        name: Its name in messages.
-
-    Raises:
-        OrlaError: A key is unknown or missing, or a value is not what it may be.
+    """A dataclass of settings, with those nested in it, from a mapping (or itself); OrlaError
+    with `name`.
     """
     if isinstance(mapping, kind):
         return mapping
@@ -147,11 +132,7 @@ def settings(kind: type[Any], mapping: Any, name: str) -> Any:
 
 
 def values(part: type[Any], mapping: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """The checked options of a part, converted to their types: 1.0 to 1, a list to a tuple.
-
-    Raises:
-        OrlaError: As for `settings`; or a number is not finite.
-    """
+    """The checked options of a part, converted to their types: 1.0 to 1, a list to a tuple."""
     validate(mapping, schema_of(part, options_of(part)), name)
     hints = get_type_hints(part) if mapping else {}
     options = {}

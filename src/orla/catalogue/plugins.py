@@ -19,13 +19,8 @@ PREFIX = "orla_plugin_"
 
 
 def import_all(folders: Sequence[Path]) -> bool:
-    """Import what the entry points name, and the files of the folders that no underscore begins.
-
-    Returns:
-        Whether there is any entry point or folder.
-
-    Raises:
-        OrlaError: One of them cannot be imported.
+    """Import what entry points name, and files of the folders that no underscore begins; whether
+    there is any. OrlaError where one of them cannot be imported.
     """
     points = entry_points(group=ENTRY_POINTS)
     for point in points:

@@ -35,33 +35,22 @@ def add_commands(subparsers: _Parsers) -> None:
         help="whether input i is one unit in both files; default: what the files prove",
     )
     new.set_defaults(run=_new)
-    about = {
-        "inspect": "the sessions of a study, and whether there is a drift to follow",
-        "plan": "jobs, time, memory and disk of what is to run",
-        "show": "the answer and verdicts of the last run",
-    }
-    for name, words in about.items():
+    for name, run, words in (
+        ("inspect", _inspect, "the sessions of a study, and whether there is a drift to follow"),
+        ("plan", _plan, "jobs, time, memory and disk of what is to run"),
+        ("show", _show, "the answer and verdicts of the last run"),
+    ):
         parser = subparsers.add_parser(name, help=words)
-        parser.add_argument(
-            "where",
-            nargs="?",
-            metavar="CONFIG",
-            help="a study's folder, or an overlay of its config",
-        )
-        parser.set_defaults(run={"inspect": _inspect, "plan": _plan, "show": _show}[name])
+        where = "a study's folder, or an overlay of its config"
+        parser.add_argument("where", nargs="?", metavar="CONFIG", help=where)
+        parser.set_defaults(run=run)
         _add_study(parser)
-    run_parser = subparsers.add_parser(
-        "run", help="run what is missing; options after -- are Snakemake's"
-    )
-    run_parser.add_argument(
-        "targets",
-        nargs="*",
-        default=[],
-        metavar="TARGET",
-        help="default: all; prepared, headline, ...",
-    )
-    run_parser.set_defaults(run=_run)
-    _add_study(run_parser)
+    words = "run what is missing; options after -- are Snakemake's"
+    parser = subparsers.add_parser("run", help=words)
+    words = "default: all; prepared, headline, ..."
+    parser.add_argument("targets", nargs="*", default=[], metavar="TARGET", help=words)
+    parser.set_defaults(run=_run)
+    _add_study(parser)
     decoder = subparsers.add_parser("decoder", help="write a network of a study for use elsewhere")
     decoder.add_argument("file", type=Path, metavar="FILE", help="the .safetensors file to write")
     decoder.add_argument(
@@ -147,6 +136,12 @@ def _plan(arguments: argparse.Namespace) -> None:
 
 
 def _inspect(arguments: argparse.Namespace) -> None:
-    from orla.command import inspection
+    from orla.command import run
+    from orla.command.watching import Watch
 
-    sys.exit(inspection.inspect(_study(arguments)))
+    study = _study(arguments)
+    reports = study.folder / study.plan().config["pathvars"]["reports"] / "sessions"
+    if status := run.run(study, ["inspect"], Watch(study.folder, None)):
+        sys.exit(status)
+    print((reports / "answer.txt").read_text(encoding="utf-8"))
+    print(f"page: {reports / 'index.html'}")

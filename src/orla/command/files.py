@@ -44,18 +44,9 @@ FEWEST_STEPS = 200
 class Pair:
     """Two recordings, as the template of a config needs them.
 
-    Attributes:
-        source: one of `SOURCES`.
-        names: of sessions A and B.
-        files: of both, absolute; none of a source without files.
-        steps: of both.
-        inputs: columns that both have.
-        live: of them, those that vary in session A.
-        bin_s: seconds a step.
-        categories: whether targets are categories.
-        options: further settings of the source, by their names in a config.
-        transform: of inputs, as in `sessions.preparation.Preparation`.
-        same: whether input i is the same unit in both sessions, and `because` of what.
+    `steps` are of A and B, of `bin_s` seconds; `inputs` columns both have, of which `live` vary in
+    A. `options` are further settings of the source; `same` says whether input i is one unit in
+    both, and `because` of what.
     """
 
     source: str
@@ -73,16 +64,11 @@ class Pair:
 
 
 def read_pair(source: str, recordings: Sequence[str], **options: Any) -> Pair:
-    """Read the facts of two recordings that the config of a study needs.
+    """Facts of two files (nwb, binned), two sessions (odoherty, by default the paper's) or
+    nothing.
 
-    Args:
-        source: one of `SOURCES`.
-        given: two files (nwb, binned), two sessions (odoherty, by default the paper's), or nothing.
-        options: those of `OPTIONS` that are known; None where one is not given. ``columns`` is
-            "same" or "different", the others are settings of the source.
-
-    Raises:
-        OrlaError: there are not two, a file is missing or of another kind, or it cannot be used.
+    `options` are those of `OPTIONS`, None where one is not given. OrlaError where the recordings
+    cannot be used.
     """
     if source not in SOURCES:
         raise OrlaError(f"--from {source} is no source of recordings; {nearest(source, SOURCES)}")
@@ -132,7 +118,7 @@ def _require_file(path: Path, source: str) -> None:
 
 
 def _names(files: tuple[Path, ...]) -> tuple[str, str]:
-    """Names of sessions, which become parts of paths: the files', or else day_1 and day_2."""
+    """The files' names as parts of paths, or else day_1 and day_2."""
     stems = [re.sub(r"[^A-Za-z0-9_.-]+", "_", path.stem).strip("_.") for path in files]
     return (stems[0], stems[1]) if all(stems) and stems[0] != stems[1] else ("day_1", "day_2")
 

@@ -55,13 +55,8 @@ def slug(name: str) -> str:
 
 
 def write(folder: Path, pair: Pair) -> dict[str, Any]:
-    """Write the folder of a study; nothing is left of it where that fails.
-
-    Returns:
-        The settings that its config was made with.
-
-    Raises:
-        OrlaError: the folder is there and not empty, or cannot be made.
+    """Write the folder of a study and answer its settings; nothing is left of it where that
+    fails.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise OrlaError(f"{folder}: is there already; name another folder, or remove it")

@@ -43,13 +43,8 @@ SNAKEMAKE_S, SNAKEMAKE_MB, COMPILER_MB = 6.0, 130.0, 400.0
 class Estimate:
     """What a run is going to take.
 
-    Attributes:
-        jobs: how many of each rule.
-        conditions: how many are adapted.
-        cpu_s: CPU seconds of all jobs; compiling_s: of them, for loops that are not compiled yet.
-        wall_s: on `cores` that have nothing else to do; least_s: on a core for each job.
-        memory_mb: most that jobs beside each other may take.
-        disk_mb: of all results and reports.
+    `compiling_s` is part of `cpu_s`; `wall_s` is on `cores` that have nothing else to do, `least_s`
+    on a core for each job; `memory_mb` the most that jobs beside each other may take.
     """
 
     jobs: Mapping[str, int]
@@ -64,11 +59,7 @@ class Estimate:
 
 
 def estimate(study: Study, *targets: str) -> Estimate:
-    """What a run of targets takes, by a dry run of the workflow and the plan.
-
-    Raises:
-        OrlaError: the config has a mistake, or a file is missing.
-    """
+    """What a run of targets takes, by a dry run of the workflow and the plan."""
     plan = study.plan()
     jobs = list(_dry_run(study, *(targets or ("all",))))
     job_estimates = _JobEstimates(plan, Forecast(plan, lengths(plan)), jobs)
@@ -115,7 +106,6 @@ class _JobEstimates:
         self.network_files |= {_networks(job) for job in jobs if job["rule_name"] == "pretrain"}
 
     def conditions(self, job: Mapping[str, Any]) -> tuple[Condition, ...]:
-        """What a job adapts."""
         if job["rule_name"] != "adapt":
             return ()
         path = "{domain}/adaptation/{network}/{precision}/{part}".format(**job["wildcards"])

@@ -23,13 +23,8 @@ INTERRUPTED = 130
 
 
 def run(study: Study, targets: Sequence[str], watch: Watch) -> int:
-    """Run targets to the end, or until Ctrl-C; what is done is kept.
-
-    Returns:
-        Exit status: 0, or `INTERRUPTED`.
-
-    Raises:
-        OrlaError: the run failed, with the reason that it gave.
+    """Run targets to the end, or until Ctrl-C (status `INTERRUPTED`); OrlaError with the reason
+    of a failure.
     """
     log = study.folder / _LOG
     log.parent.mkdir(parents=True, exist_ok=True)

@@ -21,10 +21,8 @@ CONFIG = "config.yaml"
 
 @dataclass(frozen=True)
 class Study:
-    """A folder with a config.yaml, overlays of it, and further options of Snakemake.
-
-    Raises:
-        OrlaError: it is no folder of a study, or an overlay is missing.
+    """A folder with a config.yaml (else OrlaError), overlays of it, and further options of
+    Snakemake.
     """
 
     folder: Path
@@ -49,13 +47,8 @@ class Study:
         overlays: Sequence[Path] = (),
         options: Sequence[str] = (),
     ) -> Study:
-        """The study that a command line means.
-
-        Args:
-            where: a folder with a config.yaml, such a file, or an overlay; None for none of them.
-            directory: the study's folder; the working directory where none is named.
-            overlays: as given with --configfile.
-            options: what stood after ``--``.
+        """The study of a command line: `where` is a folder with a config.yaml, such a file, or
+        an overlay.
         """
         folder, path = directory or Path(), Path(where or "")
         if where and path.is_dir():
@@ -68,20 +61,12 @@ class Study:
         return cls(folder.resolve(), files, tuple(options))
 
     def plan(self) -> Plan:
-        """The plan of the study's config, from now on with its folder as working directory.
-
-        Raises:
-            OrlaError: the config has a mistake.
-        """
+        """The plan of the study's config, from now on with its folder as working directory."""
         os.chdir(self.folder)
         return plan_of(self.overlays)
 
     def answer(self, since: float = 0.0) -> str:
-        """The answer and verdicts of the last run that wrote a page; "" where none did `since`.
-
-        Args:
-            since: Unix time, in seconds.
-        """
+        """The answer of the last run that wrote a page since that Unix time; "" where none did."""
         path = self._answer_file(self.plan().config)
         is_new = path.is_file() and path.stat().st_mtime >= since
         return path.read_text(encoding="utf-8") if is_new else ""
@@ -99,11 +84,7 @@ class Study:
         return self.folder / config["pathvars"]["reports"] / "answer.txt"
 
     def command(self, *arguments: str) -> list[str]:
-        """Snakemake's command line; its working directory is to be `folder`.
-
-        Raises:
-            OrlaError: the workflow, or Snakemake, is not installed.
-        """
+        """Snakemake's command line; its working directory is to be `folder`."""
         if find_spec("snakemake") is None:
             raise OrlaError("Snakemake is not installed; run: pip install 'orla[workflow]'")
         overlays = ["--configfile", *map(str, self.overlays)] if self.overlays else []
@@ -122,11 +103,7 @@ class Study:
 
 
 def snakefile() -> Path:
-    """The workflow beside the package.
-
-    Raises:
-        OrlaError: it is not there, as where the package alone was installed.
-    """
+    """The workflow beside the package; OrlaError where the package alone was installed."""
     path = Path(orla.__file__).parents[2] / "Snakefile"
     if not path.is_file():
         raise OrlaError(

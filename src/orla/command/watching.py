@@ -34,13 +34,9 @@ _NEVER_BEGUN = re.compile(r"^(?:snakemake|__main__\.py): error: ")
 class Watch:
     """Progress of a run, read from its output.
 
-    Attributes:
-        folder: the study's, below which results lie.
-        costs: predicted CPU seconds of each condition, by the path of its result; None where the
-            run adapts none, and what all of them take is not said.
-        errors: why it failed, the first reason first.
-        failed, raised: the job that failed, and how its traceback ended.
-        done, total: jobs, of Snakemake.
+    `costs` are CPU seconds of each condition by its result's path; None where the run adapts none.
+    `errors` begin with the first reason; `failed` and `raised` are the job that failed and its
+    traceback's end.
     """
 
     folder: Path

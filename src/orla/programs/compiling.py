@@ -24,10 +24,10 @@ _settings: dict[str, Any] = {"enabled": False, "condition": None}
 
 
 def configure(*, compile: bool = True, threads: int = 1, device: str = "cpu") -> torch.device:
-    """Set threads and compilation for this process and return the device to compute on.
+    """Set threads and compilation for this process and return the device, which must exist.
 
-    Raises OrlaError when the device does not exist. On a CUDA device, and without a C++ compiler,
-    the same code runs eagerly; the latter is said once.
+    On a CUDA device, and without a C++ compiler, the same code runs eagerly; the latter is said
+    once.
     """
     torch.set_num_threads(threads)
     on_cuda = device.startswith("cuda")
@@ -72,14 +72,12 @@ def compiler() -> str | None:
 
 
 class Compiled:
-    """A function of tensors (in dicts, tuples, lists), compiled once a shape.
+    """A function of tensors (in dicts, tuples, lists), compiled once a shape; pure but for
+    changes in place of what it is given.
 
-    Args:
-        function: What is compiled; pure but for changes in place of what it is given.
-        what: Its name in messages.
-        key_parts: Everything that decides what `function` computes, beside its arguments and this
-            package's code: dataclasses, functions, numbers. Programs are kept on disk by it, by the
-            arguments' shapes and by the machine. With None they last as long as the process.
+    `what` names it in messages. `key_parts` are what decides what it computes beside its arguments
+    and this package's code (dataclasses, functions, numbers): programs are kept on disk by it; with
+    None they last as long as the process.
     """
 
     def __init__(
@@ -95,9 +93,8 @@ class Compiled:
         return self.program(*arguments)(*arguments)
 
     def program(self, *arguments: Any) -> Callable[..., Any]:
-        """The compiled program for arguments of these shapes, which it does not check.
-
-        Where compilation is off, the function itself.
+        """The compiled program for arguments of these shapes, which it does not check; where
+        compilation is off, the function itself.
         """
         if not enabled():
             return self.function

@@ -105,7 +105,6 @@ def _shape(W_hh: torch.Size, state: int, inputs: int, threads: int) -> Any:
 
 @functools.cache
 def _shapes(W_hh: torch.Size, state: int, inputs: int) -> dict[str, tuple[int, ...]]:
-    """The shape of each argument, by name."""
     steps, models, gates, units = W_hh
     blocks = state // units
     return {
@@ -121,11 +120,7 @@ def _shapes(W_hh: torch.Size, state: int, inputs: int) -> dict[str, tuple[int, .
 
 
 def _check(tensors: dict[str, Tensor]) -> None:
-    """The kernels read plain memory: each argument has to be what they take it for.
-
-    Raises:
-        ValueError: One has another shape, precision or layout, or is not on the CPU.
-    """
+    """Refuse (ValueError) what is not the plain memory that the kernels take it for."""
     P, W_hh = tensors["P"], tensors["W_hh"]
     shapes = _shapes(W_hh.shape, P.shape[1], P.shape[3])
     for name, tensor in tensors.items():
@@ -179,17 +174,10 @@ def block_gradient(
 ) -> Tensor:
     """c P at the latest of `stored` steps since P: (models, gates, inputs).
 
-    Args:
-        sensitivity: P at the block's start (models, state, gates, inputs).
-        slots: Steps, newest first from the end: W_hh (steps, models, gates, units), on_gates
-            (steps, models, state blocks, gates), around (steps, models, state blocks, state) and
-            inputs (steps, models, inputs).
-        stored: How many of the slots are filled, the last ones.
-        c: Cotangent on the state (models, state).
-
-    Raises:
-        ValueError: P or a slot is not contiguous, or one of all has another shape, precision or
-            device than the others.
+    `sensitivity` is P at the block's start (models, state, gates, inputs); `c` (models, state). The
+    slots hold steps, newest first from the end, of which the last `stored` are filled: W_hh (steps,
+    models, gates, units), on_gates (steps, models, state blocks, gates), around (steps, models,
+    state blocks, state) and inputs (steps, models, inputs).
     """
     return torch.ops.orla.block_gradient(
         sensitivity, *(slots[name] for name in _SLOT_NAMES), stored, c

@@ -1,6 +1,5 @@
-"""Instruction set and threads of a process.
-
-Nothing here loads PyTorch or NumPy, whose libraries choose their instructions as they are loaded.
+"""Instruction set and threads of a process; imports neither PyTorch nor NumPy, whose libraries
+choose their instructions as they are loaded.
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ _FLAGS = Path("/proc/cpuinfo")
 def ask(instructions: str | None) -> None:
     """Restrict the libraries that this process loads later to an instruction set; None: do not.
 
-    One that the machine lacks is ignored: PyTorch would take it unchecked, and end the process at
-    the first such instruction.
+    One that the machine lacks is ignored: PyTorch would take it unchecked, and end the process.
     """
     flags, values, _ = _SETS.get(instructions, (set(), (), ""))
     if values and not (_FLAGS.exists() and flags - {*_FLAGS.read_text().split()}):
@@ -45,11 +43,7 @@ def march(instructions: str) -> str | None:
 
 
 def configure(compute: Mapping[str, Any], threads: int) -> torch.device:
-    """Set this process's compilation, threads and device as `compute` says; the device.
-
-    Raises:
-        OrlaError: As in `require`, or `orla.programs.compiling.configure`.
-    """
+    """Set this process's compilation, threads and device as `compute` says; the device."""
     from orla.programs import compiling
 
     device = compiling.configure(
@@ -60,12 +54,8 @@ def configure(compute: Mapping[str, Any], threads: int) -> torch.device:
 
 
 def require(compute: Mapping[str, Any]) -> None:
-    """Refuse settings of a numeric configuration (`Plan.compute`) that this process lacks.
-
-    To be called after compilation and threads are set; a config's own settings pass.
-
-    Raises:
-        OrlaError: The instruction set, the threads or the compilation are others.
+    """Refuse (OrlaError) settings of a numeric configuration (`Plan.compute`) that this process
+    lacks, once compilation and threads are set; a config's own settings pass.
     """
     if "instructions" not in compute:
         return

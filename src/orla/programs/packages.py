@@ -55,15 +55,8 @@ def headers() -> Path:
 def make(
     function: Callable[..., Any], arguments: tuple[Any, ...], path: Path | None
 ) -> tuple[Program, bool]:
-    """`function` compiled for arguments of exactly these shapes, which a call does not check.
-
-    Args:
-        function: Pure but for changes in place of what it is given; its loops those of `scan`.
-        arguments: Trees of tensors.
-        path: Where to keep the program, a folder; None keeps it nowhere.
-
-    Returns:
-        The program, and whether it is kept.
+    """`function` compiled for arguments of exactly these shapes, and whether it is kept at
+    `path`.
     """
     leaves = tuple(pytree.tree_leaves(arguments))
     with store.scratch(path) as scratch, torch.no_grad():
@@ -109,15 +102,8 @@ def load(path: Path) -> Program | None:
 
 
 def path(what: str, shapes: Any, key_parts: Sequence[Any]) -> Path | None:
-    """The folder of the program of that description, for a machine like this one.
-
-    Args:
-        what: What it computes, in words.
-        shapes: Of its arguments.
-        key_parts: As for `compiling.Compiled`.
-
-    Returns:
-        None where something cannot be described; such a program is kept nowhere.
+    """The folder of the program of that description, for a machine like this one; None where
+    something cannot be described.
     """
     try:
         parts = [_description(part) for part in key_parts]
@@ -129,10 +115,7 @@ def path(what: str, shapes: Any, key_parts: Sequence[Any]) -> Path | None:
 
 
 def _description(value: Any) -> str:
-    """A text that identifies a value, its code included; the same in every process.
-
-    Raises TypeError for a value that no text identifies.
-    """
+    """A text that identifies a value and its code, the same in every process; else TypeError."""
     if value is None or isinstance(value, (str, int, float, bool)):
         return repr(value)
     if isinstance(value, (list, tuple)):

@@ -18,19 +18,11 @@ _tracing = {"on": False, "in place": True}
 def trace(
     function: Callable[..., Any], arguments: tuple[Any, ...], *, in_place: bool = True
 ) -> tuple[GraphModule, pytree.TreeSpec]:
-    """The operations on tensors that `function` carries out, loops among them.
+    """The operations on tensors that `function` carries out, loops among them: a graph from the
+    arguments' leaves to the answer's, and the answer's structure.
 
-    Args:
-        function: Of trees of tensors; pure but for changes in place of what it is given.
-        arguments: Of the shapes that every call will have.
-        in_place: Whether loops change their state in place, which is faster, or carry new tensors.
-
-    Returns:
-        A graph from the arguments' leaves to the answer's, and the answer's structure.
-
-    Raises:
-        RuntimeError: The program reads what a loop in it changes in place, or a loop's body closes
-            over a tensor of the program.
+    Loops change their state in place, which is faster, or carry new tensors. RuntimeError where the
+    program reads what a loop in it changes in place, or a loop's body closes over a tensor of it.
     """
     leaves, arguments_structure = pytree.tree_flatten(arguments)
     answer_structures: list[Any] = []
@@ -86,15 +78,11 @@ def scan(
     constants: tuple[Any, ...] = (),
     reverse: bool = False,
 ) -> tuple[Any, Any]:
-    """Loop `carry, output = body(carry, input, *constants)` over the first axis of `inputs`.
+    """Loop `carry, output = body(carry, input, *constants)` over the first axis of `inputs`,
+    trees of tensors; the last carry, and the outputs, stacked in the inputs' order also in
+    `reverse`.
 
-    Args:
-        body: Pure. It may close over anything but tensors made in the program that it is part of.
-        carry, inputs, constants: Trees of tensors.
-        reverse: The last input comes first; outputs keep the inputs' order.
-
-    Returns:
-        The last carry, and the outputs, stacked.
+    `body` is pure, and closes over anything but tensors made in the program that it is part of.
     """
     length = _length(inputs)
     if length == 1 or not _tracing["on"]:
@@ -137,21 +125,13 @@ def scan_in_place(
     start: Tensor,
     stop: Tensor,
 ) -> tuple[Tensor, Any]:
-    """As `scan`, over inputs from `start` up to `stop`, with the carry changed in place.
+    """As `scan`, over inputs from `start` up to `stop`, with the carry changed in place: the
+    position after the last step, and outputs for all inputs, unset where no step was.
 
     A program that it is part of answers with what it returns as it is, and reads what it changes
-    nowhere else: the compiler knows nothing of what the loop writes.
-
-    Args:
-        body: Pure, called with state, input and constants; answers the next state and an output.
-        state: A tree of tensors, no two of which share memory; changed in place.
-        inputs, constants: As for `scan`.
-        start, stop: Positions, on the CPU. At least one step lies between. A compiled program
-            serves all.
-
-    Returns:
-        The position after the last step, and outputs for all inputs; those not between the two
-        positions are unset.
+    nowhere else: the compiler knows nothing of what the loop writes. No two tensors of `state`
+    share memory. The positions are on the CPU, one step at least apart; a compiled program serves
+    all.
     """
     if not _tracing["on"]:
         outputs: Any = None

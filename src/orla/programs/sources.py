@@ -18,9 +18,8 @@ _SUFFIXES = (".py", ".cpp")
 def digest() -> str:
     """SHA-256 over this package, the plug-in folders in use and the packages of entry points.
 
-    Their Python and C++ files count, and what stands beside a module under its name, such as
-    page.css beside page.py. It is worked out once a process and set of folders: a file that
-    changes later is not seen.
+    Their Python and C++ files count, and what stands beside a module under its name (page.css). A
+    file that changes later in the process is not seen.
     """
     return _digest(tuple(catalogue.plugin_folders()))
 

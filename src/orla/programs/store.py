@@ -50,10 +50,10 @@ def say(message: str) -> None:
 
 
 def folder(kind: str) -> Path:
-    """The folder of one kind of file ("programs", "kernels", ...) in the cache, made if need be.
+    """The folder of one kind of file in the cache (ORLA_CACHE, or ~/.cache/orla), made if need
+    be.
 
-    The cache is ORLA_CACHE, or ~/.cache/orla. Where it or the folder is not safe, which is said
-    once, it is a folder of this process alone that ends with it.
+    Where it is not safe, which is said once, it is a folder of this process that ends with it.
     """
     cache = Path(os.environ.get("ORLA_CACHE") or Path.home() / ".cache" / "orla")
     subfolder = cache / kind
@@ -72,9 +72,8 @@ def closed(folder: Path, mend: str = _MEND) -> bool:
 
 
 def safe(path: Path, mend: str = _MEND) -> bool:
-    """Whether a file or folder is absent, or the user's own and closed to others.
-
-    What is wrong with it is said once, and what mends it.
+    """Whether a file or folder is absent, or the user's own and closed to others; else it is
+    said once.
     """
     try:
         status = path.stat()
@@ -112,10 +111,7 @@ def _private() -> Path:
 
 @contextmanager
 def scratch(path: Path | None) -> Iterator[Path]:
-    """An empty folder to make what is to be kept at `path`; beside it where that can be written.
-
-    It is removed at the end of the block; a library that was loaded needs its file no more.
-    """
+    """An empty folder for the block, to make in it what is to be kept at `path`."""
     beside = {"prefix": f".{path.stem}.", "dir": path.parent} if path else {}
     try:
         temporary = Path(tempfile.mkdtemp(**beside))
@@ -131,7 +127,7 @@ def scratch(path: Path | None) -> Iterator[Path]:
 def lock_on(path: Path | None) -> Iterator[None]:
     """Lock `path`, so that one process makes what is kept there and the next ones load it.
 
-    The lock ends with the process that holds it. On a disk without locks nobody waits.
+    The lock ends with its process. On a disk without locks nobody waits.
     """
     with ExitStack() as stack:
         if path:
@@ -144,10 +140,8 @@ def lock_on(path: Path | None) -> Iterator[None]:
 
 
 def keep(source: Path, path: Path) -> bool:
-    """Move the folder `source` to `path`, with sums, in place of what is not whole there.
-
-    Returns:
-        Whether it is kept for later processes: a disk may be full or read-only.
+    """Move the folder `source` to `path`, with sums, in place of what is not whole there;
+    whether it is kept for later processes.
     """
     try:
         for file in source.iterdir():
@@ -182,10 +176,7 @@ def discard(path: Path) -> None:
 
 
 def whole(path: Path) -> bool:
-    """Whether the folder at `path` is safe to load from, and its files are as they were kept.
-
-    A library that was cut off is not refused when it is loaded: it ends the process.
-    """
+    """Whether the folder at `path` is safe to load from, and its files are as they were kept."""
     try:
         if not all(safe(part) for part in (path, *path.iterdir())):
             return False
@@ -200,13 +191,7 @@ def _sums(path: Path) -> str:
 
 
 def cached_answer(kind: str, question: Any, answer: Callable[[], Any]) -> Any:
-    """`answer()`, from the cache where the same sources and libraries have answered before.
-
-    Args:
-        kind: Of the question; the folder in the cache.
-        question: Any JSON, as is the answer.
-        answer: Called where the answer is not kept, or its file is damaged or not the user's own.
-    """
+    """`answer()` to a question (JSON both), kept for the same sources and libraries."""
     text_of_question = json.dumps(question, sort_keys=True)
     key = "\n".join([text_of_question, sources.digest(), *versions()])
     name = hashlib.sha256(key.encode()).hexdigest()[:32]

@@ -20,9 +20,8 @@ _GROWTH = 0.87
 
 
 def costs(*folders: str | Path, since: float = 0.0) -> Iterator[dict[str, Any]]:
-    """What each cost file under `folders` holds, of those written `since` (seconds, Unix time).
-
-    Files that are damaged, or older than CPU seconds in them, are passed over.
+    """What each sound cost file under `folders` holds, of those written `since` (Unix time,
+    seconds).
     """
     for folder in folders:
         for file in sorted(Path(folder).rglob("*.cost.json")):
@@ -40,9 +39,8 @@ def read_cost(file: Path) -> dict[str, Any] | None:
 
 
 def cpu_summary(*folders: str | Path, since: float = 0.0) -> str:
-    """CPU seconds and their shares: "CPU 512 s: learners 61 %, compiling 19 %, ...".
-
-    Phases of less than half a per cent are left out.
+    """CPU seconds and shares over half a per cent: "CPU 512 s: learners 61 %, compiling 19 %,
+    ...".
     """
     cpu_s: Counter[str] = Counter()
     for cost in costs(*folders, since=since):
@@ -53,11 +51,8 @@ def cpu_summary(*folders: str | Path, since: float = 0.0) -> str:
 
 
 def counts(*folders: str | Path, since: float = 0.0) -> dict[str, int]:
-    """Work of a run without a clock.
-
-    "processes" that wrote a cost file, and those of them with "pytorch" in them; "programs" that
-    were compiled; steps of single models by phase, "steps_learners", "steps_scoring", ...; and
-    "size_bytes" of all files under `folders`.
+    """Work of a run without a clock: processes that wrote a cost file, those with PyTorch,
+    compiled programs, steps of single models by phase, and bytes of all files under `folders`.
     """
     totals = Counter(processes=0, pytorch=0, programs=0, steps_learners=0, steps_scoring=0)
     for cost in costs(*folders, since=since):
@@ -71,12 +66,8 @@ def counts(*folders: str | Path, since: float = 0.0) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class PlannedWork:
-    """A part of a job that is to run; a job is a list of them.
-
-    Attributes:
-        kind: what is done at a step, a key of `STEP_US`.
-        steps: of single models: seeds x rates x steps of the stream.
-        hidden: units of the network.
+    """A part of a job that is to run: steps of single models (seeds x rates x steps of the
+    stream), each of a kind of `STEP_US`.
     """
 
     kind: str
@@ -94,11 +85,8 @@ class PlannedWork:
 
 
 def forecast(jobs: Iterable[float], cores: int = 1) -> str:
-    """About what jobs take, a core each: "about 6 min on 2 cores (CPU 640 s)".
-
-    Args:
-        jobs: CPU seconds of each.
-        cores: How many jobs run beside each other.
+    """About what jobs take (CPU seconds of each), a core each: "about 6 min on 2 cores (CPU 640
+    s)".
     """
     seconds = [0.0, *jobs]
     cpu_s = sum(seconds)

@@ -12,7 +12,7 @@ import mimetypes
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ _BIOSCHEMAS = "https://bioschemas.org/profiles/ComputationalWorkflow/1.0-RELEASE
 _SHA256 = "https://w3id.org/ro/terms/workflow-run#sha256"
 _LICENCES = {"MIT": "https://spdx.org/licenses/MIT"}
 # Below results: what a rerun makes at once, what says nothing of the study, and the data.
-_LEFT_OUT = ("logs", "benchmarks", "sessions", "programs.txt")
+_LEFT_OUT = {"logs", "benchmarks", "sessions", "programs.txt"}
 _KINDS = {".parquet": "application/vnd.apache.parquet", ".smk": "text/x-python"}
 _KINDS |= {".safetensors": "application/octet-stream", ".npz": "application/zip"}
 
@@ -54,17 +54,10 @@ def _archive(arguments: argparse.Namespace) -> None:
 
 
 def write(file: Path, name: str, configs: list[Path], results: Path, reports: Path) -> None:
-    """Write the crate of a study in this folder.
+    """Write the crate of a study in this folder, with `configs`: config.yaml and its overlays.
 
-    Args:
-        file: The .zip file.
-        name: The study's.
-        configs: config.yaml and its overlays.
-        results, reports: Folders of the study, relative to this one.
-
-    Raises:
-        OrlaError: The library rocrate is missing, this is no git checkout, nothing has been run,
-            or a file holds the home folder or the name of this host.
+    OrlaError where rocrate is missing, this is no git checkout, nothing has been run, or a file
+    holds the home folder or the name of this host.
     """
     try:
         from rocrate.rocrate import ROCrate
@@ -72,7 +65,8 @@ def write(file: Path, name: str, configs: list[Path], results: Path, reports: Pa
         raise OrlaError(
             "an archive needs the library rocrate; pip install 'orla[archive]'"
         ) from None
-    outputs = [*_results(results), *sorted(path for path in reports.rglob("*") if path.is_file())]
+    outputs = [p for p in results_in(results) if not {*p.relative_to(results).parts} & _LEFT_OUT]
+    outputs += sorted(path for path in reports.rglob("*") if path.is_file())
     page = reports / "index.html"
     if page not in outputs:
         raise OrlaError(f"{page}: not here; run the study first: snakemake {page}")
@@ -156,14 +150,10 @@ def _code() -> list[Path]:
     return [path for path in paths if path.parts[0] not in left_out and path.is_file()]
 
 
-def _results(folder: Path) -> list[Path]:
-    """The results of a study that tell of it."""
-    paths = results_in(folder)
-    return [path for path in paths if not {*path.relative_to(folder).parts} & {*_LEFT_OUT}]
-
-
 def _refuse_private(paths: Iterable[Path]) -> None:
-    private = [text.encode() for text in _private()]
+    private = [f"{Path.home()}/".encode()]
+    if len(host := socket.gethostname()) > len("localhost"):
+        private.append(host.encode())
     for path in paths:
         content = path.read_bytes()
         for text in private:
@@ -172,9 +162,3 @@ def _refuse_private(paths: Iterable[Path]) -> None:
                     f"{path}: holds {text.decode()}, which tells of this machine; give paths "
                     "relative to the study's folder, and run it again"
                 )
-
-
-def _private() -> Iterator[str]:
-    yield f"{Path.home()}/"
-    if len(host := socket.gethostname()) > len("localhost"):
-        yield host

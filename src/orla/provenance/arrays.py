@@ -21,11 +21,7 @@ def write_arrays(
     provenance: Mapping[str, Any],
     inputs: Iterable[str | Path] = (),
 ) -> None:
-    """Write arrays, provenance and digests of `inputs`, as `orla.provenance.tables.write_table`.
-
-    Raises:
-        OrlaError: When the disk is full.
-    """
+    """Write arrays, provenance and digests of `inputs`, as `orla.provenance.tables.write_table`."""
     source = {**provenance, "inputs": digest.inputs(path, inputs)}
     with atomic(path) as partial:
         np.savez(partial, **arrays, **{_KEY: np.array(json.dumps(source, sort_keys=True))})
@@ -37,10 +33,8 @@ def write_arrays(
 def read_arrays(
     path: str | Path, expect: Mapping[str, Any] | None = None
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Arrays of `write_arrays`, and their provenance.
-
-    Raises:
-        OrlaError: As in `orla.provenance.tables.read_table`.
+    """Arrays of `write_arrays` and their provenance; refused as by
+    `orla.provenance.tables.read_table`.
     """
     with digest.open_result(path) as content:
         arrays, _ = arrays_in(io.BytesIO(content), most=MOST_BYTES)
@@ -50,10 +44,6 @@ def read_arrays(
 
 
 def provenance(path: str | Path) -> dict[str, Any]:
-    """The provenance of a file of arrays, without the arrays.
-
-    Raises:
-        OrlaError: When the file is missing, damaged or not from `write_arrays`.
-    """
+    """The provenance of a file of arrays, without the arrays."""
     with digest.open_result(path) as content:
         return dict(json.loads(str(arrays_in(io.BytesIO(content), [_KEY])[0][_KEY])))

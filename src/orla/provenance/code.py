@@ -31,14 +31,7 @@ Root = str | Path
 
 
 def code_hash(*roots: Root) -> str:
-    """SHA-256 over all files of `source_digests`, in hexadecimal.
-
-    Args:
-        *roots: Modules of orla by name ("orla.study.sweep"), and files, as from `files_of`.
-
-    Raises:
-        OrlaError: There is no such module, or a file is no Python.
-    """
+    """SHA-256 over all files of `source_digests`, in hexadecimal."""
     return hash_of(source_digests(*roots))
 
 
@@ -48,15 +41,13 @@ def hash_of(files: Mapping[str, str]) -> str:
 
 
 def source_digests(*roots: Root) -> dict[str, str]:
-    """SHA-256 of each source file that the roots depend on, the roots included.
+    """SHA-256 of each source file that the roots (modules by name, files) depend on, and of
+    these.
 
     Imports of orla and of a plug-in's own package or folder are followed, with the ``__init__``
     files of their packages; `SILENT` and imports under ``if TYPE_CHECKING`` are not. A file of the
-    same stem beside a module (kernels.cpp beside kernels.py) is included. Paths of orla begin
-    with ``orla/``, others with the name of their folder.
-
-    Raises:
-        OrlaError: As in `code_hash`.
+    same stem beside a module (kernels.cpp beside kernels.py) is included. Paths of orla begin with
+    ``orla/``, others with the name of their folder. OrlaError where there is no such module.
     """
     entries = (_entry(file, _stamp(file)) for file in _reachable(roots))
     return {name: digest for name, digest, _ in entries}
@@ -65,14 +56,8 @@ def source_digests(*roots: Root) -> dict[str, str]:
 def files_of(kind: str, form: str) -> list[Path]:
     """The files that declare a part: in its room, and in plug-in folders and installed plug-ins.
 
-    A plug-in's file that declares a part of another kind under the same name is included too.
-
-    Args:
-        kind: A key of `orla.catalogue.ROOMS`.
-        form: The part's name or a short form of it, such as "tbptt-200-200".
-
-    Raises:
-        OrlaError: No file declares it; the nearest is named.
+    `form` is its name or a short form. A plug-in's file that declares a part of another kind under
+    the same name is included too. OrlaError names the nearest where there is none.
     """
     if kind not in catalogue.ROOMS:
         raise OrlaError(f"kind of part {kind!r} is unknown; {nearest(kind, catalogue.ROOMS)}")
@@ -182,10 +167,8 @@ def _entry(file: Path, stamp: tuple[int, int]) -> tuple[str, str, tuple[Path, ..
 
 @lru_cache(maxsize=4096)
 def _parse(file: Path, stamp: tuple[int, int]) -> tuple[set[str], list[str]]:
-    """What a file imports, and the names that its class statements declare.
-
-    Imports are modules and what may be one: "a.b" of ``from a import b``. A class declares a name
-    by ``class SGD(Optimizer, name="sgd")``.
+    """What a file imports ("a.b" too of ``from a import b``), and names that its class
+    statements declare.
     """
     modules: set[str] = set()
     names = []

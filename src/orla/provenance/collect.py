@@ -23,21 +23,10 @@ _PACKAGES = (
 
 
 def collect(*roots: str | Path, **extra: Any) -> dict[str, Any]:
-    """Describe the code and the machine of this process.
+    """Code (`source_digests` of `roots`), versions and machine of this process, and `extra`, as
+    JSON.
 
-    Args:
-        *roots: Modules and files whose source the result depends on, as in
-            `orla.provenance.code.source_digests`.
-        **extra: Further entries: ``keys``, ``dataset``, ``config`` (a subset), ``seeds``,
-            ``prereg_lock_sha256``.
-
-    Returns:
-        JSON-ready, with ``code`` (commit or "unknown", dirty, and SHA-256 of each source file),
-        ``versions``, ``platform`` and `extra`; where this process has loaded PyTorch, also the
-        instruction set and the number of threads that it uses, ``cpu_capability`` and ``threads``.
-
-    Raises:
-        OrlaError: A root is no module of orla.
+    Where the process has loaded PyTorch, also the instruction set and threads that it uses.
     """
     return {
         "code": code() | {"files": source_digests(*roots)},
@@ -57,10 +46,8 @@ def _of_pytorch() -> dict[str, Any]:
 
 
 def code(source: Path = Path(__file__)) -> dict[str, Any]:
-    """Return the commit that `source` belongs to and whether tracked files differ from it.
-
-    The commit is "unknown" and dirty None outside a git checkout that tracks `source`, as for
-    an installed package.
+    """The commit that `source` belongs to and whether tracked files differ from it; "unknown"
+    and None outside a checkout that tracks it.
     """
     folder = source.parent
     tracked = git(folder, "ls-files", "--error-unmatch", source.name) is not None

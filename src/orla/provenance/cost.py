@@ -24,10 +24,8 @@ _BETWEEN = ""  # the name of what happens outside of phases
 class Ledger:
     """CPU seconds, steps and programs of this process since its last cost file, or its start.
 
-    cpu_s: by phase. steps: of single models, by phase. programs: compiled ones.
-    open: names of the phases that have not ended, the innermost last.
-    until_s: CPU seconds of the process and its children that are counted so far.
-    filed_s: of the process, and of its children, up to its last file.
+    `open` are the phases that have not ended; `until_s` CPU seconds, children's too, that are
+    counted so far; `filed_s` those of the process and of children up to the last file.
     """
 
     cpu_s: Counter[str] = field(default_factory=Counter)
@@ -70,20 +68,10 @@ _ledger = Ledger()
 def record(result: str | Path, rest: str = "other") -> Iterator[None]:
     """Write the cost of the block to ``<result>.cost.json`` when it ends well.
 
-    The file holds ``wall_s`` (seconds of the block), ``peak_rss_mb`` (most memory that the
-    process held since it began, in 10^6 bytes) and ``peak_rss_children_mb`` (the most that any
-    one process it started and waited for held). Of all that the process did since its last such
-    file, or its start, it also holds ``cpu_s`` and ``cpu_children_s`` (CPU seconds of the process
-    and of those that it waited for), ``cpu_by_phase_s`` (both together by `phase`; "starting" is
-    what a process spent before its first block), ``steps`` (of single models, by phase),
-    ``programs`` (how many were compiled) and ``pytorch`` (whether it is loaded).
-
-    Args:
-        result: The file whose cost it is.
-        rest: Name of what the block spends outside of phases.
-
-    Raises:
-        OrlaError: When the disk is full.
+    Its wall-clock seconds, and the most memory that the process, or any one that it started, held
+    since it began (10^6 bytes); and of all that was done since the last such file: CPU seconds of
+    the process and its children, both by `phase` ("starting" is before the first block, `rest`
+    outside of phases), steps of single models, compiled programs, and whether PyTorch is loaded.
     """
     began = time.perf_counter()
     _ledger.settle()
@@ -128,8 +116,7 @@ def count_program() -> None:
 def peak_bytes() -> int:
     """The most memory that this process has held since its program began.
 
-    Linux carries ``ru_maxrss`` over from the process that started this one; its status file
-    does not.
+    Linux carries ``ru_maxrss`` over from the process that started it; its status file does not.
     """
     try:
         lines = _STATUS.read_text().splitlines()

@@ -32,11 +32,7 @@ def seal(path: Path) -> None:
 
 
 def read_verified(path: Path) -> bytes:
-    """A file's bytes; the file is refused where they disagree with its digest.
-
-    Raises:
-        OrlaError: The file is missing, has no digest, or differs from it.
-    """
+    """A file's bytes; OrlaError where it is missing, has no digest, or differs from it."""
     if not path.is_file():
         raise OrlaError(f"{path}: no such result; let snakemake make it: snakemake {path}")
     content = files.content(path)
@@ -58,11 +54,7 @@ def read_verified(path: Path) -> bytes:
 
 @contextmanager
 def open_result(path: str | Path) -> Iterator[bytes]:
-    """A result's bytes, from `read_verified`; any error of the block becomes one line.
-
-    Raises:
-        OrlaError: as in `read_verified`, and in place of any other exception of the block.
-    """
+    """A result's bytes, from `read_verified`; any error of the block becomes an OrlaError."""
     with files.as_one_line(path, "no result of this kind, or damaged", "delete it and run again"):
         yield read_verified(Path(path))
 
@@ -74,15 +66,8 @@ def inputs(path: str | Path, made_from: Iterable[str | Path]) -> dict[str, str]:
 
 
 def check(path: str | Path, provenance: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
-    """Refuse a result of another condition, or one whose inputs have changed since.
-
-    Args:
-        path: The result.
-        provenance: Its provenance.
-        expected: Entries that the provenance must have, at the top or under ``keys``.
-
-    Raises:
-        OrlaError: An entry differs, or an input that still exists has another digest.
+    """Refuse a result whose provenance (at the top or under ``keys``) has not the expected
+    entries, or one of whose inputs is there and has changed.
     """
     actual = {**provenance, **provenance.get("keys", {})}
     for name, value in expected.items():

@@ -14,21 +14,12 @@ MIXED = "mixed"
 def merge(
     provenances: Mapping[str, Mapping[str, Any]], allow_mixed: bool = False
 ) -> dict[str, Any]:
-    """The provenance of a table that is made from several results.
+    """The provenance of a table that is made from several results, from theirs by path.
 
     Equal values are kept; where they differ, ``{"mixed": [...]}`` holds each of them. ``datasets``
     holds every input's ``dataset`` under its task, pair and split. The results' own ``inputs`` are
-    left out; `orla.provenance.tables.write_table` adds those of the table.
-
-    Args:
-        provenances: Path of an input -> its provenance, as from `orla.provenance.collect`, with the
-            source files that it depends on. The step that makes the table may be one of them.
-        allow_mixed: Whether inputs may come from different code, data or locks
-            (``provenance.allow_mixed`` of the config).
-
-    Raises:
-        OrlaError: Two inputs come from different versions of one source file, of one data set or
-            of one input, or from different locks, and that is not allowed.
+    left out. OrlaError where two come from different versions of one source file, data set or
+    input, or from different locks, and `allow_mixed` is not set.
     """
     if not allow_mixed:
         _refuse_mixed(provenances)

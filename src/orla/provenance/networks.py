@@ -24,17 +24,7 @@ def save(
     provenance: Mapping[str, Any],
     inputs: Iterable[str | Path] = (),
 ) -> None:
-    """Write named parameters, (seeds, ...) each, and `provenance` in the file's metadata.
-
-    Args:
-        networks: The parameters.
-        path: The safetensors file.
-        provenance: Anything JSON can hold; see `orla.provenance.tables.write_table`.
-        inputs: The files that the networks were made from; their digests join the provenance.
-
-    Raises:
-        OrlaError: When the disk is full.
-    """
+    """Write named parameters, (seeds, ...) each, and `provenance` with digests of `inputs`."""
     import safetensors.torch
 
     tensors = {name: tensor.contiguous() for name, tensor in networks.items()}
@@ -49,16 +39,8 @@ def save(
 def load(
     path: str | Path, seeds: int | None = None, expect: Mapping[str, Any] | None = None
 ) -> dict[str, Tensor]:
-    """Read what `save` wrote, on the CPU; the first `seeds` networks, or all, in order of name.
-
-    Args:
-        path: The safetensors file.
-        seeds: Networks wanted.
-        expect: Entries that its provenance must have, such as the condition's keys.
-
-    Raises:
-        OrlaError: When the file is missing, damaged, not from `save`, of another condition, holds
-            fewer networks, or one of its inputs has changed.
+    """The first `seeds` networks of a file, or all, on the CPU; refused as by
+    `tables.read_table`.
     """
     import safetensors.torch
 
@@ -74,11 +56,7 @@ def load(
 
 
 def provenance(path: str | Path) -> dict[str, Any]:
-    """The provenance of a file of networks.
-
-    Raises:
-        OrlaError: When the file is missing, damaged or not from `save`.
-    """
+    """The provenance of a file of networks, without these."""
     with digest.open_result(path) as content:
         return _provenance(content)
 

@@ -17,10 +17,8 @@ _KEY = b"orla"
 
 
 class Provenance(dict[str, Any]):
-    """A table's provenance, which is not changed once it is read.
-
-    pandas makes a deep copy of what a frame carries at nearly every operation, for each row of a
-    loop too; this one answers such a copy with itself.
+    """A table's provenance, not to be changed; pandas copies what a frame carries at every
+    operation.
     """
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
@@ -33,18 +31,9 @@ def write_table(
     provenance: Mapping[str, Any],
     inputs: Iterable[str | Path] = (),
 ) -> None:
-    """Write `frame` as parquet, atomically, with `provenance` in the file's schema metadata.
+    """Write a table, without its index, and its provenance (JSON), atomically; NaN becomes null.
 
-    Args:
-        frame: Any tidy table; the index is dropped. NaN is stored as null. Equal frames,
-            provenances and inputs give equal bytes.
-        path: The parquet file.
-        provenance: Anything JSON can hold, as from `orla.provenance.collect`; `read_table` can
-            check its entries and those under ``keys``.
-        inputs: The files that the table was made from; their digests join the provenance.
-
-    Raises:
-        OrlaError: When the disk is full.
+    Digests of `inputs` join the provenance. Equal frames, provenances and inputs give equal bytes.
     """
     frame = frame.copy(deep=False)
     frame.attrs = {}
@@ -61,16 +50,10 @@ def write_table(
 
 
 def read_table(path: str | Path, expect: Mapping[str, Any] | None = None) -> pd.DataFrame:
-    """Read a table of `write_table`; its provenance is in ``.attrs["provenance"]``.
+    """A table of `write_table`, with its provenance in ``.attrs["provenance"]``.
 
-    Args:
-        path: The parquet file.
-        expect: Entries that its provenance must have, such as the condition's keys and ``seeds``;
-            a column of the same name must hold this value in every row.
-
-    Raises:
-        OrlaError: When the file is missing, damaged, not from `write_table`, of another condition
-            than expected, or one of its inputs has changed.
+    OrlaError where it is missing, damaged, not ours, or made from an input that has changed; or
+    where the provenance, or a row's column, has another value than `expect` says.
     """
     path, expect = Path(path), expect or {}
     with digest.open_result(path) as content:
@@ -95,11 +78,7 @@ def read_merged(
 
 
 def provenance(path: str | Path) -> dict[str, Any]:
-    """The provenance of a table, without its rows.
-
-    Raises:
-        OrlaError: When the file is missing, damaged or not from `write_table`.
-    """
+    """The provenance of a table, without its rows."""
     with digest.open_result(path) as content:
         schema = pq.read_schema(pa.BufferReader(content))
         return dict(json.loads(schema.metadata[_KEY]))
