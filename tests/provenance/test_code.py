@@ -234,7 +234,7 @@ def test_of_the_real_package_imports_agree_with_what_python_loads():
     assert modules - silent <= found and not silent & found
     assert "orla/programs/kernels.cpp" not in found
     assert "orla/programs/kernels.cpp" in code.source_digests(*code.files_of("learner", "rtrl"))
-    assert "orla/sessions/simulator/spikes.py" not in found
+    assert "orla/sessions/simulator/days.py" not in found
     simulated = set(code.source_digests("orla.sessions.simulator"))
     assert "orla/engine/loop.py" not in simulated and "orla/study/sweep.py" not in simulated
 

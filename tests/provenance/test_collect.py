@@ -50,7 +50,7 @@ def test_collect_is_json_repeats_itself_and_names_machine_and_sources():
     files = first["code"]["files"]
     source = Path(base.__file__).read_bytes()
     assert files["orla/tasks/base.py"] == hashlib.sha256(source).hexdigest()
-    assert "orla/tasks/sine.py" not in files
+    assert "orla/tasks/synthetic.py" not in files
     assert json.loads(json.dumps(first)) == first
     assert first["seeds"] == [0, 1] and first["precision"] == "float64"
     assert first["versions"]["torch"] == torch.__version__
