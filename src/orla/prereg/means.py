@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy  # its rooms load when they are first used
 
 from orla.errors import OrlaError
 from orla.prereg import rows
@@ -183,7 +183,7 @@ def _check_numbers(
     [reading] = registration.readings
     what = registration.quantity or reading.columns["estimate"]
     mean, low, high = estimate.mean, estimate.low, estimate.high
-    half = stats.t.ppf(1 - registration.alpha, estimate.dof) * estimate.standard_error
+    half = scipy.stats.t.ppf(1 - registration.alpha, estimate.dof) * estimate.standard_error
     ends, near = [mean - half, mean + half], {"rtol": _NEAR, "atol": _NEAR}
     of_pairs = mean
     if not (registration.quantity or pairs is None):
@@ -227,7 +227,7 @@ def _others(
             continue
         error, dof = np.nan, units[way] - 1
         if dof > 0:
-            error = float((high - low) / 2 / stats.t.ppf(1 - registration.alpha, dof))
+            error = float((high - low) / 2 / scipy.stats.t.ppf(1 - registration.alpha, dof))
         words = f"{formed.words} (the highest)" if formed.words in others else formed.words
         others[words] = Estimate(mean, error, dof, low, high)
     return others

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import stats
+import scipy  # its rooms load when they are first used
 
 from orla.prereg.region import Region
 from orla.statistics.equivalence import p_above
@@ -141,18 +141,18 @@ def rules() -> dict[str, type[MeanRule]]:
 def estimated_errors(error: float, dof: int) -> np.ndarray:
     """Quantiles of the estimate of a standard error: that of a variance is chi-square."""
     at = (np.arange(2000) + 0.5) / 2000
-    return error * np.sqrt(stats.chi2.ppf(at, dof) / dof)
+    return error * np.sqrt(scipy.stats.chi2.ppf(at, dof) / dof)
 
 
 def halves(error: float, dof: int, alpha: float) -> np.ndarray:
     """Half the interval at 1 - 2 alpha, at each of the `estimated_errors`."""
-    return stats.t.ppf(1 - alpha, dof) * estimated_errors(error, dof)
+    return scipy.stats.t.ppf(1 - alpha, dof) * estimated_errors(error, dof)
 
 
 def _probability(ends: Callable[..., Ends], gap: float, sd: float, n: int, alpha: float) -> float:
     """That an estimate lies between these ends: the mean over quantiles of its error."""
     error = float(sd / np.sqrt(n))
-    low, high = (stats.norm.sf((end - gap) / error) for end in ends(error, n - 1, alpha))
+    low, high = (scipy.stats.norm.sf((end - gap) / error) for end in ends(error, n - 1, alpha))
     return float(np.clip(low - high, 0, 1).mean())
 
 
@@ -195,10 +195,10 @@ class EquivalentWithin(MeanRule, name="equivalent_within"):
 def _least_beyond(margin: float, error: float, dof: int, alpha: float) -> np.ndarray:
     """Least |estimate| at each estimated error at which a mean beyond the margin is shown."""
     errors = estimated_errors(error, dof)
-    low, high = (margin + stats.t.ppf(1 - a, dof) * errors for a in (alpha, alpha / 2))
+    low, high = (margin + scipy.stats.t.ppf(1 - a, dof) * errors for a in (alpha, alpha / 2))
     for _ in range(40):
         middle = (low + high) / 2
-        p = stats.t.sf((middle - margin) / errors, dof) + stats.t.sf(
+        p = scipy.stats.t.sf((middle - margin) / errors, dof) + scipy.stats.t.sf(
             (middle + margin) / errors, dof
         )
         low, high = np.where(p > alpha, middle, low), np.where(p > alpha, high, middle)

@@ -6,7 +6,7 @@ Source: Schuirmann (1987), J. Pharmacokin. Biopharm. 15, 657.
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy  # its rooms load when they are first used
 
 from orla.statistics.means import Ends, t_interval
 
@@ -46,7 +46,7 @@ def p_above(distance: float, error: float, dof: float) -> float:
     """
     if error == 0:
         return float(distance <= 0)
-    return float(stats.t.sf(distance / error, dof)) if np.isfinite(error) else 1.0
+    return float(scipy.stats.t.sf(distance / error, dof)) if np.isfinite(error) else 1.0
 
 
 def tost(mean: float, error: float, dof: float, margins: Ends, alpha: float = 0.05) -> Tost:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import scipy  # its rooms load when they are first used: reports wait for none
+import scipy  # its rooms load when they are first used
 from numpy.typing import ArrayLike
 
 Ends = tuple[float, float]

@@ -4,7 +4,7 @@ from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
-import scipy  # its rooms load when they are first used: reports wait for none
+import scipy  # its rooms load when they are first used
 from numpy.typing import ArrayLike
 
 from orla.statistics.means import NO_ENDS
