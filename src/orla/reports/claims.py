@@ -21,7 +21,8 @@ def condition_of(result: str) -> dict[str, str]:
 
 
 def lines(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[dict[str, Any]]:
-    """Every claim of the paper, with our figures (`ours`) and the verdict of its registration.
+    """Every claim of the paper, with our figures (`ours`) and the verdict of its registration; []
+    where no claim has a figure.
 
     A claim is compared only with conditions to which the paper's numbers apply (see
     `StudyFacts.paper`); of several pairs of sessions, with each.
@@ -43,7 +44,7 @@ def lines(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[dict[s
         line = {"registration": "", **claim} | {"ours": ours, "words": words}
         of = {"outcome": verdict.get("outcome", ""), "amended": bool(verdict.get("amended"))}
         told.append(line | of)
-    return told
+    return told if any(not text.endswith(NOT_RUN) for line in told for text in line["ours"]) else []
 
 
 def _of_pairs(spec: Mapping[str, Any], by_pair: Mapping[tuple, Mapping]) -> list[str]:
@@ -52,11 +53,6 @@ def _of_pairs(spec: Mapping[str, Any], by_pair: Mapping[tuple, Mapping]) -> list
     texts = [f"{pair}: {text}" if len(told) > 1 else text for pair, text in told]
     texts = [text for text in texts if not text.endswith(NOT_RUN)]
     return texts or [f"{spec['label']}: {NOT_RUN}"]
-
-
-def apply(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> bool:
-    """Whether the paper's numbers may stand beside any of these results."""
-    return any(len(frame) for frame in _beside_paper(results, study).values())
 
 
 def _beside_paper(

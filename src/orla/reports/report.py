@@ -67,9 +67,8 @@ class Report:
 
     @cached_property
     def claims(self) -> list[dict[str, Any]]:
-        """The paper's claims beside our figures; [] where its numbers apply to no result."""
-        apply = claims.apply(self.results, self.study)
-        return claims.lines(self.results, self.study) if apply else []
+        """The paper's claims beside our figures; [] where no claim has one."""
+        return claims.lines(self.results, self.study)
 
     @cached_property
     def opening(self) -> opening.Opening:
