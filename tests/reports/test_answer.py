@@ -132,9 +132,12 @@ def test_what_is_recovered_is_told_over_pairs_and_where_it_is_surest(few, simula
 def test_the_primary_registration_is_told_first(few, simulated):
     verdicts = few["verdicts"].assign(registration=[f"own-{i}" for i in range(5)], primary=False)
     verdicts.loc[3, "primary"] = True
-    opening = Report(few | {"verdicts": verdicts}, simulated).opening
-    title = verdicts["title"][3]
-    assert f"The primary one, “{title}”, is " in opening.sentences[-1]
+    alone = {"heldout": few["heldout"], "verdicts": verdicts}
+    opening = Report(alone, simulated).opening
+    assert [s[:24] for s in opening.sentences] == ["Of 5 registered hypothes"]
+    assert f"The primary one, “{verdicts['title'][3]}”, is " in opening.sentences[0]
+    assert "recovers" in opening.further[0] and "two things" not in opening.background["Asked"]
+    assert "two things" in Report(few, simulated).opening.background["Asked"]
 
 
 def test_background_says_what_was_asked_over_what_and_how_far_to_trust_it(few, simulated):

@@ -71,8 +71,10 @@ def answer(
         other = _against_rtrl(models, study) or (_of_pair(best, study) if best else "")
         told = [_nothing(estimates, study), other or _recovered(models, study)]
     first, *more = [*filter(None, told)] or [""]
+    if verdicts and estimates.empty:  # what was registered is the answer
+        first, more = "", told[1:]
     sentences = [_unlearned(models, study), first, _judged(verdicts, study)]
-    return list(filter(None, sentences)), more, note, subject
+    return list(filter(None, sentences)), list(filter(None, more)), note, subject
 
 
 def _unlearned(models: pd.DataFrame, study: StudyFacts) -> str:
