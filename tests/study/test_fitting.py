@@ -120,8 +120,8 @@ REFUSING = "def __post_init__(self):\n        raise OrlaError('mine: no; take an
     ("key", "module", "base", "more"),
     [
         ("optimizers", "optimizers.sgd", "SGD", ', grid={"step": [0.01]}'),
-        ("starts", "starts.fresh", "Fresh", ""),
-        ("probes", "probes.update_ratio", "UpdateRatio", ""),
+        ("starts", "starts.base", "Fresh", ""),
+        ("probes", "probes.ratios", "UpdateRatio", ""),
         ("learners", "learners.last_layer", "LastLayer", ""),
         ("networks", "architectures.rnn", "RNN", ""),
     ],

@@ -19,8 +19,9 @@ from orla.errors import OrlaError
 # Updates of a window learner, at least; the window is the longest of these that leaves so many.
 UPDATES, WINDOWS = 40, (200, 100, 50, 20, 10, 5, 2)
 SPLIT = 0.8
-# Most inputs of the first networks. Exact RTRL takes as long again for each 100.
-MOST_INPUTS = 40
+# Most inputs of the first networks, of columns and of components; the paper has 40. Exact RTRL takes
+# as long again for each 100.
+MOST_INPUTS = {"top_channels": 100, "pca": 40}
 SEEDS = 3
 # The part of session B that its own components are fitted on.
 OWN_FIT = 0.2
@@ -34,7 +35,7 @@ def settings(pair: Pair, name: str) -> dict[str, Any]:
     adapt = SPLIT * steps_b
     cut = next((cut for cut in WINDOWS if adapt // cut >= UPDATES), WINDOWS[-1])
     quarters = {max(2, round(share * adapt / cut)) * cut for share in (0.25, 0.5, 0.75)}
-    count = min(pair.live, MOST_INPUTS)
+    method = "pca" if separate else "top_channels"
     return {
         "name": name,
         "pair": pair,
@@ -42,8 +43,8 @@ def settings(pair: Pair, name: str) -> dict[str, Any]:
         "cut": cut,
         "updates": floor(adapt / cut),
         "horizons": sorted(quarters),
-        "method": "pca" if separate else "top_channels",
-        "count": count,
+        "method": method,
+        "count": min(pair.live, MOST_INPUTS[method]),
         "own_fit": OWN_FIT,
         "seeds": SEEDS,
     }
