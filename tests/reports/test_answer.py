@@ -111,6 +111,7 @@ def test_a_study_that_compares_nothing_tells_what_is_recovered(few, simulated):
     told = said({"heldout": rows}, simulated)
     mean = number(rows["recovery_heldout_percent"].mean())
     assert f"“immediate, per step” with Adam recovers {mean} [" in told and "right" not in told
+    assert "estimated: “TBPTT-200, per 200 steps” of the main comparison was not run." in told
     rows = rows.assign(frozen_accuracy=0.2, accuracy=0.4, reference_accuracy=0.5)
     assert "20 % are right with the frozen network, 40 %" in said({"heldout": rows}, simulated)
     flat = rows.assign(reference_error=rows["frozen_heldout_error"])

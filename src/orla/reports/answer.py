@@ -69,7 +69,7 @@ def answer(
         )
     else:
         other = _against_rtrl(models, study) or (_of_pair(best, study) if best else "")
-        told = [_nothing(estimates, study), other or _recovered(models, study)]
+        told = [_nothing(estimates, models, study), other or _recovered(models, study)]
     first, *more = [*filter(None, told)] or [""]
     if verdicts and estimates.empty:  # what was registered is the answer
         first, more = "", told[1:]
@@ -246,11 +246,17 @@ def _over_pairs(over: pd.DataFrame | None, estimates: pd.DataFrame, study: Study
     return f"Over pairs of sessions ({group.title}): {'; '.join(told)}."
 
 
-def _nothing(estimates: pd.DataFrame, study: StudyFacts) -> str:
-    """Why no gap of the study's subject is quoted, and the guard that fails most often."""
+def _nothing(estimates: pd.DataFrame, models: pd.DataFrame, study: StudyFacts) -> str:
+    """Why no gap of the study's subject is quoted: learners that were not run, or the guard that
+    fails most often."""
     rows = estimates[estimates["comparison"].isin(_comparisons(study))]
     if rows.empty:
-        return "No difference between learners has been estimated."
+        ran, compared = {*models["learner"]}, study.comparison(study.main)[1:]
+        unrun = [
+            f"“{study.called('learner', name)}”" for name in compared if name and name not in ran
+        ]
+        why = f": {phrase(unrun)} of the main comparison was not run" if ran and unrun else ""
+        return f"No difference between learners has been estimated{why}."
     if study.recordings and (rows := rows[rows["task"].isin(study.recordings)]).empty:
         return ""
     reasons = rows["guards"].fillna("").str.split("; ").explode().str.split(":").str[0]
