@@ -19,8 +19,8 @@ from orla.errors import OrlaError
 # Updates of a window learner, at least; the window is the longest of these that leaves so many.
 UPDATES, WINDOWS = 40, (200, 100, 50, 20, 10, 5, 2)
 SPLIT = 0.8
-# Most inputs of the first networks, of columns and of components; the paper has 40. Exact RTRL takes
-# as long again for each 100.
+# Most inputs of the first networks, of columns and of components; the paper has 40. Exact RTRL
+# takes as long again for each 100.
 MOST_INPUTS = {"top_channels": 100, "pca": 40}
 SEEDS = 3
 # The part of session B that its own components are fitted on.
