@@ -5,23 +5,20 @@ t interval that the tables of gaps have.
 """
 
 from collections.abc import Mapping
-from math import inf
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from orla.reports.by_row import VS_RTRL
+from orla.reports import recoveries
 from orla.reports.estimates import BASELINES, ESTIMANDS, OF_HELDOUT, has_meaning, is_guarded
-from orla.reports.numbers import estimate, is_missing, number
+from orla.reports.numbers import estimate, is_missing
 from orla.reports.paper import load
-from orla.reports.runs import runs
 from orla.reports.square import square
 from orla.reports.study import Group, StudyFacts, where
 from orla.reports.verdicts import Verdict
 from orla.reports.words import OUTCOME_SIGNS, count_of, phrase
-from orla.statistics.means import moments, t_interval, upper_t
+from orla.statistics.means import t_interval, upper_t
 
 FEWEST_PAIRS = 3
 _T95 = ("t95_low_pp", "t95_high_pp")
@@ -68,30 +65,13 @@ def answer(
             f"{sum(quotable)} of {len(estimates)}."
         )
     else:
-        other = _against_rtrl(models, study) or (_of_pair(best, study) if best else "")
-        told = [_nothing(estimates, models, study), other or _recovered(models, study)]
+        other = recoveries.against_rtrl(models, study) or (_of_pair(best, study) if best else "")
+        told = [_nothing(estimates, models, study), other or recoveries.recovered(models, study)]
     first, *more = [*filter(None, told)] or [""]
     if verdicts and estimates.empty:  # what was registered is the answer
         first, more = "", told[1:]
-    sentences = [_unlearned(models, study), first, _judged(verdicts, study)]
+    sentences = [recoveries.unlearned(models, study), first, _judged(verdicts, study)]
     return list(filter(None, sentences)), list(filter(None, more)), note, subject
-
-
-def _unlearned(models: pd.DataFrame, study: StudyFacts) -> str:
-    """That no network of the recordings learned its task before anything drifted; "" otherwise."""
-    recorded = runs(models[models["task"].isin(study.recordings)], study)
-    told = [run for run in recorded if not is_missing(run.reference_error)]
-    best = min(told, key=lambda run: run.reference_error - run.constant_error, default=None)
-    if best is None or best.reference_error < best.constant_error:
-        return ""
-    accuracy = best.reference_accuracy
-    right = "" if is_missing(accuracy) else f", {number(accuracy)} % of the steps right"
-    return (
-        "No network has learned its task: without any drift the error is "
-        f"{number(best.reference_error, 2)} {best.unit}{right}, where a constant has "
-        f"{number(best.constant_error, 2)} ({best.title}). Whatever adapts such a network "
-        "recovers nothing; pretrain for longer, or prepare the recordings otherwise."
-    )
 
 
 def _comparisons(study: StudyFacts) -> list[str]:
@@ -267,64 +247,6 @@ def _nothing(estimates: pd.DataFrame, models: pd.DataFrame, study: StudyFacts) -
         f"Which learner recovers more cannot be told: none of {len(rows)} differences {on}"
         f"passes every guard{why}."
     )
-
-
-def _against_rtrl(models: pd.DataFrame, study: StudyFacts) -> str:
-    """What the learner that is compared recovers of exact RTRL's recovery, task by task."""
-    column, learner = VS_RTRL.heldout, study.comparison(study.main).subtrahend
-    rows = where(models, learner=learner).dropna(subset=[column] if column in models else [])
-    rows = rows[~rows["task"].isin(study.recordings)]
-    if column not in models or rows.empty:
-        return ""
-    usual = {kind: rows[kind].mode().iloc[0] for kind in ("optimizer", "architecture")}
-    tasks = [
-        f"{study.called('task', task)}: {estimate(ours.mean, *ours.interval(), digits=0)} %"
-        for task, of_task in where(rows, **usual).groupby("task", sort=False)
-        if _models_have_meaning(of_task)
-        for ours in [moments(of_task[column])]
-    ]
-    if not tasks:
-        return ""
-    optimizer, network = (study.called(*item) for item in usual.items())
-    return (
-        f"Where the best exact RTRL recovers 100 %, “{study.called('learner', learner)}” with "
-        f"{optimizer} ({network}) recovers (95 % t interval over networks): {'; '.join(tasks)}."
-    )
-
-
-def _recovered(models: pd.DataFrame, study: StudyFacts) -> str:
-    """What a learner recovers, over pairs where there are several: the one whose interval lies
-    highest. For studies that compare none."""
-    told: list[tuple[float, str]] = []
-    rows = models[models["task"].isin(study.recordings)]
-    rows = rows[rows["selected"].astype(bool)] if len(rows) else rows
-    for title, keys, group in study.groups(rows, "learner", "optimizer", without="pair"):
-        pairs = [rows for _, rows in group.groupby("pair") if _models_have_meaning(rows)]
-        if not pairs:
-            continue
-        means = [rows["recovery_heldout_percent"].mean() for rows in pairs]
-        ours = moments(means if len(pairs) > 1 else pairs[0]["recovery_heldout_percent"])
-        over = f"{len(pairs)} pairs of sessions" if len(pairs) > 1 else count_of(ours.n, "network")
-        learner, optimizer = (study.called(kind, keys[kind]) for kind in ("learner", "optimizer"))
-        text = (
-            f"“{learner}” with {optimizer} recovers {estimate(ours.mean, *ours.interval())} % of "
-            f"what the drift costs ({over}: {title.partition(': ')[0]})."
-        )
-        accuracies = ["frozen_accuracy", "accuracy", "reference_accuracy"]
-        right = 100 * pd.concat(pairs).reindex(columns=accuracies).mean()
-        if right.notna().all():
-            text += (
-                " Of the steps {:.0f} % are right with the frozen network, {:.0f} % with the "
-                "adapted one and {:.0f} % without drift."
-            ).format(*right)
-        low = ours.interval()[0]
-        told.append((-inf if is_missing(low) else low, text))
-    return max(told, key=itemgetter(0))[1] if told else ""
-
-
-def _models_have_meaning(models: pd.DataFrame) -> bool:
-    span = moments(models["frozen_heldout_error"] - models["reference_error"])
-    return has_meaning({"denominator": span.mean, "denominator_se": span.standard_error})
 
 
 def _judged(verdicts: list[Verdict], study: StudyFacts) -> str:
