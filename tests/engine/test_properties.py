@@ -54,11 +54,13 @@ def pairs(turn):
 
 # Exact RTRL has two ways to compute the products with P.
 KERNELS = [(kind, "rtrl", True) for kind in ("rnn", "lstm")]
+# What these carry over the start of a trial, each cuts off by itself.
+FACTORED = [("rnn", name) for name in ("uoro", "kf-rtrl")]
 
 
 def products(turn):
     """The same, with both of the products."""
-    plain, some = ([(*pair, False) for pair in each] for each in (LEARNED, CARRYING[turn::2]))
+    plain, some = ([(*pair, False) for pair in e] for e in (LEARNED, CARRYING[turn::2] + FACTORED))
     names = ("kind", "name", "kernels")
     return pytest.mark.parametrize(names, in_full([*plain, *KERNELS], [*some, *KERNELS]))
 
