@@ -248,7 +248,10 @@ def test_an_observer_answers_what_it_would_as_the_driver_and_never_drives(kind, 
 
 BY_STEP = [(k, n) for k, n in LEARNED if make_learner(n, NETWORKS[k][0]).stride == 1]
 WINDOWED = [n for n in LEARNERS if n.endswith("-8") or n == "tbptt-6-4"]
-IN_TURN = [(*pair, n) for pair, n in zip(CARRYING[1::2], itertools.cycle(WINDOWED), strict=False)]
+IN_TURN = [
+    (*pair, n)
+    for pair, n in zip(CARRYING[1::2] + FACTORED, itertools.cycle(WINDOWED), strict=False)
+]
 
 
 @pytest.mark.parametrize(
