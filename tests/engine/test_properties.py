@@ -54,11 +54,13 @@ def pairs(turn):
 
 # Exact RTRL has two ways to compute the products with P.
 KERNELS = [(kind, "rtrl", True) for kind in ("rnn", "lstm")]
+# What these carry over the start of a trial, each cuts off by itself.
+FACTORED = [("rnn", name) for name in ("uoro", "kf-rtrl")]
 
 
 def products(turn):
     """The same, with both of the products."""
-    plain, some = ([(*pair, False) for pair in each] for each in (LEARNED, CARRYING[turn::2]))
+    plain, some = ([(*pair, False) for pair in e] for e in (LEARNED, CARRYING[turn::2] + FACTORED))
     names = ("kind", "name", "kernels")
     return pytest.mark.parametrize(names, in_full([*plain, *KERNELS], [*some, *KERNELS]))
 
@@ -246,7 +248,10 @@ def test_an_observer_answers_what_it_would_as_the_driver_and_never_drives(kind, 
 
 BY_STEP = [(k, n) for k, n in LEARNED if make_learner(n, NETWORKS[k][0]).stride == 1]
 WINDOWED = [n for n in LEARNERS if n.endswith("-8") or n == "tbptt-6-4"]
-IN_TURN = [(*pair, n) for pair, n in zip(CARRYING[1::2], itertools.cycle(WINDOWED), strict=False)]
+IN_TURN = [
+    (*pair, n)
+    for pair, n in zip(CARRYING[1::2] + FACTORED, itertools.cycle(WINDOWED), strict=False)
+]
 
 
 @pytest.mark.parametrize(

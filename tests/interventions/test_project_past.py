@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from harness import NETWORKS, make_learner, networks, stream, watch
 from torch.func import vmap
 
 from orla.interventions.base import Gradients
@@ -73,6 +74,22 @@ def test_it_is_numpys_svd_of_the_columns_so_far_or_of_the_last():
     # The negative control: by the present column alone, all of the past would go.
     np.testing.assert_allclose(answers(full, imm, windows=1), imm, rtol=1e-10, atol=1e-12)
     assert np.abs(ours[1:] - imm[1:]).max(1).min() > 0.1
+
+
+def test_in_a_run_each_model_has_columns_of_its_own():
+    network = NETWORKS["rnn"][0]
+    parts = {"observers": {"imm": make_learner("immediate-4", network)}}
+    parts["interventions"] = [ProjectPast(immediate="imm", windows=3)]
+    learner = make_learner("tbptt-8-4", network)
+    run = watch(learner, networks(network), *stream(32), rate=0.05, **parts)
+    for model in range(2):
+        given, full, imm = (
+            np.array([torch.cat([g.flatten() for g in one.values()]).numpy() for one in gradients])
+            for gradients in (run.model(model, of)[0] for of in ("gradient", "learned", "of imm"))
+        )
+        theirs = expected(full, imm, kept=3)
+        np.testing.assert_allclose(given, theirs, rtol=1e-8, atol=1e-10)
+        assert np.abs(given - full).max(1).min() > 1e-3
 
 
 def test_without_a_past_the_gradient_stays_bit_for_bit():

@@ -62,6 +62,10 @@ def test_a_parameter_of_one_gradient_alone_keeps_the_learners():
     given = Gradients({"a": torch.tensor([1.0])}, {"imm": {"b": own["b"], "a": torch.ones(1)}})
     answer, _ = Route(immediate="imm").update(given, {}, {})
     assert {n: g.tolist() for n, g in answer.items()} == {"a": [1.0]}
+    # An observer's full gradient takes the place of the learner's.
+    given = Gradients(own, {"imm": {"b": torch.ones(1)}, "full": {"b": torch.tensor([4.0])}})
+    answer, _ = Route(immediate="imm", full="full").update(given, {}, {})
+    assert {n: g.tolist() for n, g in answer.items()} == {"a": [1.0], "b": [4.0]}
 
 
 @pytest.mark.parametrize("quantile", [0.25, 0.5, 1.0])

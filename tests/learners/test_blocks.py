@@ -5,6 +5,7 @@ import itertools
 import pytest
 import torch
 from harness import NETWORKS, distance, in_full, networks, stream, watch
+from learners.others import Meeting
 from torch.utils import _pytree as pytree
 
 from orla.architectures.lstm import LSTM
@@ -90,9 +91,10 @@ def test_what_is_not_a_number_stays_so(with_kernels):
     assert watched.gradients[-1]["W_hh"][0].isfinite().all()
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
-def test_kernels_are_chosen_where_they_serve(kind, monkeypatch):
-    architecture, _ = NETWORKS[kind]
+@pytest.mark.parametrize(
+    "architecture", [*(network for network, _ in NETWORKS.values()), Meeting(5, 3, 2)]
+)
+def test_kernels_are_chosen_where_they_serve(architecture, monkeypatch):
     params = networks(architecture)
     usual = RetentionBlocks if isinstance(architecture, RetNet) else PulledBlocks
     assert type(blocks_for(derivatives(architecture), params)) is usual

@@ -13,7 +13,6 @@ from harness import (
     networks,
     stream,
     watch,
-    with_step,
 )
 
 from orla.engine.state import fixed_noise
@@ -42,8 +41,8 @@ def by_rule(network, used, X, Y, B=None, leak=None, kept=1.0):
     is (B dL/dy) p, B being W_out^T where none is given. Anything but 1 for `kept` is wrong.
     """
     rate = getattr(network, "dt_over_tau", 1.0)
-    _, step = with_step(network, network.part.name)
-    step = network.step if rate != 1.0 else step
+    textbook = oracles.lstm_step if network is LSTM else oracles.rnn_step
+    step = lambda p, state, x: state + rate * (textbook(p, state, x) - state)  # noqa: E731
     P, answers = None, []
     for J, D, on_state, direct in oracles.linearised(
         with_h_held(step), initial(network), used, X, Y

@@ -120,6 +120,11 @@ def test_a_saturated_unit_is_missed_in_the_rank_and_not_in_the_number():
     found = look("rnn", params, state, x)
     assert found["condition_number"] == pytest.approx(float(kept.max() / kept.min()), rel=1e-10)
     assert found["condition_rank"] == 0.8
+    # A slope of 1e-6, which is nothing beside 1 in single precision.
+    params["b_h"][2] = 7.5 - params["W_ih"][2] @ x
+    for dtype, rank in ((torch.float32, 0.8), (torch.float64, 1.0)):
+        cast = {n: p.to(dtype) for n, p in params.items()}
+        assert look("rnn", cast, state.to(dtype), x.to(dtype))["condition_rank"] == rank
     params["b_h"][:] = 50.0
     assert all(np.isnan(value) for value in look("rnn", params, state, x).values())
     params["b_h"][0] = torch.nan

@@ -31,7 +31,10 @@ _CACHE = 8_000_000
 
 
 def batch_models(loop: Loop, most: int, dtype: torch.dtype, device: str = "cpu") -> int:
-    """How many models to compute together: `most`, or on a CPU as many as fit into a cache."""
+    """How many models to compute together: `most`, or on a CPU as many as fit into a cache.
+
+    The parts alone decide it, so that a job's digits depend on no machine and no limit of memory.
+    """
     if device != "cpu":
         return most
     sizes = one_model(loop, dtype)

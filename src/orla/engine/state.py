@@ -63,7 +63,10 @@ class State:
 
 
 def noise(seeds: tuple[int, ...], first: int, steps: int, numbers: int, like: Tensor) -> Tensor:
-    """Random numbers (steps, models, numbers), uniform on [0, 1), for steps from `first` on."""
+    """Uniform numbers on [0, 1) (steps, models, numbers), for steps from `first` on.
+
+    They depend on a model's seed and the step alone, and are drawn in float64 for any precision.
+    """
     blocks = range(first // DRAWN_TOGETHER, -(-(first + steps) // DRAWN_TOGETHER))
     draws = [[_block(seed, block, numbers) for seed in seeds] for block in blocks]
     by_step = torch.cat([torch.stack(models, 1) for models in draws])
