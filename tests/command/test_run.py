@@ -35,7 +35,7 @@ def refused(capsys, *arguments):
         # Seen by Snakemake, by the plan, and by a job.
         ("plan", "day 1.nwb", "gone.nwb", "gone.nwb: there is no such file; mend the path"),
         ("run", "optimizers: [adam]", "optimizers: [adma]", 'the nearest is "adam"'),
-        ("run prepared", "count: 6", "count: 60", "fewer than the 60 inputs asked for"),
+        ("run prepared", "  steps: [", "  steps: [900000, ", "horizons.steps has 900000"),
     ],
 )
 def test_a_failure_is_one_line_and_the_last(study, capsys, command, old, new, words):

@@ -67,6 +67,8 @@ def test_a_job_that_is_not_what_was_asked_is_refused(asked, said):
     machine.require({name: value for name, value in asked.items() if name != "instructions"})
     with pytest.raises(OrlaError, match=said):
         machine.require(COMPUTE | asked)
+    with pytest.raises(OrlaError, match="64 threads, and here this job has 1"):
+        machine.configure(COMPUTE | {"threads": 64, "device": "cpu"}, 1)
 
 
 def test_the_page_tells_what_was_measured_and_the_claims_hold():

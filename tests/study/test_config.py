@@ -99,6 +99,7 @@ conditions.0.optimizers: [lers] -> "~": optimizer "lers" is unknown; the nearest
 conditions.0.precisions: [float46] -> "~" cannot be "float46"; the nearest is "float64"
 numerics.float32: {precision: float32} -> "~" is a format too; give another name
 numerics.fresh: {precision: float32} -> "~" is the name of a part (start) too; give another
+numerics.match-norm: {precision: float32} -> "~" is the name of a part (intervention) too
 numerics.narrow: {compile: false} -> "~.precision" is missing; add it
 statistics.rates_of: float32 -> "~" cannot be "float32"
 conditions.0.splits: [80-2] -> "~" cannot be "80-2" for recordings; the nearest is "80-20"
@@ -217,13 +218,14 @@ def test_null_takes_a_name_away_and_stays_where_it_is_a_value():
     config = {
         "tasks": {"days": {"pairs": {"b": {"seed": None}, "a": None}, "nwb": {"cursor": None}}},
         "networks": {"rnn": None, "lstm": {"kind": "lstm"}},
-        "comparisons": {"paper": None},
+        **{"comparisons": {"paper": None}, "quantities": {"gap": None}},
+        **{"grids": {"adam": None}, "numerics": {"narrow": None}},
         "name": None,
     }
     normal = {
-        "comparisons": {},
+        **{"comparisons": {}, "grids": {}},
         "name": None,
-        "networks": {"lstm": {"kind": "lstm"}},
+        **{"networks": {"lstm": {"kind": "lstm"}}, "numerics": {}, "quantities": {}},
         "tasks": {"days": {"nwb": {"cursor": None}, "pairs": {"b": {"seed": None}}}},
     }
     assert normal_form(config) == normal

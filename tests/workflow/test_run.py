@@ -245,6 +245,7 @@ ADAPTED_FILES = [f"sweeps/{c}.{end}" for c in (*SWEPT, NARROW) for end in ("npz"
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
+        ({}, {}),
         (
             {"tasks": {"recordings": {"simulated": {"seed": 7}}}},
             told(["streams.npz"], "made of other settings (simulated.seed is 1, not 7)")
@@ -259,7 +260,7 @@ ADAPTED_FILES = [f"sweeps/{c}.{end}" for c in (*SWEPT, NARROW) for end in ("npz"
             told(ADAPTED_FILES, "(task.parts.splits.80-20 is 0.8, not 0.7)"),
         ),
     ],
-    ids=["seed", "pretraining", "split"],
+    ids=["as it is", "seed", "pretraining", "split"],
 )
 def test_verification_names_every_result_of_another_study_and_no_other(study, changes, expected):
     lines = study.changed(**changes).faults()
