@@ -114,6 +114,13 @@ def test_every_obstacle_makes_it_untestable(judged, change, reason):
     assert np.isnan(verdict.p) and np.isnan(verdict.p_holm)
 
 
+def test_what_binds_nothing_is_untestable(judged):
+    given = {name: value for name, value in document().items() if name != "binds"}
+    verdict = judged(given, tables(gaps(0.5)))
+    assert verdict.outcome == "untestable"
+    assert "it binds neither config nor behaviour" in verdict.reason
+
+
 def test_a_learner_that_is_claimed_to_fail_need_not_recover(judged):
     given = document(claim={"more_than": 10}, must_recover=["rtrl"])
     found = tables(gaps(20.0))

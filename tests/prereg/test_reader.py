@@ -76,6 +76,7 @@ def spoil(path, value):
         (spoil(["sample", "minimum"], 21), "more than"),
         (spoil(["sample", "size"], "20"), '"sample.size" must be a whole number'),
         (spoil(["criteria", 0, "region"], {"between": [3, -3]}), r"criteria\[0\]: between"),
+        (spoil(["criteria", 0, "region"], {"outside": [3, 3]}), r"criteria\[0\]: outside .3, 3"),
         (spoil(["criteria", 0, "region"], {"strict": True}), r"criteria\[0\]: a region has"),
         (
             spoil(["criteria", 0, "region"], {"at_least": 1, "at_most": 2}),
@@ -231,6 +232,7 @@ def test_a_wide_margin_needs_a_reason(write):
         ("other_rate_share", {"at_most": 0.5}, False),
         ("spearman", {"between": [-2, 2]}, True),
         ("r2_mean", {"at_most": 1}, True),
+        ("heldout_error", {"at_least": -1}, True),
         ("error_gap", {"at_least": 0}, False),
         ("adapt_recovery_percent", {"outside": [-1, 1]}, False),
         ("edge", {"equals": False}, False),

@@ -40,6 +40,7 @@ def test_spearman_rho_and_bca_interval():
     [
         ([1.0] * 6, [1, 2, 3, 4, 5, 6], (0, 0, 0)),  # a constant side orders nothing
         (range(8), [-(i**3) for i in range(8)], (-1, -1, -1)),  # where BCa is not defined
+        ([1, 2, 3], [1, 3, 2], (0.5, -1, 1)),  # the fewest that have an interval
         ([1, 2], [2, 1], (-1, np.nan, np.nan)),
     ],
 )
