@@ -26,7 +26,5 @@ class Discounted(
     dense: ClassVar[bool] = True
     discount: float = option(0.8, "Factor of what comes from the past.", least=0, most=1)
 
-    def advance(self, words: Words, influence: Influence) -> Influence:
-        moved = words.transport(self.discount * words.jacobian(), influence)
-        direct = words.direct()
-        return {name: e + direct[name] for name, e in moved.items()}
+    def transport(self, words: Words, influence: Influence) -> Influence:
+        return words.transport(self.discount * words.jacobian(), influence)

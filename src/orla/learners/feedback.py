@@ -155,7 +155,6 @@ class EProp(
     not leak (the paper's kappa is 0), and the update is made at each step.
     """
 
-    def advance(self, words: OwnUnitWords, influence: Influence) -> Influence:
+    def transport(self, words: OwnUnitWords, influence: Influence) -> Influence:
         # z_t and s_t are blocks of one state here, so that both equations are one product.
-        past, direct = words.transport_within(words.around(), influence), words.direct()
-        return {name: e + direct[name] for name, e in past.items()}
+        return words.transport_within(words.around(), influence)

@@ -1,6 +1,5 @@
 """Learners that carry a sensitivity from step to step, and what each of them keeps of it."""
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -35,9 +34,14 @@ class SensitivityLearner(Learner):
 
     dense: ClassVar[bool] = False
 
-    @abstractmethod
+    def transport(self, words: Words, influence: Influence) -> Influence:
+        """What e_{t-1} becomes at t: all of (dh_t/dh_{t-1}) e_{t-1}."""
+        return words.transport(words.jacobian(), influence)
+
     def advance(self, words: Words, influence: Influence) -> Influence:
-        """e_t from e_{t-1}, by the operations of `derivatives.influence.Words`."""
+        """e_t: what e_{t-1} becomes, and D_t."""
+        past, direct = self.transport(words, influence), words.direct()
+        return {name: e + direct[name] for name, e in past.items()}
 
     def signal(self, carry: Carry, step: Step) -> Tensor:
         """What e_t is contracted with (models, state_size): dL/dh_t."""
@@ -100,9 +104,8 @@ class Trace(
 
     decay: float = option(0.9, "Factor of the previous trace.", least=0, most=1)
 
-    def advance(self, words: Words, influence: Influence) -> Influence:
-        direct = words.direct()
-        return {name: self.decay * e + direct[name] for name, e in influence.items()}
+    def transport(self, words: Words, influence: Influence) -> Influence:
+        return {name: self.decay * e for name, e in influence.items()}
 
 
 @dataclass(frozen=True)
@@ -131,9 +134,8 @@ class DRTRL(
     def _words(self) -> type[Words]:
         return ElementWords if isinstance(self.architecture, ElementWise) else super()._words
 
-    def advance(self, words: Words, influence: Influence) -> Influence:
-        past, direct = words.transport_within(words.within(), influence), words.direct()
-        return {name: e + direct[name] for name, e in past.items()}
+    def transport(self, words: Words, influence: Influence) -> Influence:
+        return words.transport_within(words.within(), influence)
 
 
 @dataclass(frozen=True)
@@ -168,10 +170,6 @@ class Diagonal(
     @property
     def _words(self) -> type[Words]:
         return ElementWords
-
-    def advance(self, words: Words, influence: Influence) -> Influence:
-        past, direct = words.transport(words.jacobian(), influence), words.direct()
-        return {name: e + direct[name] for name, e in past.items()}
 
 
 @dataclass(frozen=True)
@@ -232,10 +230,6 @@ class SnAp(
             return {}
         device = next(iter(params.values())).device
         return {"kept": {name: mask.to(device) for name, mask in masks.items()}}
-
-    def advance(self, words: Words, influence: Influence) -> Influence:
-        past, direct = words.transport(words.jacobian(), influence), words.direct()
-        return {name: e + direct[name] for name, e in past.items()}
 
     def apply_mask(self, influence: Influence, carry: Carry) -> Influence:
         if "kept" not in carry:  # everything is
