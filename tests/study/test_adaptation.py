@@ -177,6 +177,14 @@ def test_networks_are_pretrained_again_where_they_are_damaged_or_of_something_el
     assert "pretrained again: " in capsys.readouterr().err
 
 
+def test_networks_of_another_job_are_refused_where_they_were_pretrained_otherwise(folder):
+    path = str(folder.path / "networks.safetensors")
+    adaptation.check_networks(path, PRETRAINED)
+    for name, value in (("settings", {"max_epochs": 2}), ("network", NETWORK | {"hidden": 4})):
+        with pytest.raises(OrlaError, match=r"(max_epochs is 1|hidden is 3).*delete it and run"):
+            adaptation.check_networks(path, PRETRAINED | {name: value})
+
+
 def test_of_recordings_a_condition_depends_on_its_own_split_and_networks_on_none():
     parts = {"cut": 5, "tail_steps": 9, "splits": {"80-20": 0.8, "50-50": 0.5}}
     task = {"kind": "recordings", "parts": parts}

@@ -12,7 +12,9 @@ with job(snakemake.log[0], output[0], plugins=params.plugins):
     device = machine.configure(compute, snakemake.threads)
     episodes = adaptation.Episodes(params.task, snakemake.input.get("streams"), params.episodes)
     networks = snakemake.input.get("networks")
-    if networks is None and params.pretraining:
+    if networks:
+        adaptation.check_networks(networks, params.pretraining)
+    elif params.pretraining:
         # In a job of adaptation, networks that no other job starts from.
         networks = params.networks
         adaptation.write_networks(params.pretraining, episodes, networks, compute, device)

@@ -90,6 +90,12 @@ def refuse_other(path: str | Path, name: str, actual: Any, expected: Any) -> Non
         )
 
 
+def refuse_others(path: str | Path, actual: Any, expected: Any, name: str = "") -> None:
+    """Refuse a result one of whose nested settings is not the expected one."""
+    for difference in differences(actual, expected, name):
+        refuse_other(path, *difference)
+
+
 def differences(actual: Any, expected: Any, name: str = "") -> Iterator[tuple[str, Any, Any]]:
     """Name and both values of each entry in which two nested settings differ."""
     if all(isinstance(side, Mapping | None) for side in (actual, expected)) and actual != expected:

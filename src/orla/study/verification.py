@@ -48,8 +48,7 @@ def problems(plan: Plan, results: Path, *, left_over: bool = True) -> Iterator[s
                 continue
             config = provenance_of(path).get("config", {})
             for name, value in expected.get(path, {}).items():
-                for difference in digest.differences(config.get(name), value, name):
-                    digest.refuse_other(path, *difference)
+                digest.refuse_others(path, config.get(name), value, name)
         except OrlaError as error:
             yield str(error)
 
