@@ -74,7 +74,7 @@ def test_a_study_is_bound_from_the_command_line(default):
         "episodes of many-arrays",
         *("network rnn-window-50", "pretraining of rnn-window-50", "start pretrained"),
         *(LEARNER.format("rtrl"), LEARNER.format("immediate"), "optimizer adam"),
-        *(SWEEP, "statistics", "guards", "judge", "evidence", "checks"),
+        *(SWEEP, "statistics", "guards", "judge", "evidence", "checks", "pairs left out"),
     }
     syntax = binding.syntax(plan, asked.read_conditions(plan, known))
     assert binds == binding.bound(plan, known) | {"syntax_sha256": syntax, "results": ["results"]}
@@ -111,6 +111,7 @@ def updates(answer):
         ("evidence", (means, "_others", lambda *given: {})),
         ("evidence", (means, "_NEAR", 1.0)),
         ("evidence", (evidence, "_binding", lambda *given: [])),
+        ("pairs left out", (judge, "LEAST_SAME", 0.8)),
     ],
 )
 def test_a_changed_sign_bound_or_guard_is_noticed_by_its_part(default, monkeypatch, name, change):
@@ -210,6 +211,7 @@ def test_what_was_bound_before_a_part_was_there_lacks_it(default):
     known, plan, *_ = default
     former = replace(known, binds={"parts": dict.fromkeys(("guards", "judge"), "x")})
     named = fingerprint.parts(plan, asked.read_conditions(plan, former), former)
-    assert not {"evidence", "checks"} & set(named)
-    bound = replace(known, binds={"parts": {"evidence": "x"}})
-    assert "checks" in fingerprint.parts(plan, asked.read_conditions(plan, bound), bound)
+    assert not {"evidence", "checks", "pairs left out"} & set(named)
+    bound = replace(known, binds={"parts": dict.fromkeys(("evidence", "checks"), "x")})
+    named = fingerprint.parts(plan, asked.read_conditions(plan, bound), bound)
+    assert {"evidence", "checks"} <= set(named) and "pairs left out" not in named

@@ -109,9 +109,13 @@ def parts(
         found[f"River's {peer}"] = partial(trials.peer, peer)
     found["guards"] = partial(rehearsal.guards_met)
     found["judge"] = partial(rehearsal.judged, registration)
-    if "evidence" in registration.binds.get("parts", {"evidence": ""}):  # else bound before these
-        found["evidence"] = partial(rehearsal.read, rehearsal.like(registration))
-        found["checks"] = partial(rehearsal.checks_met, registration)
+    later = {
+        "evidence": partial(rehearsal.read, rehearsal.like(registration)),
+        "checks": partial(rehearsal.checks_met, registration),
+        "pairs left out": partial(rehearsal.left_out_met),
+    }
+    bound = registration.binds.get("parts", later)  # one bound before a part was there lacks it
+    found |= {name: part for name, part in later.items() if name in bound}
     return found
 
 

@@ -173,6 +173,11 @@ def holm(p: Sequence[float]) -> list[float]:
     return adjusted.tolist()
 
 
+def stands(outcome: str, left_out: Sequence[str]) -> bool:
+    """Whether enough of the studies with one pair left out, of these outcomes, have the same."""
+    return left_out.count(outcome) >= LEAST_SAME * len(left_out)
+
+
 def _verdict(
     case: Case, outcome: str, ps: Sequence[Ps], others: Mapping[str, str], left_out: Sequence[str]
 ) -> dict[str, Any]:
@@ -192,12 +197,10 @@ def _verdict(
         said = zip(case.evidence, ps, strict=True) if outcome == "supported" else [(shown, p)]
         reason = "; ".join(told.numbers(registration, *each) for each in said)
         differing = [f"{other} {way}" for way, other in others.items() if other != outcome]
-        same = left_out.count(outcome)
-        if outcome != "inconclusive" and same < LEAST_SAME * len(left_out):
-            differing.append(
-                f"another in {len(left_out) - same} of {len(left_out)} studies with one pair left "
-                "out"
-            )
+        if outcome != "inconclusive" and not stands(outcome, left_out):
+            n = len(left_out)
+            other = n - left_out.count(outcome)
+            differing.append(f"another in {other} of {n} studies with one pair left out")
         if differing:
             reason += f"; it would be {' and '.join(differing)}, so it is inconclusive"
             outcome = "inconclusive"

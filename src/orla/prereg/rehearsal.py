@@ -31,6 +31,11 @@ def guards_met() -> list[int]:
     return [*found, *(int(guards.denominator_fails(*one)) for one in denominators)]
 
 
+def left_out_met() -> list[bool]:
+    """Whether a verdict stands that k of n studies with one pair left out share."""
+    return [judge.stands("x", k * ["x"] + (n - k) * ["y"]) for n in range(21) for k in range(n + 1)]
+
+
 def judged(registration: Registration) -> Any:
     """Outcomes and p values on made-up rows around the bounds of the claim and of each check."""
     rule = registration.rule

@@ -50,8 +50,8 @@ def _undone(rows: pd.DataFrame) -> str:
         for kind in ("before", "heldout_before")
     }
     text = (
-        "While they learn with Adam, immediate derivatives undo {} of it, TBPTT-64 {}; held out, {} "
-        "and {}"
+        "While they learn with Adam, immediate derivatives undo {} of it, TBPTT-64 {}; held out, "
+        "{} and {}"
     )
     return f"{cost}. " + text.format(*shares["before"], *shares["heldout_before"])
 
