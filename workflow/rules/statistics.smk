@@ -40,7 +40,6 @@ rule statistics:
             "orla.study.adaptation",
             "orla.results.frames",
             "orla.results.base",
-            "orla.results.peers",
             parts=[("statistic", name) for name in STATISTICS],
         ),
     message:

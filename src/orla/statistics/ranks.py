@@ -8,7 +8,7 @@ import scipy  # its rooms load when they are first used
 from numpy.typing import ArrayLike
 
 from orla.statistics.means import NO_ENDS
-from orla.statistics.resampling import RESAMPLES, percentiles
+from orla.statistics.resampling import RESAMPLES, draws, finite_means, percentiles
 
 EXACT_UP_TO = 8
 """Pairs up to which every order is tried (40,320 at 8)."""
@@ -71,21 +71,15 @@ def ordering_interval(x: ArrayLike, y: ArrayLike, *, seed: int, resamples: int) 
             over the units that a group has; resamples in which one has none are left out.
     """
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    present = np.isfinite(x) & np.isfinite(y)
-
-    def correlation(counts: np.ndarray) -> np.ndarray:
-        """That of the means in resamples, from how often each holds a unit (resamples, units)."""
-        weights = counts @ present.T
-        return rank_correlation(*(counts @ np.where(present, m, 0.0).T / weights for m in (x, y)))
-
+    both = np.where(np.isfinite(x) & np.isfinite(y), [x, y], np.nan)
+    estimate = float(rank_correlation(*finite_means(both)))
     n = x.shape[1]
-    estimate = float(correlation(np.ones((1, n)))[0])
     if n < 2:
         return Interval(estimate, *NO_ENDS)
-    drawn = np.random.default_rng(seed).integers(0, n, size=(resamples, n))
-    counts = (drawn[:, :, None] == np.arange(n)).sum(axis=1).astype(float)
-    counts = counts[((counts @ present.T) > 0).all(axis=1)]
-    return Interval(estimate, *percentiles(correlation(counts)))
+    drawn = draws(n, resamples, seed)
+    means = finite_means(both[:, :, drawn.different])  # (2, groups, different)
+    known = np.isfinite(means).all(axis=(0, 1))[drawn.index]
+    return Interval(estimate, *percentiles(rank_correlation(*means, axis=0)[drawn.index][known]))
 
 
 def spearman_p(x: np.ndarray, y: np.ndarray, *, seed: int = 0, resamples: int = RESAMPLES) -> float:
