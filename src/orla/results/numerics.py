@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -26,14 +27,12 @@ class Numerics(Summary, name="numerics"):
     Of settings that were run at several precisions. Source: docs/protocol.md, Numerics.
     """
 
-    keys = (
-        SETTING
-        | COMPARED
-        | {
-            "choice": '"rolling", or "tail": by one freezing before the last fifth of the adapt part.',
-            "rates_of": "Precision at which the rates were chosen.",
-        }
-    )
+    keys: ClassVar = {
+        **SETTING,
+        **COMPARED,
+        "choice": '"rolling", or "tail": by one freezing before the last fifth of the adapt part.',
+        "rates_of": "Precision at which the rates were chosen.",
+    }
     cells = (
         first("learning_rate_full", "Rate of the learner that is subtracted from."),
         first("learning_rate_immediate", "Rate of the learner that is subtracted."),
