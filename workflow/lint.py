@@ -7,7 +7,7 @@ REASONS = {
     "Specify a conda environment or container for each rule.": (
         "the study runs in one environment, which make env or environment.yml makes as a whole, "
         "so that no two steps can differ in a version"
-    ),
+    )
 }
 
 
