@@ -23,13 +23,15 @@ class Interval(NamedTuple):
 
 
 def rank_correlation(x: ArrayLike, y: ArrayLike, axis: int = -1) -> np.ndarray:
-    """Spearman's rho (...) of pairs (..., n) along an axis; 0 where a side is constant."""
-    ranks_x, ranks_y = (scipy.stats.rankdata(side, axis=axis) for side in (x, y))
+    """Spearman's rho (...) of pairs (..., n) along an axis; 0 where a side is constant, NaN where
+    a value is not finite."""
+    sides = (np.where(np.isfinite(side), side, np.nan) for side in (x, y))
+    ranks_x, ranks_y = (scipy.stats.rankdata(side, axis=axis) for side in sides)
     ranks_x = ranks_x - ranks_x.mean(axis=axis, keepdims=True)
     ranks_y = ranks_y - ranks_y.mean(axis=axis, keepdims=True)
     norm = np.sqrt((ranks_x**2).sum(axis=axis) * (ranks_y**2).sum(axis=axis))
     product = (ranks_x * ranks_y).sum(axis=axis)
-    return np.clip(np.where(norm > 0, product / np.where(norm > 0, norm, 1.0), 0.0), -1.0, 1.0)
+    return np.clip(product / np.where(norm == 0, 1.0, norm), -1.0, 1.0)
 
 
 def spearman(x: np.ndarray, y: np.ndarray) -> Interval:
@@ -78,8 +80,8 @@ def ordering_interval(x: ArrayLike, y: ArrayLike, *, seed: int, resamples: int) 
         return Interval(estimate, *NO_ENDS)
     drawn = draws(n, resamples, seed)
     means = finite_means(both[:, :, drawn.different])  # (2, groups, different)
-    known = np.isfinite(means).all(axis=(0, 1))[drawn.index]
-    return Interval(estimate, *percentiles(rank_correlation(*means, axis=0)[drawn.index][known]))
+    rho = rank_correlation(*means, axis=0)[drawn.index]
+    return Interval(estimate, *percentiles(rho[np.isfinite(rho)]))
 
 
 def spearman_p(x: np.ndarray, y: np.ndarray, *, seed: int = 0, resamples: int = RESAMPLES) -> float:
