@@ -56,7 +56,7 @@ def test_those_of_the_study_pass():
     assert set(plan_from_config(config(gap=GAP, over=over)).config["quantities"]) == {"gap", "over"}
 
 
-def of(column, learner):
+def term(column, learner):
     return {"sum": [{"plus": column, "learner": learner}]}
 
 
@@ -64,9 +64,9 @@ def of(column, learner):
     ("changes", "words"),
     [
         ({"sum": [{"plus": "update_ratio"}]}, "names no learner; add it under"),
-        (of("update_ratio", "uoro"), "is not run: recordings, rnn-window-50, uoro, adam"),
-        (of("update_ration", "rtrl"), 'update_ration; add its probe, or the nearest is "update_r'),
-        (of("top1_past", "rtrl"), "rtrl with adam has no column top1_past; add its probe"),
+        (term("update_ratio", "uoro"), "is not run: recordings, rnn-window-50, uoro, adam"),
+        (term("update_ration", "rtrl"), 'update_ration; add its probe, or the nearest is "update_r'),
+        (term("top1_past", "rtrl"), "rtrl with adam has no column top1_past; add its probe"),
         ({"at": AT | {"task": "many-arrays"}}, "12 pairs are run; name one under at.pair"),
         ({"at": AT | {"pair": "indy"}, "unit": "pair"}, "all pairs count; remove at.pair"),
         ({"rank": {"along": "pairs", "with": GAP["sum"]}}, "a rank along pairs has unit: pair"),
