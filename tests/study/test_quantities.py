@@ -65,7 +65,10 @@ def term(column, learner):
     [
         ({"sum": [{"plus": "update_ratio"}]}, "names no learner; add it under"),
         (term("update_ratio", "uoro"), "is not run: recordings, rnn-window-50, uoro, adam"),
-        (term("update_ration", "rtrl"), 'update_ration; add its probe, or the nearest is "update_r'),
+        (
+            term("update_ration", "rtrl"),
+            'update_ration; add its probe, or the nearest is "update_r',
+        ),
         (term("top1_past", "rtrl"), "rtrl with adam has no column top1_past; add its probe"),
         ({"at": AT | {"task": "many-arrays"}}, "12 pairs are run; name one under at.pair"),
         ({"at": AT | {"pair": "indy"}, "unit": "pair"}, "all pairs count; remove at.pair"),

@@ -7,7 +7,6 @@ import numpy as np
 import scipy  # its rooms load when they are first used
 from numpy.typing import ArrayLike
 
-from orla.statistics.means import NO_ENDS
 from orla.statistics.resampling import RESAMPLES, draws, finite_means, percentiles
 
 EXACT_UP_TO = 8
@@ -18,8 +17,8 @@ class Interval(NamedTuple):
     """An estimate and its 95 % interval; NaN without interval."""
 
     estimate: float
-    low: float
-    high: float
+    low: float = np.nan
+    high: float = np.nan
 
 
 def rank_correlation(x: ArrayLike, y: ArrayLike, axis: int = -1) -> np.ndarray:
@@ -44,7 +43,7 @@ def spearman(x: np.ndarray, y: np.ndarray) -> Interval:
     """
     estimate = float(rank_correlation(x, y))
     if len(x) < 3:
-        return Interval(estimate, *NO_ENDS)
+        return Interval(estimate)
     jackknife = [rank_correlation(np.delete(x, i), np.delete(y, i)) for i in range(len(x))]
     result = scipy.stats.bootstrap(
         (x, y),
@@ -77,7 +76,7 @@ def ordering_interval(x: ArrayLike, y: ArrayLike, *, seed: int, resamples: int) 
     estimate = float(rank_correlation(*finite_means(both)))
     n = x.shape[1]
     if n < 2:
-        return Interval(estimate, *NO_ENDS)
+        return Interval(estimate)
     drawn = draws(n, resamples, seed)
     means = finite_means(both[:, :, drawn.different])  # (2, groups, different)
     rho = rank_correlation(*means, axis=0)[drawn.index]
