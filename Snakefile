@@ -50,24 +50,13 @@ rule all:
 
 
 # The chapters, as targets. The page shows those that have been run, and says which have not.
-rule headline:
-    input:
-        rules.all.input,
+for chapter in TITLES:
 
-
-rule pairs:
-    input:
-        rules.all.input,
-
-
-rule choices:
-    input:
-        rules.all.input,
-
-
-rule controls:
-    input:
-        rules.all.input,
+    rule:
+        name:
+            chapter
+        input:
+            rules.all.input,
 
 
 # Recordings that cannot be used are refused here, before anything is trained on them.

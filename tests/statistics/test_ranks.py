@@ -18,6 +18,7 @@ def test_rank_correlation_agrees_with_scipy_with_ties():
     expected = [stats.spearmanr(a, b).statistic for a, b in zip(x, y, strict=True)]
     assert rank_correlation(x, y) == pytest.approx(np.nan_to_num(expected), abs=1e-12)
     assert rank_correlation([1, 1, 1], [1, 2, 3]) == 0
+    assert np.isnan(rank_correlation([1, np.inf, 2], [1, 2, 3]))
 
 
 def test_spearman_rho_and_bca_interval():

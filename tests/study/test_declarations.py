@@ -63,11 +63,7 @@ def test_a_plug_in_is_among_them(tmp_path):
             "",
             'Mine has the option "pace" and is no dataclass; write @',
         ),
-        (
-            "optimizers.sgd import",
-            "optimizers.base import Optimizer as",
-            "Mine does not give update",
-        ),
+        ("s.sgd import", "s.base import Optimizer as", "Mine does not give update"),
     ],
 )
 def test_a_class_that_is_not_finished_is_one_line_that_names_its_file(

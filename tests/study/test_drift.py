@@ -104,7 +104,7 @@ def test_what_own_components_make_is_told_apart(tmp_path):
         chosen = task(source="binned", binned=source, preparation={"features": features})
         scores.append(drift.component_drift(chosen, tmp_path / "a.npz", "80-20"))
     # All components together are all columns, turned: what is left is the means of the halves.
-    assert scores[0].low > 0.3 and abs(scores[1].value) < 0.02
+    assert scores[0].low > 0.3 and abs(scores[1].estimate) < 0.02
 
 
 def test_what_files_say_of_themselves_is_told(tmp_path):

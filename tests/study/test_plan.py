@@ -213,10 +213,7 @@ def test_a_name_that_the_study_lacks_is_named_with_the_nearest():
     for change, message in (
         ({"networks": ["ugly"]}, r'"conditions\[0\].networks" cannot be "ugly"; there are "small"'),
         ({"interventions": ["matched+matcd"]}, '"matcd" is unknown; the nearest is "matched"'),
-        (
-            {"tasks": ["days", "wave"], "splits": ["shift"]},
-            'be "shift" for days; there are "50-50"',
-        ),
+        ({"tasks": ["days", "wave"], "splits": ["shift"]}, '"shift" for days; there are "50-50"'),
     ):
         with pytest.raises(OrlaError, match=f"^config: .*{message}"):
             _ = plan(BLOCK | change).conditions

@@ -56,22 +56,20 @@ def test_those_of_the_study_pass():
     assert set(plan_from_config(config(gap=GAP, over=over)).config["quantities"]) == {"gap", "over"}
 
 
+def term(column, learner):
+    return {"sum": [{"plus": column, "learner": learner}]}
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
         ({"sum": [{"plus": "update_ratio"}]}, "names no learner; add it under"),
+        (term("update_ratio", "uoro"), "is not run: recordings, rnn-window-50, uoro, adam"),
         (
-            {"sum": [{"plus": "update_ratio", "learner": "uoro"}]},
-            "needs a condition that is not run: recordings, rnn-window-50, uoro, adam",
+            term("update_ration", "rtrl"),
+            'update_ration; add its probe, or the nearest is "update_r',
         ),
-        (
-            {"sum": [{"plus": "update_ration", "learner": "rtrl"}]},
-            'rtrl with adam has no column update_ration; add its probe, or the nearest is "update',
-        ),
-        (
-            {"sum": [{"plus": "top1_past", "learner": "rtrl"}]},
-            "has no column top1_past; add its probe",
-        ),
+        (term("top1_past", "rtrl"), "rtrl with adam has no column top1_past; add its probe"),
         ({"at": AT | {"task": "many-arrays"}}, "12 pairs are run; name one under at.pair"),
         ({"at": AT | {"pair": "indy"}, "unit": "pair"}, "all pairs count; remove at.pair"),
         ({"rank": {"along": "pairs", "with": GAP["sum"]}}, "a rank along pairs has unit: pair"),

@@ -93,16 +93,9 @@ def threads_of(w):
     return compute_of(w)["threads"]
 
 
-# Of every condition of the study its place in the config; of every stream its most seeds.
-ORDER = {c.path: i for i, c in enumerate(PLAN.conditions)}
-SEEDS = {}
-for c in PLAN.conditions:
-    SEEDS[c.domain] = max(c.seeds, SEEDS.get(c.domain, 0))
-
-
 def seeds_of(w):
     """Streams that a synthetic task draws: one a seed."""
-    return SEEDS[w.domain]
+    return max(c.seeds for c in PLAN.conditions if c.domain == w.domain)
 
 
 def code_on(w, module, parts):
@@ -187,23 +180,19 @@ def probe_of(w):
     return next((s for s in specs if s["kind"] == "prequential"), {"kind": "prequential"})
 
 
-if CONTROLS in CHAPTERS:
-    MADE.add("truth_controls")
-if any(c.domain in PAIRS and c.split != STATIONARY for c in CONDITIONS):
-    MADE.add("drift_report")
+# Folder of the streams -> the conditions whose part to adapt to drifts.
+DRIFTING = {}
+for condition in CONDITIONS:
+    if condition.domain in PAIRS and condition.split != STATIONARY:
+        DRIFTING.setdefault(condition.domain, []).append(condition)
+MADE |= {"drift_report"} if DRIFTING else set()
+MADE |= {"truth_controls"} if CONTROLS in CHAPTERS else set()
 
 
 def answered(kind):
     """Tables or figures whose results this run makes."""
     parts = PLAN.declared[kind].items()
     return [name for name, part in parts if MADE.issuperset(part["more"]["needs"])]
-
-
-# Folder of the streams -> the conditions whose part to adapt to drifts.
-DRIFTING = {}
-for condition in CONDITIONS:
-    if condition.domain in PAIRS and condition.split != STATIONARY:
-        DRIFTING.setdefault(condition.domain, []).append(condition)
 
 
 def recorded(domain):
@@ -221,7 +210,7 @@ def drift_of(domain):
         "task": pair["task"],
         "pair": pair["pair"],
         "sessions": [pair["a"], pair["b"]],
-        "split": max({c.split for c in here}, key=shares_of(domain).get),
+        "split": max({c.split for c in here}, key=PLAN.cut(pair["task"])["splits"].get),
         "settings": PLAN.task_settings(domain),
         "strides": {c.learner: PLAN.stride(c.learner) for c in here},
         # Registration -> why the config does not answer it; "" where it does.
@@ -232,10 +221,3 @@ def drift_of(domain):
             and {c.task for c in binding.conditions(PLAN, each)} == {pair["task"]}
         },
     }
-
-
-def shares_of(domain):
-    """The splits of a pair's session B: the share of it that each adapts to."""
-    task, _ = PLAN.domains[domain]
-    given = PLAN.option("task", task, "parts") or {}
-    return (PLAN.declaration("task", task)["defaults"]["parts"] | given)["splits"]

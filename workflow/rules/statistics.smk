@@ -3,6 +3,8 @@ from orla.prereg import binding, lock, reader
 
 # The part of the config that the models depend on, for the tables' provenance.
 MODELS_OF = ("tasks", "networks", "pretraining", "grids", "compute", "provenance")
+# Of every condition of the study its place in the config.
+ORDER = {c: i for i, c in enumerate(PLAN.conditions)}
 # The learners that stand for full RTRL: those of the study that declare themselves exact.
 EXACT = [*filter(PLAN.exact, dict.fromkeys(c.learner for c in CONDITIONS))]
 FOLDERS = [Path(folder) for folder in STUDY["registrations"]["folders"]]
@@ -28,7 +30,7 @@ rule statistics:
         mem_mb=2000,
     params:
         expected=[[c.keys for c in part.conditions] for part in RUN],
-        order=[ORDER[c.path] for c in CONDITIONS],
+        order=[ORDER[c] for c in CONDITIONS],
         study={key: STUDY[key] for key in MODELS_OF},
         exact=EXACT,
         statistics=STUDY["statistics"],
@@ -40,7 +42,6 @@ rule statistics:
             "orla.study.adaptation",
             "orla.results.frames",
             "orla.results.base",
-            "orla.results.peers",
             parts=[("statistic", name) for name in STATISTICS],
         ),
     message:

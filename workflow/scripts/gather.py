@@ -9,8 +9,8 @@ from orla.jobs import job
 from orla.provenance import collect, merge
 from orla.provenance.arrays import read_arrays
 from orla.provenance.tables import read_table, write_table
-from orla.results import base, peers
-from orla.results.frames import frames
+from orla.results import base
+from orla.results.frames import beside_peers, frames
 from orla.study import adaptation
 
 params = snakemake.params
@@ -38,7 +38,7 @@ with job(snakemake.log[0], snakemake.output[0], "statistics", params.plugins):
         tables[snakemake.input.peers] = beside
         given = {"": source, snakemake.input.peers: beside.attrs["provenance"]}
         source = merge.merge(given, allow_mixed=params.allow_mixed)
-        results["models"] = peers.joined(results["models"], beside)
+        results["models"] = beside_peers(results["models"], beside)
     settings = base.Settings.of(params.statistics, params.comparisons, params.quantities)
     chosen = {"statistics": dict(params.statistics)}
     for name in base.in_order():

@@ -14,8 +14,8 @@ from orla import catalogue
 from orla.reports import words
 from orla.reports.numbers import bind, number
 from orla.reports.paper import load
+from orla.reports.recoveries import runs
 from orla.reports.report import Report
-from orla.reports.runs import runs
 from orla.reports.tables.shared import FEW, FEW_UPDATES
 
 # Chapters on the main comparison: the page opens with the first figure of the first that has one.

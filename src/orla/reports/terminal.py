@@ -1,6 +1,5 @@
 """The answer and the verdicts as plain text, for the end of a run."""
 
-import shutil
 import textwrap
 from functools import partial
 from pathlib import Path
@@ -11,9 +10,8 @@ from orla.reports.words import NOT_RUN, OUTCOME_SIGNS
 _SIMULATED = "SIMULATED sessions: the verdicts show that the study works, not what the brain does."
 
 
-def terminal(report: Report, width: int | None = None, page: Path | str | None = None) -> str:
+def terminal(report: Report, width: int, page: Path | str | None = None) -> str:
     """Data, answer, verdicts with the reason of each that is not supported, and the account."""
-    width = width or shutil.get_terminal_size((100, 24)).columns
     wrap = partial(textwrap.wrap, width=width, subsequent_indent="  ")
     lines = [f"data: {report.study.data}"]
     lines += textwrap.wrap(_SIMULATED, width) if report.study.simulated else []

@@ -1,6 +1,7 @@
 """Formatted entries of a verdict, for the table, the page and the terminal."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -65,7 +66,7 @@ def threshold(value: object) -> str:
     return MISSING if is_missing(value) else f"{value:g}".replace("-", "−")
 
 
-def folded(verdicts: pd.DataFrame, study: StudyFacts) -> list[tuple[dict[str, Any], str]]:
+def folded(verdicts: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[dict[str, Any], str]]:
     """The verdicts in the order of the paper's claims, then the primary one, then the others, each
     with its reason.
 
@@ -73,22 +74,19 @@ def folded(verdicts: pd.DataFrame, study: StudyFacts) -> list[tuple[dict[str, An
     what an outcome means are left out, because they speak of recordings.
     """
     rank = {name: i for i, name in enumerate(load().registrations)}
-    rows = verdicts.to_dict("records")
     given: dict[str, str] = {}
-    told = []
 
     def weight(row: dict[str, Any]) -> tuple[int, bool]:
         return rank.get(row["registration"], len(rank)), not row.get("primary")
 
-    for row in sorted(rows, key=weight):
+    for row in sorted(verdicts.to_dict("records"), key=weight):
         cause, meaning = reasons(row)
         if cause and row["outcome"] == "untestable":
             first = given.setdefault(cause, row["title"])
             cause = cause if first == row["title"] else f"As for “{first}”."
         if study.simulated and row["outcome"] in SIMULATED_OUTCOMES:
             meaning = ""
-        told.append((row, " ".join(filter(None, (cause, meaning)))))
-    return told
+        yield row, " ".join(filter(None, (cause, meaning)))
 
 
 def reasons(row: dict[str, Any]) -> tuple[str, str]:

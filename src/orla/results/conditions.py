@@ -160,28 +160,17 @@ class SelectionPrice(Summary, name="selection_price"):
     )
 
     def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
+        columns = dict.fromkeys(cell.column for cell in self.cells)
+        marks = [replace(AT_END, selected=f"selected_on_{way}") for way in ("test", "tail")]
         for one in at_selected(needed):
-            ways = ("test", "tail")
-            test, tail = (
-                side(one.grid, replace(AT_END, selected=f"selected_on_{way}")) for way in ways
-            )
-            if test is None or tail is None:
+            sides = [one, *(side(one.grid, mark) for mark in marks)]
+            if None in sides:
                 continue
-            first, second, third = (of.at_marked(_RECOVERY) for of in (one, test, tail))
-            for each in (first, second):
-                each[~(np.isfinite(first) & np.isfinite(second))] = np.nan
-            share = np.nan
-            if len(first) > 1:
-                share = one.other_rate_share(draws(len(first), settings.resamples, settings.seed))
-            values = {
-                "recovery_validation_selected_percent": first,
-                "recovery_test_selected_percent": second,
-                "recovery_tail_selected_percent": third,
-                "price_pp": second - first,
-                "learning_rate": [one.rate],
-                "learning_rate_test": [test.rate],
-                "learning_rate_tail": [tail.rate],
-                "learning_rate_runner_up": [one.at_runner_up.rate],
-                "other_rate_share": [share],
-            }
-            yield one.grid.key, values.__getitem__
+            first, second, third = (each.recovery for each in sides)
+            price, share = second - first, np.nan
+            if len(price) > 1:
+                share = one.other_rate_share(draws(len(price), settings.resamples, settings.seed))
+            first, second = (np.where(np.isfinite(price), of, np.nan) for of in (first, second))
+            rates = [[each.rate] for each in (*sides, one.at_runner_up)]
+            values = first, second, price, third, *rates, [share]
+            yield one.grid.key, dict(zip(columns, values, strict=True)).__getitem__

@@ -50,42 +50,31 @@ class Contrast:
     @property
     def gap(self) -> np.ndarray:
         """Difference of recovery (seeds,) in pp; NaN where a learner diverged."""
-        return self.values(self.full.estimand.recovery)
+        return self.full.recovery - self.immediate.recovery
 
     @property
     def error_gap(self) -> np.ndarray:
         """Error (seeds,) of the learner that is subtracted minus the other's."""
-        return -self.values(self.full.estimand.error)
+        return self.immediate.error - self.full.error
 
     def gaps(self) -> dict[str, np.ndarray]:
         """Gaps (seeds,) formed in every way of `scales.WAYS` but over pairs, by their column."""
         full, immediate = self.sides
-        first = replace(self, full=full.at_runner_up)
-        second = replace(self, immediate=immediate.at_runner_up)
-        ways = {
-            "": (self.gap, self.error_gap),
-            "frozen": (
-                full.recovery_frozen - immediate.recovery_frozen,
-                immediate.error_frozen - full.error_frozen,
-            ),
-            "runner_up_full": (first.gap, first.error_gap),
-            "runner_up_immediate": (second.gap, second.error_gap),
-        }
-        return {
-            scale.mean(way): gap
-            for way, both in ways.items()
-            for scale, gap in zip((PP, VARIANCE), both, strict=True)
-        }
+        frozen = (replace(side, as_frozen=True) for side in self.sides)
+        ways = {"": self, "frozen": Contrast(self.key, self.seeds, *frozen)}
+        ways["runner_up_full"] = replace(self, full=full.at_runner_up)
+        ways["runner_up_immediate"] = replace(self, immediate=immediate.at_runner_up)
+        of_recovery = {PP.mean(way): one.gap for way, one in ways.items()}
+        return of_recovery | {VARIANCE.mean(way): one.error_gap for way, one in ways.items()}
 
     def scores(self) -> dict[str, np.ndarray]:
         """What is compared, seed by seed, under the columns of the estimates; (seeds,) each."""
-        columns = self.full.estimand
         return {
             "gap_pp": self.gap,
-            "r2_gap": self.values(columns.r2),
+            "r2_gap": self.values(self.full.estimand.r2),
             "error_gap": self.error_gap,
-            "recovery_full_percent": self.full.at_marked(columns.recovery),
-            "recovery_immediate_percent": self.immediate.at_marked(columns.recovery),
+            "recovery_full_percent": self.full.recovery,
+            "recovery_immediate_percent": self.immediate.recovery,
             "over_best_full_percent": self.full.recovery_over_best,
             "over_best_immediate_percent": self.immediate.recovery_over_best,
             "diverged": self.values("diverged"),

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from orla.errors import OrlaError
 from orla.results.estimands import ESTIMANDS
 from orla.results.grids import demand
 from orla.study import tidy
-from orla.study.keys import KEYS, SETTING
+from orla.study.keys import KEYS, SETTING, peer_column
 
 COLUMN = "recovery_vs_rtrl_percent"
 BEST = {"adapt": "adapt_vs_best_rtrl_percent", "heldout": "heldout_vs_best_rtrl_percent"}
@@ -52,7 +51,7 @@ def recovery_vs_rtrl(
     so that optimizers are compared on one scale. Source: docs/protocol.md, Recovery.
 
     Raises:
-        OrlaError: A column is missing, or RTRL has a seed twice at its chosen rate.
+        OrlaError: A column is missing.
     """
     estimand = ESTIMANDS[part]
     errors = [estimand.frozen, estimand.error, *[estimand.validation] * best]
@@ -65,19 +64,20 @@ def recovery_vs_rtrl(
         means = rtrl.groupby([*setting, "optimizer"], as_index=False)[estimand.validation].mean()
         first = means.sort_values([*setting, estimand.validation]).drop_duplicates(setting)
         rtrl = rtrl.merge(first[[*setting, "optimizer"]], on=[*setting, "optimizer"])
-    for key, rates in rtrl.groupby(list(KEYS))["learning_rate"]:
-        if rates.nunique() > 1:
-            raise OrlaError(
-                f"{'/'.join(filter(None, key))}: {estimand.selected} marks {rates.nunique()}"
-                " learning rates; a condition has one"
-            )
     at = [*setting, "seed"]
-    if (twice := rtrl[rtrl.duplicated(at)]).size:
-        raise OrlaError(
-            f"{'/'.join(filter(None, twice.iloc[0][setting]))}: seed {twice['seed'].iloc[0]} occurs"
-            " twice at the selected rate; give one row a model"
-        )
-    full = rtrl.set_index(at)[estimand.error].reindex(pd.MultiIndex.from_frame(models[at]))
+    once = rtrl.drop_duplicates(at)  # more of a condition are refused by `grids`
+    full = once.set_index(at)[estimand.error].reindex(pd.MultiIndex.from_frame(models[at]))
     frozen, adapted = (models[c].to_numpy(float) for c in (estimand.frozen, estimand.error))
     denominator = frozen - full.to_numpy(float)
     return 100.0 * (frozen - adapted) / np.where(denominator > 0, denominator, np.nan)
+
+
+def beside_peers(models: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
+    """The models with a column a peer: its accuracy on the stream of their task and seed, or null.
+
+    Equal rows of `peers` (task, seed, peer, prequential_accuracy) count once.
+    """
+    at = ["task", "seed"]
+    once = peers[[*at, "peer", "prequential_accuracy"]].drop_duplicates()
+    wide = once.pivot(index=at, columns="peer", values="prequential_accuracy")
+    return models.join(wide.rename(columns=peer_column), on=at)

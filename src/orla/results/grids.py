@@ -60,11 +60,15 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One condition's models at one estimand; `marked` is the index of the chosen rate."""
+    """One condition's models at one estimand; `marked` is the index of the chosen rate.
+
+    as_frozen: whether diverged models are scored as the network that does not adapt.
+    """
 
     grid: Grid
     estimand: Estimand
     marked: int
+    as_frozen: bool = False
 
     def values(self, column: str) -> np.ndarray:
         """A column of the grid (seeds, rates); NaN where there is no such column."""
@@ -100,16 +104,16 @@ class Side:
         return _is_clear(moments(self.denominator))
 
     @property
-    def recovery_frozen(self) -> np.ndarray:
-        """Recovery (seeds,) in percent, 0 of a diverged model: that of the frozen network."""
-        lost = self.diverged & np.isfinite(self.denominator)
+    def recovery(self) -> np.ndarray:
+        """Recovery (seeds,) in percent; that of the frozen network is 0."""
+        lost = self.as_frozen & self.diverged & np.isfinite(self.denominator)
         return np.where(lost, 0.0, self.at_marked(self.estimand.recovery))
 
     @property
-    def error_frozen(self) -> np.ndarray:
-        """Error (seeds,), of a diverged model that of the frozen network."""
+    def error(self) -> np.ndarray:
+        """Error (seeds,)."""
         columns = (self.estimand.frozen, self.estimand.error)
-        return np.where(self.diverged, *map(self.at_marked, columns))
+        return np.where(self.as_frozen & self.diverged, *map(self.at_marked, columns))
 
     @property
     def recovery_over_best(self) -> np.ndarray:

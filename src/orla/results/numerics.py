@@ -1,18 +1,19 @@
 """What numeric configurations do to the gap, and to the choice of the rates that it is at."""
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
-from orla.results.base import Settings, Statistic
+from orla.results.base import Settings
 from orla.results.contrasts import COMPARED, Contrast, contrasts
 from orla.results.estimands import AT_END
-from orla.results.grids import Side
-from orla.results.summary import ends
-from orla.statistics.means import moments
+from orla.results.grids import Key
+from orla.results.summary import Sample, Summary, first, mean, seeds
+from orla.statistics.resampling import finite_means
 from orla.study.keys import SETTING
 
 CHOICES = {"rolling": AT_END, "tail": replace(AT_END, selected="selected_on_tail")}
@@ -20,53 +21,55 @@ CHOICES = {"rolling": AT_END, "tail": replace(AT_END, selected="selected_on_tail
 fifth of the adapt part."""
 
 
-class Numerics(Statistic, name="numerics"):
+class Numerics(Summary, name="numerics"):
     """Gap of the main comparison by precision, at each one's rates and at those of `rates_of`.
 
     Of settings that were run at several precisions. Source: docs/protocol.md, Numerics.
     """
 
-    columns: ClassVar = {
+    keys: ClassVar = {
         **SETTING,
         **COMPARED,
         "choice": '"rolling", or "tail": by one freezing before the last fifth of the adapt part.',
         "rates_of": "Precision at which the rates were chosen.",
-        "learning_rate_full": "Rate of the learner that is subtracted from.",
-        "learning_rate_immediate": "Rate of the learner that is subtracted.",
-        "n_flipped": "Learners, of these two, for which this precision chooses another rate.",
-        "n_seeds": "Seeds with a finite gap; 0 also where a rate was not tried at this precision.",
-        "gap_pp": "Mean over seeds of the difference of held-out recovery (pp).",
-        **ends("t95_{}_pp"),
-        "recovery_full_percent": "Mean recovery of the learner that is subtracted from (%).",
-        "recovery_immediate_percent": "Mean recovery of the learner that is subtracted (%).",
     }
+    cells = (
+        first("learning_rate_full", "Rate of the learner that is subtracted from."),
+        first("learning_rate_immediate", "Rate of the learner that is subtracted."),
+        first(
+            "n_flipped",
+            "Learners, of these two, for which this precision chooses another rate.",
+            int,
+        ),
+        seeds(
+            "gap_pp",
+            "Seeds with a finite gap; 0 also where a rate was not tried at this precision.",
+        ),
+        mean("gap_pp", "Mean over seeds of the difference of held-out recovery", t95="t95_{}_pp"),
+        mean("recovery_full_percent", "Mean recovery of the learner that is subtracted from"),
+        mean("recovery_immediate_percent", "Mean recovery of the learner that is subtracted"),
+    )
 
-    def table(self, models: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
+    def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
         at: dict[tuple, dict[str, Contrast]] = defaultdict(dict)
-        for one in contrasts(models, settings, [settings.main], CHOICES):
+        for one in contrasts(needed, settings, [settings.main], CHOICES):
             key = tuple(value for name, value in one.key.items() if name != "precision")
             at[key][one.key["precision"]] = one
-        rows = [
-            self._row(one, of[rates])
-            for of in at.values()
-            for precision, one in of.items()
-            for rates in dict.fromkeys((settings.rates_of, precision))
-            if len(of) > 1 and rates in of
-        ]
-        return pd.DataFrame(rows, columns=list(self.columns))
-
-    def _row(self, one: Contrast, rates: Contrast) -> list[object]:
-        chosen, own = ([side.rate for side in each.sides] for each in (rates, one))
-        full, immediate = map(_recovery, one.sides, chosen)
-        gap = moments(full - immediate if one.full.has_meaning else [])
-        flipped = int((~np.isclose(chosen, own, atol=0)).sum())
-        means = moments(full).mean, moments(immediate).mean
-        keys = (*one.key.values(), rates.key["precision"])
-        return [*keys, *chosen, flipped, gap.n, gap.mean, *gap.interval(), *means]
+        for by_precision in at.values():
+            for precision, one in by_precision.items():
+                for rates in dict.fromkeys((settings.rates_of, precision)):
+                    if len(by_precision) > 1 and rates in by_precision:
+                        key = one.key | {"choice": one.key["estimand"], "rates_of": rates}
+                        yield key, _at_rates(one, by_precision[rates]).__getitem__
 
 
-def _recovery(side: Side, rate: float) -> np.ndarray:
-    """Recovery (seeds,) at a rate; NaN where it was not tried."""
-    near = np.flatnonzero(np.isclose(side.grid.rates, rate, atol=0))
-    there = side.values(AT_END.recovery)
-    return there[:, near[0]] if len(near) else np.full(len(there), np.nan)
+def _at_rates(one: Contrast, chosen: Contrast) -> dict[str, np.ndarray]:
+    """One precision at the rates that another has chosen; NaN where they were not tried."""
+    values = {"n_flipped": np.zeros(1)}
+    for name, side, other in zip(("full", "immediate"), one.sides, chosen.sides, strict=True):
+        tried = np.isclose(side.grid.rates, other.rate, atol=0)
+        values[f"recovery_{name}_percent"] = finite_means(side.values(AT_END.recovery)[:, tried])
+        values[f"learning_rate_{name}"] = np.array([other.rate])
+        values["n_flipped"] += not tried[side.marked]
+    gap = values["recovery_full_percent"] - values["recovery_immediate_percent"]
+    return values | {"gap_pp": gap if one.full.has_meaning else np.full_like(gap, np.nan)}

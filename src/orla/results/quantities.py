@@ -19,7 +19,7 @@ from orla.statistics.means import Moments, moments, t_interval
 from orla.statistics.ranks import rank_correlation, spearman_p
 from orla.statistics.resampling import at_rates, draws, finite_means, spread
 from orla.study.keys import KEYS
-from orla.study.quantities import PAIRS, SEEDS, Quantity, Terms, quantity_of
+from orla.study.quantities import PAIRS, SEEDS, Quantity, Term, quantity_of
 
 Where = tuple[str, ...]
 _KEYS = [name for name in KEYS if name != "pair"]
@@ -111,48 +111,38 @@ class _OfPair:
     name: str
     sides: Mapping[Where, Side]
 
-    def sums(self, terms: Terms, draws: np.ndarray | None = None) -> np.ndarray:
-        """The sum of each seed (seeds,), or of each resample's seeds (resamples, seeds)."""
-        total: Any = 0.0
-        for term in terms:
+    def sums(self, draws: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Each sum of x and of y: (sums, seeds), or of each resample (sums, resamples, seeds)."""
+
+        def part(term: Term) -> np.ndarray:
             side = self.sides[_key(term.where)]
-            values = side.values(term.column)
-            values = np.abs(values) if term.absolute else values
-            chosen = (
-                values[:, side.marked]
-                if draws is None
-                else at_rates(values, draws, side.choices(draws))
-            )
-            total = total + term.times * chosen
-        return np.asarray(total)
+            chosen = side.at_marked(term.column)
+            if draws is not None:
+                chosen = at_rates(side.values(term.column), draws, side.choices(draws))
+            return term.times * (np.abs(chosen) if term.absolute else chosen)
+
+        sides = self.quantity.x, self.quantity.y
+        return tuple(np.array([sum(map(part, terms)) for terms in side]) for side in sides)
 
     def value(self, draws: np.ndarray | None = None) -> np.ndarray:
         """The quantity with all seeds, or in each resample (resamples, seeds) of seeds and rates.
 
         That along pairs is the mean of `y`.
         """
-        x, y = (
-            [self.sums(terms, draws) for terms in side]
-            for side in (self.quantity.x, self.quantity.y)
-        )
+        x, y = self.sums(draws)
         if self.quantity.along in ("", PAIRS):
             return finite_means(y[0])
         if self.quantity.along == SEEDS:
-            return _correlation(x[0], y[0])
-        means = np.stack([finite_means(each) for each in y], -1)
-        order = np.stack([finite_means(each) for each in x], -1) if x else np.arange(len(y))
-        return _correlation(np.broadcast_to(order, means.shape), means)
-
-    def both(self) -> list[np.ndarray]:
-        """Sums (seeds,) of x and y of a correlation along seeds or pairs."""
-        return [self.sums(side[0]) for side in (self.quantity.x, self.quantity.y)]
+            return rank_correlation(x[0], y[0])
+        means = np.moveaxis(finite_means(y), 0, -1)
+        order = np.moveaxis(finite_means(x), 0, -1) if len(x) else np.arange(len(y))
+        return rank_correlation(np.broadcast_to(order, means.shape), means)
 
     @cached_property
     def values(self) -> np.ndarray:
         """(seeds,) the sum of each seed; along conditions a number where each of them has one."""
-        if self.quantity.along in ("", SEEDS, PAIRS):
-            return self.sums(self.quantity.y[0])
-        return np.sum([self.sums(t) for t in (*self.quantity.y, *self.quantity.x)], axis=0)
+        x, y = self.sums()
+        return y[0] if self.quantity.along in ("", SEEDS, PAIRS) else sum((*y, *x))
 
     @property
     def n_diverged(self) -> int:
@@ -222,13 +212,6 @@ def _key(where: Mapping[str, str]) -> Where:
     return tuple(where[name] for name in _KEYS)
 
 
-def _correlation(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Rank correlations along the last axis; NaN where a value is missing."""
-    finite = (np.isfinite(x) & np.isfinite(y)).all(-1)
-    rho = rank_correlation(np.where(np.isfinite(x), x, 0.0), np.where(np.isfinite(y), y, 0.0))
-    return np.where(finite, rho, np.nan)
-
-
 def _row(quantity: Quantity, models: pd.DataFrame, settings: Settings) -> dict[str, Any]:
     found, missing = _of_pairs(quantity, models, settings)
     pairs = [pair for pair in found if pair.has_meaning]
@@ -286,9 +269,9 @@ def _estimate(quantity: Quantity, pairs: list[_OfPair], settings: Settings) -> d
             drawn = draws(len(first.values), *how)
             resampled = first.value(drawn.different)[drawn.index]
     if quantity.along in (SEEDS, PAIRS):
-        sides = np.array(first.both())
+        sides = np.concatenate(first.sums())
         if quantity.along == PAIRS:
-            sides = np.array([[finite_means(side) for side in pair.both()] for pair in pairs]).T
+            sides = np.array([finite_means(np.concatenate(pair.sums())) for pair in pairs]).T
             if len(pairs) > 1:
                 value = Moments(len(pairs), float(rank_correlation(*sides)), np.nan)
                 drawn = draws(len(pairs), *how)

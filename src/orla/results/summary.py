@@ -79,7 +79,7 @@ def tested(column: str, scale: Scale = PP) -> Cell:
         at = gap.mean, gap.standard_error, gap.dof
         if gap.n < 2:
             return (*at[1:], *(np.nan,) * 4, 1.0, np.nan, False, margin)
-        test = tost(*at, (-margin, margin), float(settings.alpha))
+        test = tost(*at, margin, float(settings.alpha))
         both = *test.interval, *t_interval(*at)
         return (*at[1:], *both, test.p, test.delta_star, test.equivalent, margin)
 

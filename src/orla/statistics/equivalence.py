@@ -12,30 +12,13 @@ from orla.statistics.means import Ends, t_interval
 
 
 class Tost(NamedTuple):
-    """`p_lower` belongs to H0: mean <= the lower margin, `p_upper` to H0: mean >= the upper one.
+    """The larger one-sided p; the central 1 - 2 alpha t interval, in the unit of the mean; the
+    smallest margin at which the test passes; and whether it passes at the one that is given."""
 
-    The interval is the central 1 - 2 alpha t interval, in the unit of the mean.
-    """
-
-    p_lower: float
-    p_upper: float
+    p: float
     interval: Ends
-    alpha: float
-
-    @property
-    def p(self) -> float:
-        """The p value of the whole test: the larger one-sided p."""
-        return max(self.p_lower, self.p_upper)
-
-    @property
-    def equivalent(self) -> bool:
-        """Whether the mean lies within the margins at level alpha."""
-        return self.p < self.alpha
-
-    @property
-    def delta_star(self) -> float:
-        """The smallest symmetric margin at which the test passes: the larger absolute end."""
-        return max(map(abs, self.interval))
+    delta_star: float
+    equivalent: bool
 
 
 def p_above(distance: float, error: float, dof: float) -> float:
@@ -49,9 +32,9 @@ def p_above(distance: float, error: float, dof: float) -> float:
     return float(scipy.stats.t.sf(distance / error, dof)) if np.isfinite(error) else 1.0
 
 
-def tost(mean: float, error: float, dof: float, margins: Ends, alpha: float = 0.05) -> Tost:
-    """Test whether a mean lies strictly within two margins, a lower and an upper one, at a level of
-    `alpha` for each one-sided test; `error` and `dof` as in `p_above`."""
-    low, high = margins
-    ps = p_above(mean - low, error, dof), p_above(high - mean, error, dof)
-    return Tost(*ps, t_interval(mean, error, dof, 1 - 2 * alpha), alpha)
+def tost(mean: float, error: float, dof: float, margin: float, alpha: float = 0.05) -> Tost:
+    """Test whether a mean lies strictly within a symmetric margin, at a level of `alpha` for each
+    one-sided test; `error` and `dof` as in `p_above`."""
+    p = max(p_above(mean + margin, error, dof), p_above(margin - mean, error, dof))
+    interval = t_interval(mean, error, dof, 1 - 2 * alpha)
+    return Tost(p, interval, max(map(abs, interval)), p < alpha)

@@ -7,8 +7,7 @@ import numpy as np
 import scipy  # its rooms load when they are first used
 from numpy.typing import ArrayLike
 
-from orla.statistics.means import NO_ENDS
-from orla.statistics.resampling import RESAMPLES, percentiles
+from orla.statistics.resampling import RESAMPLES, draws, finite_means, percentiles
 
 EXACT_UP_TO = 8
 """Pairs up to which every order is tried (40,320 at 8)."""
@@ -18,18 +17,20 @@ class Interval(NamedTuple):
     """An estimate and its 95 % interval; NaN without interval."""
 
     estimate: float
-    low: float
-    high: float
+    low: float = np.nan
+    high: float = np.nan
 
 
 def rank_correlation(x: ArrayLike, y: ArrayLike, axis: int = -1) -> np.ndarray:
-    """Spearman's rho (...) of pairs (..., n) along an axis; 0 where a side is constant."""
-    ranks_x, ranks_y = (scipy.stats.rankdata(side, axis=axis) for side in (x, y))
+    """Spearman's rho (...) of pairs (..., n) along an axis; 0 where a side is constant, NaN where
+    a value is not finite."""
+    sides = (np.where(np.isfinite(side), side, np.nan) for side in (x, y))
+    ranks_x, ranks_y = (scipy.stats.rankdata(side, axis=axis) for side in sides)
     ranks_x = ranks_x - ranks_x.mean(axis=axis, keepdims=True)
     ranks_y = ranks_y - ranks_y.mean(axis=axis, keepdims=True)
     norm = np.sqrt((ranks_x**2).sum(axis=axis) * (ranks_y**2).sum(axis=axis))
     product = (ranks_x * ranks_y).sum(axis=axis)
-    return np.clip(np.where(norm > 0, product / np.where(norm > 0, norm, 1.0), 0.0), -1.0, 1.0)
+    return np.clip(product / np.where(norm == 0, 1.0, norm), -1.0, 1.0)
 
 
 def spearman(x: np.ndarray, y: np.ndarray) -> Interval:
@@ -42,7 +43,7 @@ def spearman(x: np.ndarray, y: np.ndarray) -> Interval:
     """
     estimate = float(rank_correlation(x, y))
     if len(x) < 3:
-        return Interval(estimate, *NO_ENDS)
+        return Interval(estimate)
     jackknife = [rank_correlation(np.delete(x, i), np.delete(y, i)) for i in range(len(x))]
     result = scipy.stats.bootstrap(
         (x, y),
@@ -71,21 +72,15 @@ def ordering_interval(x: ArrayLike, y: ArrayLike, *, seed: int, resamples: int) 
             over the units that a group has; resamples in which one has none are left out.
     """
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    present = np.isfinite(x) & np.isfinite(y)
-
-    def correlation(counts: np.ndarray) -> np.ndarray:
-        """That of the means in resamples, from how often each holds a unit (resamples, units)."""
-        weights = counts @ present.T
-        return rank_correlation(*(counts @ np.where(present, m, 0.0).T / weights for m in (x, y)))
-
+    both = np.where(np.isfinite(x) & np.isfinite(y), [x, y], np.nan)
+    estimate = float(rank_correlation(*finite_means(both)))
     n = x.shape[1]
-    estimate = float(correlation(np.ones((1, n)))[0])
     if n < 2:
-        return Interval(estimate, *NO_ENDS)
-    drawn = np.random.default_rng(seed).integers(0, n, size=(resamples, n))
-    counts = (drawn[:, :, None] == np.arange(n)).sum(axis=1).astype(float)
-    counts = counts[((counts @ present.T) > 0).all(axis=1)]
-    return Interval(estimate, *percentiles(correlation(counts)))
+        return Interval(estimate)
+    drawn = draws(n, resamples, seed)
+    means = finite_means(both[:, :, drawn.different])  # (2, groups, different)
+    rho = rank_correlation(*means, axis=0)[drawn.index]
+    return Interval(estimate, *percentiles(rho[np.isfinite(rho)]))
 
 
 def spearman_p(x: np.ndarray, y: np.ndarray, *, seed: int = 0, resamples: int = RESAMPLES) -> float:

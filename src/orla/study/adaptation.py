@@ -204,9 +204,7 @@ def _source(
     return collect.collect(module, *files, **data, **entries)
 
 
-def _read_result(
-    path: str,
-) -> tuple[Mapping[str, Any], tuple[pd.DataFrame, dict[str, np.ndarray]]]:
+def _read_result(path: str) -> tuple[Mapping[str, Any], tuple[pd.DataFrame, dict[str, np.ndarray]]]:
     """A condition's provenance, and its long table and traces."""
     table = read_table(path)
     return table.attrs["provenance"], (table, read_arrays(path.removesuffix("parquet") + "npz")[0])

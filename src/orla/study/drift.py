@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ import pandas as pd
 from orla.sessions.from_bins import OWN
 from orla.sessions.streams import Streams
 from orla.statistics.means import upper_t
+from orla.statistics.ranks import Interval
 from orla.study import pair_facts
 from orla.study.refits import PENALTIES, LeastSquares, lag_inputs
 from orla.tasks.episode import Episode
@@ -33,14 +34,6 @@ SHIFTS = 0.3, 0.4, 0.5, 0.6, 0.7
 # Last share of a part by which the penalty is chosen.
 CHOOSING = 0.2
 COLUMNS = ("measure", "at", "value", "low", "high", "words")
-
-
-class Score(NamedTuple):
-    """A score, or a difference of two, with the ends of its 95 % interval."""
-
-    value: float
-    low: float = np.nan
-    high: float = np.nan
 
 
 @dataclass(frozen=True)
@@ -66,7 +59,7 @@ class DecoderOutputs:
         return float(((self.outputs - self.targets) ** 2).mean())
 
 
-def score_difference(first: DecoderOutputs, second: DecoderOutputs | None = None) -> Score:
+def score_difference(first: DecoderOutputs, second: DecoderOutputs | None = None) -> Interval:
     """The score of one, less that of another on the same steps, with its jackknife interval."""
 
     def difference(some: np.ndarray | slice) -> float:
@@ -78,7 +71,7 @@ def score_difference(first: DecoderOutputs, second: DecoderOutputs | None = None
     value, n = difference(slice(None)), len(blocks)
     error = np.sqrt((n - 1) / n * ((without_block - without_block.mean()) ** 2).sum())
     half = upper_t(0.975, n - 1) * error
-    return Score(value, value - half, value + half)
+    return Interval(value, value - half, value + half)
 
 
 class Part:
@@ -121,7 +114,7 @@ class Decoder:
         return DecoderOutputs(X @ self.weights, part.targets[part.steps], part.categories)
 
 
-def measures(streams: Streams, episode: Episode) -> Iterator[tuple[str, str, Score, str]]:
+def measures(streams: Streams, episode: Episode) -> Iterator[tuple[str, str, Interval, str]]:
     """Measure, where (a session or a number of lags), its score and words, of one pair.
 
     "inputs_moved" and "inputs_moved_within": the median over inputs of the shift of their mean, in
@@ -135,10 +128,10 @@ def measures(streams: Streams, episode: Episode) -> Iterator[tuple[str, str, Sco
     a, b = Part(episode.pretraining, categories=n), Part(episode.adapt, categories=n)
     tail = Part(episode.reference, episode.reference_from, n)
     whole_tail, heldout = Part(episode.reference, categories=n), Part(episode.heldout, categories=n)
-    yield "inputs_moved", "", Score(b.mean_shift()), ""
-    yield "inputs_moved_within", "", Score(whole_tail.mean_shift()), ""
+    yield "inputs_moved", "", Interval(b.mean_shift()), ""
+    yield "inputs_moved_within", "", Interval(whole_tail.mean_shift()), ""
     for name, other in (("tuning", b), ("tuning_within", whole_tail)):
-        yield name, "", Score(float(np.corrcoef(a.tuning(), other.tuning())[0, 1])), ""
+        yield name, "", Interval(float(np.corrcoef(a.tuning(), other.tuning())[0, 1])), ""
     by_lags = []
     for lags in LAGS:
         on_a, on_b = Decoder(a, lags), Decoder(b, lags)
@@ -155,13 +148,13 @@ def measures(streams: Streams, episode: Episode) -> Iterator[tuple[str, str, Sco
     constant = np.broadcast_to(a.targets[a.steps].mean(0), best["a_to_b"].targets.shape)
     yield "constant", "", score_difference(replace(best["a_to_b"], outputs=constant)), ""
     by_chance = [Decoder(b, LAGS[0], shift).on(heldout).score() for shift in SHIFTS]
-    yield "chance", "", Score(float(np.mean(by_chance)), min(by_chance), max(by_chance)), ""
+    yield "chance", "", Interval(float(np.mean(by_chance)), min(by_chance), max(by_chance)), ""
     frozen, refit, reference = (best[name].error() for name in ("a_to_b", "within_b", "within_a"))
     if frozen > reference:
-        yield "ceiling", "", Score(100.0 * (frozen - refit) / (frozen - reference)), ""
+        yield "ceiling", "", Interval(100.0 * (frozen - refit) / (frozen - reference)), ""
 
 
-def component_drift(task: Recordings, path_a: str | Path, split: str) -> Score:
+def component_drift(task: Recordings, path_a: str | Path, split: str) -> Interval:
     """The score that components of each half's own cost a decoder from half to half of A."""
     outputs = []
     for separate in (False, True):
@@ -193,11 +186,11 @@ def table(
     """
     episode, study = task.cut(streams, split), study or {}
     facts = pair_facts.session_facts(streams, study.get("session", "AB"), files)
-    rows = [(measure, at, Score(value), words) for measure, at, value, words in facts]
+    rows = [(measure, at, Interval(value), words) for measure, at, value, words in facts]
     for learner, stride in study.get("strides", {}).items():
-        rows.append(("updates", learner, Score(len(episode.adapt) // stride), ""))
+        rows.append(("updates", learner, Interval(len(episode.adapt) // stride), ""))
     for name, why in study.get("registrations", {}).items():
-        rows.append(("registration", name, Score(np.nan), why))
+        rows.append(("registration", name, Interval(np.nan), why))
     rows += measures(streams, episode)
     if files and streams.dataset["account"]["b"]["alignment"].startswith(OWN):
         rows.append(("made", "", component_drift(task, files[0], split), ""))

@@ -86,12 +86,12 @@ class Forecast:
             return size if isinstance(size, int) else int(size * whole)
 
         a, b = self.sessions(c.domain)
-        sizes = self.plan.config["tasks"][c.task].get("parts", {})
-        tail = steps(sizes.get("tail_steps", 6250), a)
+        cut = self.plan.cut(c.task)
+        tail = steps(cut["tail_steps"], a)
         if c.split == STATIONARY:
-            stream = steps(sizes.get("tail_stream_steps", 5000), tail)
+            stream = steps(cut["tail_stream_steps"], tail)
             return a - tail, stream, tail - stream
-        adapt = int(sizes.get("splits", {}).get(c.split, 0.5) * b)
+        adapt = int(cut["splits"][c.split] * b)
         return a - tail, adapt, b - adapt
 
     def condition(self, c: Condition) -> float:

@@ -225,15 +225,16 @@ class Plan:
 
     def variants(self, task: str) -> list[str]:
         names = self.declaration("task", task)["variants"]
-        return list(names) if names else [*self._cut(task)["splits"], STATIONARY]
+        return list(names) if names else [*self.cut(task)["splits"], STATIONARY]
 
     def window(self, task: str) -> int:
         """Steps of a window of a task: every cut is a multiple of it."""
         if self.declaration("task", task)["needs_files"]:
-            return self._cut(task)["cut"]
+            return self.cut(task)["cut"]
         return self.option("task", task, "window") or 1
 
-    def _cut(self, task: str) -> dict[str, Any]:
+    def cut(self, task: str) -> dict[str, Any]:
+        """How a task cuts its sessions: steps of a window, the tail of A, shares of B."""
         default = self.declaration("task", task)["defaults"]["parts"]
         return default | self.option("task", task, "parts")
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from orla.architectures.base import Parameters
@@ -22,18 +21,15 @@ from orla.study.scores import Scores
 
 # Before the name of each further score of the loss.
 PREFIX = "stable_"
-# Key of the numbers of all networks frozen before the held-out part: (models, steps, numbers).
-_FROZEN = ("frozen",)
+# First of the keys of frozen networks, before the step and the parameter, "" of the state.
+_FROZEN = "frozen"
 
 
 def measures(batch: Batch, steps: Sequence[int]) -> Measures:
-    """All numbers of the networks, frozen after each of the steps, for `finish`."""
-    snapshots = (batch.result.snapshots[at] for at in steps)
-    flat = [
-        torch.cat([*(params[name].flatten(1) for name in batch.run.networks), state], 1)
-        for params, state in snapshots
-    ]
-    return {_FROZEN: torch.stack(flat, 1).cpu().numpy()}
+    """The networks, frozen after each of the steps, for `finish`."""
+    by_step = {at: batch.result.snapshots[at] for at in steps}
+    arrays = {at: {**params, "": state} for at, (params, state) in by_step.items()}
+    return {(_FROZEN, at, n): p.cpu().numpy() for at, of in arrays.items() for n, p in of.items()}
 
 
 def finish(run: ConditionRun, results: Mapping[int, Measures], steps: Sequence[int]) -> None:
@@ -45,15 +41,18 @@ def finish(run: ConditionRun, results: Mapping[int, Measures], steps: Sequence[i
     losers = rates.dominated_rates({i: m[rolling.ERROR] for i, m in results.items()})
     indices = sorted(results.keys() - losers)
     columns = list(run.loss.columns())
+    of_networks = [key for key in results[indices[0]] if key[0] == _FROZEN]
     values = {
         key: np.concatenate([results[i][key] for i in indices])
-        for key in (_FROZEN, "heldout_error", *columns)
+        for key in (*of_networks, "heldout_error", *columns)
     }
     seed = np.tile(np.arange(run.seeds), len(indices))
 
     def score(index: np.ndarray) -> dict[str, np.ndarray]:
-        numbers = values[_FROZEN][index]
-        frozen = {at: _unflat(run, numbers[:, i]) for i, at in enumerate(steps)}
+        arrays = {at: {} for at in steps}
+        for _, at, name in of_networks:
+            arrays[at][name] = run.tensor(values[_FROZEN, at, name][index])
+        frozen = {at: (params, params.pop("")) for at, params in arrays.items()}
         last = values["heldout_error"][index], {name: values[name][index] for name in columns}
         whole = run.whole(seed[index])
         error, further = means(run, frozen, whole, run.heldout, {run.steps: last})
@@ -63,22 +62,14 @@ def finish(run: ConditionRun, results: Mapping[int, Measures], steps: Sequence[i
     stable_means = in_batches(len(seed), run.batch_models, score)
     frozen, reference = (run.baseline[f"{n}_error"] for n in ("frozen_heldout", "reference"))
     for i, of_rate in results.items():
-        del of_rate[_FROZEN]
+        for key in of_networks:
+            del of_rate[key]
         for name, of_models in stable_means.items():
             by_rate = dict(zip(indices, np.split(of_models, len(indices)), strict=True))
             of_rate[name] = np.where(of_rate["diverged"], np.nan, by_rate.get(i, np.nan))
         of_rate["recovery_stable_percent"] = scores.recovery_percent(
             frozen, of_rate["heldout_stable_error"], reference
         )
-
-
-def _unflat(run: ConditionRun, numbers: np.ndarray) -> tuple[Parameters, Tensor]:
-    """The parameters and states of networks, from all their numbers (models, numbers)."""
-    shapes = {name: p.shape[1:] for name, p in run.networks.items()}
-    pieces = np.split(numbers, np.cumsum([shape.numel() for shape in shapes.values()]), 1)
-    *params, state = (run.tensor(np.ascontiguousarray(part)) for part in pieces)
-    arrays = zip(shapes.items(), params, strict=True)
-    return {name: part.reshape(-1, *shape) for (name, shape), part in arrays}, state
 
 
 def ends(stop: int, window: int, windows: int) -> list[int]:

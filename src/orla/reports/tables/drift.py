@@ -8,7 +8,7 @@ from orla.reports.cells import Line, Row, called, cell, counted, ends, lost_seed
 from orla.reports.estimates import BASELINES, NO_MEANING, OVER_SEEDS, guard_notes, has_meaning
 from orla.reports.numbers import count, estimate, is_missing, number, rate
 from orla.reports.paper import load
-from orla.reports.runs import runs
+from orla.reports.recoveries import runs
 from orla.reports.study import StudyFacts
 from orla.reports.tables import shared
 from orla.reports.tables.base import Contents, Table
