@@ -50,13 +50,24 @@ rule all:
 
 
 # The chapters, as targets. The page shows those that have been run, and says which have not.
-for chapter in TITLES:
+rule headline:
+    input:
+        rules.all.input,
 
-    rule:
-        name:
-            chapter
-        input:
-            rules.all.input,
+
+rule pairs:
+    input:
+        rules.all.input,
+
+
+rule choices:
+    input:
+        rules.all.input,
+
+
+rule controls:
+    input:
+        rules.all.input,
 
 
 # Recordings that cannot be used are refused here, before anything is trained on them.
