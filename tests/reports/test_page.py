@@ -121,6 +121,17 @@ def test_the_answer_the_verdicts_and_one_figure_come_first(html, few, pictures, 
     assert html.index('id="figure-two_by_two"') > html.index('id="chapter-cadence"')
 
 
+def test_what_was_not_run_is_one_line_of_the_opening(few, pictures, simulated):
+    verdicts = few["verdicts"].assign(outcome="untestable", estimate=float("nan"))
+    verdicts.loc[verdicts.index[0], "reason"] = "estimates has no row with task x"
+    html = write(few | {"verdicts": verdicts}, pictures, simulated)
+    brief = html[html.index('class="brief"') : html.index("</table>", html.index('class="brief"'))]
+    assert brief.count("<tr>") == 1 + len(verdicts)
+    assert f'<a href="#verdicts">1 of {len(verdicts)}</a>' in brief
+    absent = verdicts["title"].iloc[0].split(" within")[0]
+    assert absent not in brief and absent in html
+
+
 def test_figures_come_first_and_long_tables_are_folded(html, report):
     drift = html[html.index('id="chapter-drift"') : html.index('id="chapter-horizon"')]
     assert drift.index("<figure>") < drift.index('id="table-heldout"')

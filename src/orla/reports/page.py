@@ -41,6 +41,7 @@ def page(report: Report, pictures: Mapping[str, Path | str]) -> str:
         remarks=load().remarks if report.claims else [],
         details=report.provenance[1],
         signs=words.OUTCOME_SIGNS,
+        not_run=words.NOT_RUN,
     )
 
 
