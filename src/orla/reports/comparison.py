@@ -30,6 +30,8 @@ WORSE = (
     "diverged. Where a seed is, the median over seeds stands in place of the mean."
 )
 RECOVERY = "recovery_heldout_percent"
+# The columns of a `Mean`, as far as it has them.
+MEAN = ("mean", "t95_low", "t95_high", "n_seeds", "n_diverged")
 
 
 class Mean(NamedTuple):
@@ -153,12 +155,11 @@ class Beside(NamedTuple):
     @property
     def record(self) -> dict[str, Any]:
         """Both as a row of the .csv twin."""
-        names = ("mean", "t95_low", "t95_high", "n_seeds", "n_diverged")
         there = ("paper", "paper_low", "paper_high", "paper_place")
         return (
             {name: self.keys.get(name, "") for name in KEYS}
             | {"measure": self.measure, "run": self.ours is not None}
-            | dict(zip(names, (self.ours or Mean(None, None, None))[:5], strict=True))
+            | dict(zip(MEAN, (self.ours or Mean(None, None, None))[:5], strict=True))
             | dict(zip(there, (self.paper or Printed(None))[:4], strict=True))
             | {"compared": self.said, "not_comparable": self.paper.reason if self.paper else ""}
         )
@@ -166,9 +167,8 @@ class Beside(NamedTuple):
 
 def means_by_keys(measured: pd.DataFrame) -> dict[tuple[str, ...], dict[str, Mean]]:
     """Each condition's means by measure, of the result `measured`, by its key columns."""
-    columns = ["measure", "mean", "t95_low", "t95_high", "n_seeds", "n_diverged"]
     return {
-        keys: {name: Mean(*row) for name, *row in group[columns].itertuples(index=False)}
+        keys: {name: Mean(*row) for name, *row in group[["measure", *MEAN]].itertuples(index=False)}
         for keys, group in measured.groupby(list(KEYS), sort=False)
     }
 
@@ -176,10 +176,3 @@ def means_by_keys(measured: pd.DataFrame) -> dict[tuple[str, ...], dict[str, Mea
 def by_condition(means: Mapping[tuple[str, ...], Mapping[str, Mean]]) -> pd.DataFrame:
     """A row a condition: its key columns, and "means", those of `means_by_keys`."""
     return pd.DataFrame([[*keys, one] for keys, one in means.items()], columns=[*KEYS, "means"])
-
-
-def mean_of_condition(means: Mapping[str, Mean], measure: str) -> Mean | None:
-    """One of a condition's means; None where it was not run or not measured."""
-    recovery = means.get(RECOVERY)
-    lost = recovery and not recovery.n and recovery.diverged
-    return means.get(measure, Mean(np.nan, diverged=lost) if lost else None)

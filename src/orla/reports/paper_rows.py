@@ -6,10 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from orla.reports.comparison import by_condition, means_by_keys
+from orla.reports.comparison import MEAN, by_condition, mean_of, means_by_keys
 from orla.reports.paper import load
 from orla.reports.study import HIDDEN, StudyFacts, where
-from orla.statistics.means import moments
 from orla.study.keys import DEFAULTS, KEYS
 from orla.study.plan import STATIONARY
 
@@ -74,14 +73,11 @@ def over_pairs(measured: pd.DataFrame) -> pd.DataFrame:
 
     def pooled(group: pd.DataFrame) -> pd.DataFrame:
         by = [name for name in (*KEYS, "measure") if name != "pair"]
-        rows = []
-        for values, one in group.groupby(by, sort=False):
-            moment, lost = moments(one["mean"]), one["n_diverged"].sum()
-            low, high = moment.interval()
-            row = dict(zip(by, values, strict=True), t95_low=low, t95_high=high)
-            row |= {"mean": moment.mean, "sd": moment.sd, "n_seeds": moment.n, "n_diverged": lost}
-            rows.append(row)
-        return pd.DataFrame(rows, columns=group.columns)
+        rows = [
+            [*values, *mean_of(one["mean"], one["n_diverged"].sum())[:5]]
+            for values, one in group.groupby(by, sort=False)
+        ]
+        return pd.DataFrame(rows, columns=[*by, *MEAN])
 
     return _where_several(measured, pooled)
 

@@ -73,8 +73,7 @@ class Learners(
         lowest = rows[["cosine", ends[0]]].min(axis=None)
         axes.set_ylim(min(-0.05, max(-1.1, lowest - 0.08)), 1.1)
         handles = plots.keys_of("learner", looks, study)
-        plots.legend(figure, handles, ncols=across, handlelength=1)
-        return figure
+        return plots.legend(figure, handles, ncols=across, handlelength=1)
 
 
 class GradRatio(
@@ -125,8 +124,7 @@ class GradRatio(
         if paper:
             handles.append(plots.key("the paper's", **plots.PAPERS))
             handles.append(plots.swatch("the paper's five of seven"))
-        plots.legend(figure, handles)
-        return figure
+        return plots.legend(figure, handles)
 
 
 def _printed(
@@ -208,8 +206,7 @@ class DecaySweep(
             elif "recovery_percent" in row and "hidden" not in row:
                 axes.plot(row["decay"], row["recovery_percent"], zorder=4, **plots.PAPERS)
                 handles.append(plots.key("the paper's", **plots.PAPERS))
-        plots.legend(figure, handles, ncols=1)
-        return figure
+        return plots.legend(figure, handles, ncols=1)
 
 
 def _lines(rows: pd.DataFrame) -> pd.DataFrame:

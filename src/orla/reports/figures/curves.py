@@ -70,8 +70,7 @@ class LrCurves(
                 _curve(axes, where(models, split=split), looks[split], 10**apart)
         handles = plots.keys_of("split", looks, study, lines=True, markersize=3, linewidth=1)
         handles += [plots.key("selected", **_RING), plots.key("diverged", marker="x")]
-        plots.legend(figure, handles, ncols=5)
-        return figure
+        return plots.legend(figure, handles, ncols=5)
 
 
 def _curve(axes: Axes, rows: pd.DataFrame, look: Mark, apart: float) -> None:
@@ -137,8 +136,7 @@ class AdaptationTraces(
         least, most = means.quantile([0.01, 0.995])
         axes.set_ylim(0.95 * min(low, least), max(1.1 * high, min(2 * high, 1.05 * most)))
         handles = plots.keys_of("learner", looks, study, lines=True, markersize=3)
-        plots.legend(figure, [*handles, plots.key("frozen", **_FROZEN)], ncols=3)
-        return figure
+        return plots.legend(figure, [*handles, plots.key("frozen", **_FROZEN)], ncols=3)
 
     def seen(self, rows: pd.DataFrame) -> str:
         last = rows[rows["step"] == rows["step"].max()]
@@ -165,24 +163,24 @@ class HorizonGap(
 
     def select(self, horizon_gaps: pd.DataFrame, *, study: StudyFacts) -> Selection:
         groups = [(group.title, group.rows) for group in study.groups(horizon_gaps)]
-        paper, more = load().horizon, {"groups": groups, "note": ""}
+        paper = next(row for row in load().table("horizon_gap") if "low_pp" in row)
         condition = {name: paper[name] for name in ("architecture", "precision", "split")}
-        more["bands"] = [plots.papers(rows.iloc[0], study, condition) for _, rows in groups]
-        more["whose"] = study.called("optimizer", paper["optimizer"])
-        if any(more["bands"]):
-            ends = " to ".join(number(paper[end], 0, signed=True) for end in ("low_pp", "high_pp"))
-            more["note"] = f" Grey band: the paper's range for {more['whose']}, {ends} pp."
+        bands = [plots.papers(rows.iloc[0], study, condition) for _, rows in groups]
+        whose = study.called("optimizer", paper["optimizer"])
+        ends = paper["low_pp"], paper["high_pp"]
+        said = " to ".join(number(end, 0, signed=True) for end in ends)
+        note = f" Grey band: the paper's range for {whose}, {said} pp." * any(bands)
+        more = {"groups": groups, "bands": bands, "whose": whose, "ends": ends, "note": note}
         return Selection(study.arrange(horizon_gaps), more=more)
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
-        rows, more, paper = selection.rows, selection.more, load().horizon
-        looks = plots.looks(rows, "optimizer", study)
+        more, looks = selection.more, plots.looks(selection.rows, "optimizer", study)
         labels = {"xlabel": "Adapt horizon (steps)", "ylabel": "Gap (pp)"}
         layout = {"row_in": 1.9, "around_in": 1.2, "x": "plot", "wrap": 3} | labels
         figure, panels = plots.titled(more["groups"], **layout)
         for (axes, gaps), band in zip(panels, more["bands"], strict=True):
             if band:
-                axes.axhspan(paper["low_pp"], paper["high_pp"], color=style.BAND, zorder=0)
+                axes.axhspan(*more["ends"], color=style.BAND, zorder=0)
             style.zero_line(axes)
             horizons = np.sort(gaps["horizon_steps"].unique())
             apart = 0.05 * np.min(np.diff(horizons)) if len(horizons) > 1 else 100.0
@@ -196,8 +194,7 @@ class HorizonGap(
                 plots.say(axes, "no gap: diverged")
         handles = plots.keys_of("optimizer", looks, study, lines=True)
         handles += [plots.swatch(f"the paper's {more['whose']}")] * any(more["bands"])
-        plots.legend(figure, handles, ncols=3 if len(panels) > 1 else 2)
-        return figure
+        return plots.legend(figure, handles, ncols=3 if len(panels) > 1 else 2)
 
 
 class DriftReport(
@@ -241,5 +238,4 @@ class DriftReport(
             plots.key(DECODED[measure], look, linestyle=look.line, markersize=3)
             for measure, look in _DECODERS.items()
         ]
-        plots.legend(figure, handles, ncols=3)
-        return figure
+        return plots.legend(figure, handles, ncols=3)

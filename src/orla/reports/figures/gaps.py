@@ -86,18 +86,16 @@ class TwoByTwo(
                 axes.set_ylabel(kind)
             if kind == _KINDS[0]:
                 axes.set_xticks(list(_GRADIENTS), _GRADIENTS.values())
-                sides = zip(learners, recoveries(gaps, cells), strict=True)
-                for x, (name, found) in enumerate(sides):
-                    row, side = found or (None, "")
-                    ends = [row and told.recovery_end(row, side, end) for end in ("low", "high")]
-                    _estimate(axes, row, x, f"{side}_percent", ends, looks[name])
+                for x, of in enumerate(recoveries(gaps, cells)):
+                    row, side = of or (None, "")
+                    ends = f"{side}_low_percent", f"{side}_high_percent"
+                    _estimate(axes, row, x, f"{side}_percent", ends, looks[learners[x]])
             else:
                 axes.set_xticks(range(len(cells)), _DIFFERENCES, rotation=90)
                 plots.margin(axes, study)
                 for x, (name, marker) in enumerate(zip(cells, "ooss", strict=True)):
                     _estimate(axes, gaps.get(name), x, "gap_pp", _T95, Mark(style.INK, marker))
-        plots.legend(figure, plots.keys_of("learner", looks, study), handlelength=1)
-        return figure
+        return plots.legend(figure, plots.keys_of("learner", looks, study), handlelength=1)
 
 
 def _estimate(
@@ -177,8 +175,7 @@ class Pairs(Figure, name="pairs", label="Every pair of sessions", chapter="by_pa
                 plots.bars(axes, row, "gap_pp", below + 1, _NEW, look, **new)
         signs = {"mean of a pair": {}, "a guard fails": {"markerfacecolor": "white"}}
         handles = [plots.key(label, marker="o", **sign) for label, sign in signs.items()]
-        plots.legend(figure, [plots.seed_key(), *handles, band], columnspacing=1)
-        return figure
+        return plots.legend(figure, [plots.seed_key(), *handles, band], columnspacing=1)
 
 
 class TostInterval(
@@ -240,8 +237,7 @@ class TostInterval(
         handles = [plots.key(f"gap, {more['level']} t interval", **line), plots.seed_key()]
         if more["note"]:
             handles += [plots.key("the paper", **_THEIRS | {"linestyle": "-", "linewidth": 0.9})]
-        plots.legend(figure, [*handles, band])
-        return figure
+        return plots.legend(figure, [*handles, band])
 
 
 def _verdict(row: Mapping[str, Any]) -> str:

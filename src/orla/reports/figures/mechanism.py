@@ -77,8 +77,7 @@ class RatioGapPlane(
         handles = plots.keys_of("optimizer", looks, study)
         if paper:
             handles.append(plots.key("the paper's", **plots.PAPERS | {"color": style.QUIET}))
-        plots.legend(figure, handles, ncols=1, loc="outside right center")
-        return figure
+        return plots.legend(figure, handles, ncols=1, loc="outside right center")
 
 
 class _Profile(Figure):
@@ -138,8 +137,7 @@ class PastSpectra(
                 axes.plot(values.index, values.where(values > _LEAST), linewidth=0.8, **look)
         axes.set(xscale="log", yscale="log")
         plots.decades(axes.xaxis)
-        plots.legend(figure, [plots.key(label, **look) for label, look in _SPECTRA.values()])
-        return figure
+        return plots.legend(figure, [plots.key(label, **look) for label, look in _SPECTRA.values()])
 
 
 class PastTurns(

@@ -234,7 +234,8 @@ def swatch(label: str) -> Patch:
     return Patch(color=style.BAND, label=label)
 
 
-def legend(figure: Canvas, handles: Sequence[Any], ncols: int = 4, **more: Any) -> None:
-    """The legend of a whole figure, below its plots."""
+def legend(figure: Canvas, handles: Sequence[Any], ncols: int = 4, **more: Any) -> Canvas:
+    """The figure with its legend, below its plots."""
     below = {"loc": "outside lower center", "columnspacing": 1.2}
     figure.legend(handles=handles, ncols=ncols, **below | more)
+    return figure

@@ -93,8 +93,7 @@ class TruthControls(
             axes.annotate(self.seen(rows.loc[[y]]), **place)
         plots.row_labels(axes, rows["world"])
         axes.set(xlim=(0, 100), xlabel="Share of made-up studies (%)")
-        plots.legend(figure, axes.containers)
-        return figure
+        return plots.legend(figure, axes.containers)
 
     def seen(self, rows: pd.DataFrame) -> str:
         [row] = rows.to_dict("records")
@@ -213,5 +212,4 @@ class ScalingBci(
         handles = [*plots.keys_of("precision", looks, study), band]
         handles.append(plots.key("at its own rates", marker="o", markersize=4, **_HOLLOW))
         theirs = plots.key("the paper's", **plots.PAPERS, markersize=3)
-        plots.legend(figure, handles + [theirs] * selection.more["paper"])
-        return figure
+        return plots.legend(figure, handles + [theirs] * selection.more["paper"])

@@ -42,20 +42,17 @@ def _undone(rows: pd.DataFrame) -> str:
     cost = f"the shift adds {number(rows['shift'].mean(), 2)} nats to the loss"
     if rows["before"].isna().all():
         return f"{cost}, not clearly more than nothing that could be undone"
-    shares = {
-        kind: [
-            "{} % [{}, {}]".format(*(number(row[f"{kind}{end}"]) for end in ("", "_low", "_high")))
-            for _, row in rows.reindex([*LEARNERS]).iterrows()
-        ]
+    shares = [
+        "{} % [{}, {}]".format(*(number(row[f"{kind}{end}"]) for end in ("", "_low", "_high")))
         for kind in ("before", "heldout_before")
-    }
+        for _, row in rows.reindex([*LEARNERS]).iterrows()
+    ]
     text = "While they learn, immediate derivatives undo {} of it, TBPTT-64 {}; held out, {} and {}"
-    return f"{cost}. " + text.format(*shares["before"], *shares["heldout_before"])
+    return f"{cost}. " + text.format(*shares)
 
 
 def _percent(header: str, column: str, group: str) -> Cell:
-    one = ends(header, column, f"{column}_low", f"{column}_high", group=group)
-    return one._replace(text=lambda line: one.text(line).replace(" [", "\n["))
+    return ends(header, column, f"{column}_low", f"{column}_high", group=group, stacked=True)
 
 
 class Lora(
@@ -148,6 +145,10 @@ class LoraSegments(
         value("n", "n_seeds", count),
     )
 
+    quotes: ClassVar = {
+        "first_percent": "The paper on GPT-2: {first_percent} % and {second_percent} %."
+    }
+
     def rows(self, language: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         by = ["model", "rank", "stream", "segment", "domain"]
         return mean_intervals(segments(language), by, ["frozen", "loss", "first", "recovery"])
@@ -156,10 +157,6 @@ class LoraSegments(
         for (model, rank, _), group in rows.groupby(["model", "rank", "stream"], sort=False):
             what = (group["segment"] + 1).astype(str) + " " + group["domain"]
             yield f"{model}, rank {rank}", group.assign(what=what).to_dict("records")
-
-    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        [given] = load().in_text("first_percent")
-        return ["The paper on GPT-2: {first_percent} % and {second_percent} %.".format(**given)]
 
 
 class LoraNorms(
@@ -174,6 +171,10 @@ class LoraNorms(
     )
     empty = False
     cells = (value("Layer", "layer", str, align="l"), value("Norm", "norm", digits=3))
+    quotes: ClassVar = {
+        "lora_norm_ratio": "The paper on Mamba: {lora_norm_ratio}, between {largest} "
+        "({largest_norm}) and {smallest} ({smallest_norm})."
+    }
 
     def rows(self, language_norms: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         some = where(language_norms, stream=0, learner="immediate", optimizer="adam")
@@ -184,10 +185,3 @@ class LoraNorms(
             ratio = number(group["norm"].max() / group["norm"].min())
             title = f"{model}, rank {rank}: largest over smallest {ratio}"
             yield title, group.to_dict("records")
-
-    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        text = (
-            "The paper on Mamba: {lora_norm_ratio}, between {largest} ({largest_norm}) and "
-            "{smallest} ({smallest_norm})."
-        )
-        return [text.format(**row) for row in load().in_text("lora_norm_ratio")]

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from orla.reports import comparison, paper_rows
+from orla.reports import paper_rows
 from orla.reports.beside import CELLS, EPISODE, ByCondition
 from orla.reports.cells import Cell, Line, Row, called, cell, mean, mean_seeds, network, value
 from orla.reports.cells import beside as both
@@ -211,6 +211,5 @@ class Capacity(
         for row in rows.to_dict("records"):
             for side in _LEARNERS:
                 keys = tuple({**row, "learner": self.papers_rows[0][side]}[name] for name in KEYS)
-                means = measured.get(keys, {})
-                row["means"][side] = comparison.mean_of_condition(means, RECOVERY)
+                row["means"][side] = measured.get(keys, {}).get(RECOVERY)
         return rows

@@ -1,6 +1,6 @@
 """Tables of learning rates: what their choice adds, where models diverge, what recovery is of."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 import pandas as pd
@@ -8,7 +8,7 @@ import pandas as pd
 from orla.reports.cells import Cell, Line, Row, called, cell, ends, value
 from orla.reports.numbers import MISSING, Number, count, is_missing, number, rate
 from orla.reports.paper import load
-from orla.reports.study import PAPERS, StudyFacts
+from orla.reports.study import PAPERS, StudyFacts, where
 from orla.reports.tables.base import Contents, Table
 from orla.reports.tables.shared import BOOTSTRAP
 
@@ -70,6 +70,7 @@ class Divergence(
         "diverges, with Adam within 17 steps; with SGD every seed survives."
     )
     empty = False
+    by = ("learner",)
     cells = (
         called("optimizer"),
         cell("Rates tried", _tried),
@@ -80,22 +81,20 @@ class Divergence(
         value("Safe up to", "safe_rate", rate),
     )
 
-    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        for title, keys, group in study.groups(rows, "learner"):
-            if group["diverged"].any():
-                by_optimizer = study.arrange(group).groupby("optimizer", sort=False)
-                yield title, [{**keys, "optimizer": o, **_summed_up(g)} for o, g in by_optimizer]
-
-
-def _summed_up(rows: pd.DataFrame) -> Row:
-    lost = rows["diverged"].astype(bool)
-    steps = rows.loc[lost, "diverged_step"]
-    by_rate = lost.groupby(rows["learning_rate"]).any().sort_index()
-    rates, safe = by_rate.index, by_rate.index[~by_rate.cummax()]
-    numbers = {"rates": len(rates), "lowest_rate": rates[0], "highest_rate": rates[-1]}
-    numbers |= {"n_models": len(rows), "n_diverged": int(lost.sum())}
-    of_steps = {"first_step": float(steps.min()), "median_step": float(steps.median())}
-    return numbers | of_steps | {"safe_rate": float(safe.max())}
+    def of_condition(self, keys: Row, rows: pd.DataFrame, study: StudyFacts) -> list[Row]:
+        lines = []
+        for name in study.present(rows, "optimizer") if rows["diverged"].any() else ():
+            models = where(rows, optimizer=name)
+            lost = models["diverged"].astype(bool)
+            steps = models.loc[lost, "diverged_step"]
+            by_rate = lost.groupby(models["learning_rate"]).any().sort_index()
+            rates, safe = by_rate.index, by_rate.index[~by_rate.cummax()]
+            line = keys | {"optimizer": name, "rates": len(rates)}
+            line |= {"lowest_rate": rates[0], "highest_rate": rates[-1]}
+            line |= {"n_models": len(models), "n_diverged": int(lost.sum())}
+            line |= {"first_step": float(steps.min()), "median_step": float(steps.median())}
+            lines.append(line | {"safe_rate": float(safe.max())})
+        return lines
 
 
 class AdaptWindow(
@@ -126,10 +125,32 @@ class AdaptWindow(
             cell("paper", _papers),
         )
 
-    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        for title, keys, group in study.groups(rows):
-            if study.paper(keys, PAPERS) is not None:
-                yield title, [keys | row for row in definitions(group, study)]
+    def of_condition(self, keys: Row, rows: pd.DataFrame, study: StudyFacts) -> list[Row]:
+        """Each optimizer's recovery by definition, and the paper's."""
+        if study.paper(keys, PAPERS) is None:
+            return []
+        _, full, immediate = study.comparison(PAPERS)
+        means = rows.groupby(["learner", "optimizer", "learning_rate"])[_MEASURE]
+        means = means.agg(lambda values: values.mean(skipna=False))
+        best = means.groupby(["learner", "optimizer"]).max()
+        selected = rows[rows["selected"].astype(bool)]
+        by_validation = selected.groupby(["learner", "optimizer"])[_MEASURE].mean()
+        default, table = load().headline["optimizer"], load().table("optimizers")
+        papers = {row["optimizer"]: row for row in table if _MEASURE_THERE in row}
+        lines = []
+        for name in study.present(where(rows, learner=immediate), "optimizer"):
+            reached, paper = best.get((immediate, name)), papers.get(name, {})
+            line = keys | {
+                "optimizer": name,
+                "own_reference_percent": by_validation.get((immediate, name)),
+                "best_reference_percent": reached,
+                "best_full_default_percent": _share(reached, best.get((full, default))),
+                "best_full_same_percent": _share(reached, best.get((full, name))),
+                "paper_percent": paper.get(_MEASURE_THERE),
+                "paper_spread_percent": paper.get("spread_percent"),
+            }
+            lines.append(line)
+        return lines
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         return ["The paper: its Table 5, in float32, ± as printed."] if contents.panels else []
@@ -152,30 +173,6 @@ class HorizonGaps(
         "share a stream share the step at which adaptation stops, so these intervals do not hold "
         "the variation between horizons."
     )
-
-
-def definitions(rows: pd.DataFrame, study: StudyFacts) -> Iterator[dict[str, float | str]]:
-    """Each optimizer's recovery by definition, and the paper's."""
-    comparison = study.comparison(PAPERS)
-    full, immediate = comparison.minuend, comparison.subtrahend
-    by = ["learner", "optimizer", "learning_rate"]
-    means = rows.groupby(by)[_MEASURE].agg(lambda values: values.mean(skipna=False))
-    best = means.groupby(["learner", "optimizer"]).max()
-    selected = rows[rows["selected"].astype(bool)]
-    by_validation = selected.groupby(["learner", "optimizer"])[_MEASURE].mean()
-    default = load().headline["optimizer"]
-    papers = {row["optimizer"]: row for row in load().table("optimizers") if _MEASURE_THERE in row}
-    for optimizer in study.present(rows[rows["learner"] == immediate], "optimizer"):
-        reached, paper = best.get((immediate, optimizer)), papers.get(optimizer, {})
-        yield {
-            "optimizer": optimizer,
-            "own_reference_percent": by_validation.get((immediate, optimizer)),
-            "best_reference_percent": reached,
-            "best_full_default_percent": _share(reached, best.get((full, default))),
-            "best_full_same_percent": _share(reached, best.get((full, optimizer))),
-            "paper_percent": paper.get(_MEASURE_THERE),
-            "paper_spread_percent": paper.get("spread_percent"),
-        }
 
 
 def _share(value: Number, whole: Number) -> Number:
