@@ -15,10 +15,8 @@ from orla.reports.tables.base import Contents, Table
 from orla.reports.words import NOT_RUN
 from orla.study.keys import DEFAULTS, KEYS
 
-CELLS = (
-    "First lines: ours, the mean over seeds ± half of its 95 % t interval. Second lines: the "
-    "paper's number."
-)
+CELLS = """First lines: ours, the mean over seeds ± half of its 95 % t interval. Second lines: the
+paper's number."""
 # What sets the panels of a table apart whose lines are networks.
 EPISODE = ("task", "pair", "precision", "split")
 
@@ -27,9 +25,8 @@ class BesidePaper(Table):
     """A table with the paper's numbers, which a study that does not reproduce it leaves out."""
 
     layout: ClassVar = {"size": "scriptsize"}
-    rule: ClassVar[str] = (
-        f"{comparison.COMPARED} Neither: not run, diverged, or a network of another size."
-    )
+    rule: ClassVar[str] = f"""{comparison.COMPARED} Neither: not run, diverged, or a network of
+    another size."""
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:

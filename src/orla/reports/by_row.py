@@ -18,14 +18,10 @@ from orla.reports.tables.shared import EDGE, mark_notes
 from orla.results.estimands import ESTIMANDS
 from orla.study.keys import DEFAULTS
 
-LAST = (
-    "Last tenth: the mean over the last tenth of the adapt part, while learning. The paper does "
-    "not say over which steps its error after the change is a mean."
-)
-_RATES = (
-    "Numbers over the adapt part: at the rate, of those tried, that is best on it, as the paper "
-    "chose. Held out: at the rate selected before."
-)
+LAST = """Last tenth: the mean over the last tenth of the adapt part, while learning. The paper does
+not say over which steps its error after the change is a mean."""
+_RATES = """Numbers over the adapt part: at the rate, of those tried, that is best on it, as the
+paper chose. Held out: at the rate selected before."""
 _RATES_HELDOUT = " Where the paper's number is held out, ours while adapting is at that rate too."
 _CONDITION = ("task", "architecture", "learner", "optimizer", "precision", "split")
 
@@ -59,10 +55,8 @@ class ByPapersRow(BesidePaper):
     declares: ClassVar = {"needs": ("lr_curves",), "paper": ""}
     measures: ClassVar[Mapping[str, Measure]]
     further: ClassVar[Mapping[str, str]] = {}
-    rule = (
-        f"{comparison.COMPARED} A dash: not run, diverged, a network of another size, or only "
-        "words in the paper. No 100: the learner that counts as 100 % was not run on this network."
-    )
+    rule = f"""{comparison.COMPARED} A dash: not run, diverged, a network of another size, or only
+    words in the paper. No 100: the learner that counts as 100 % was not run on this network."""
 
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
         def learner(line: Line) -> str:

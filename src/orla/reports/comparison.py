@@ -19,16 +19,12 @@ NO_ANSWER = MISSING
 SAME = 0.1
 # A longer half interval than this share of the paper's number settles nothing.
 TELLS = 0.5
-COMPARED = (
-    "Agrees: the paper's number lies in our 95 % interval, or the intervals overlap, or both differ"
-    " by a tenth of the paper's number at most. Too wide: it would agree, but half of our"
-    " interval is longer than half of the paper's number, and no seed is worse than frozen; else it"
-    " differs. Not comparable: both are not numbers of the same thing, for the reason given."
-)
-WORSE = (
-    "Worse: the error is above that of the network that does not adapt, or the model "
-    "diverged. Where a seed is, the median over seeds stands in place of the mean."
-)
+COMPARED = """Agrees: the paper's number lies in our 95 % interval, or the intervals overlap, or
+both differ by a tenth of the paper's number at most. Too wide: it would agree, but half of our
+interval is longer than half of the paper's number, and no seed is worse than frozen; else it
+differs. Not comparable: both are not numbers of the same thing, for the reason given."""
+WORSE = """Worse: the error is above that of the network that does not adapt, or the model diverged.
+Where a seed is, the median over seeds stands in place of the mean."""
 RECOVERY = "recovery_heldout_percent"
 # The columns of a `Mean`, as far as it has them.
 MEAN = ("mean", "t95_low", "t95_high", "n_seeds", "n_diverged")

@@ -14,10 +14,8 @@ from orla.study.plan import STATIONARY
 
 Keys = Mapping[str, Any]
 _NAME = "over {} pairs"
-_ON_PAIRS = (
-    "Over pairs: a pair's number is the mean over its networks; n, intervals and what is paired "
-    "are of pairs."
-)
+_ON_PAIRS = """Over pairs: a pair's number is the mean over its networks; n, intervals and what is
+paired are of pairs."""
 
 
 def papers_structure() -> list[dict[str, Any]]:

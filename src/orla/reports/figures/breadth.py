@@ -34,11 +34,9 @@ class Learners(
 ):
     """Cosine by bytes, a panel a network, of the task and driver that has most networks."""
 
-    caption = (
-        "Cosine of each learner's gradient with that of {exact} against the bytes that it holds of "
-        "one model between updates, {title}. Mean over updates, then over seeds (n = {n}); bars: "
-        "95 % t interval over seeds of one pair. A learner that carries nothing stands at 0."
-    )
+    caption = """Cosine of each learner's gradient with that of {exact} against the bytes that it
+    holds of one model between updates, {title}. Mean over updates, then over seeds (n = {n}); bars:
+    95 % t interval over seeds of one pair. A learner that carries nothing stands at 0."""
     by = ("architecture", "learner")
     shows: ClassVar = {"cosine": "{}"}
 
@@ -81,12 +79,10 @@ class GradRatio(
 ):
     """A row a network, seeds as dots, of the task and learner that has most networks."""
 
-    caption = (
-        "Norm of the readout's gradient over that of the recurrent parameters' (median over "
-        "updates), and condition number of the step's Jacobian ∂h/∂θ of the recurrent parameters, "
-        "the previous state held fixed (mean over the steps that were looked at), {title}. Dots: "
-        "seeds (n = {n}); marks: their median.{note}"
-    )
+    caption = """Norm of the readout's gradient over that of the recurrent parameters' (median over
+    updates), and condition number of the step's Jacobian ∂h/∂θ of the recurrent parameters, the
+    previous state held fixed (mean over the steps that were looked at), {title}. Dots: seeds (n =
+    {n}); marks: their median.{note}"""
     by = ("architecture",)
     shows: ClassVar = {"gradient_ratio": "ratio {}", "condition_number": "condition number {}"}
 
@@ -96,10 +92,8 @@ class GradRatio(
         chosen = plots.most(models, study, over=["architecture"])
         tasks = set(chosen.rows["task"])
         paper = [row for row in load().table("gradient_ratio") if row.get("task") in tasks]
-        note = (
-            " Open diamonds and bars: the paper's numbers where it prints any (its Figure 4 and "
-            "Appendix F); grey band: under 10, as it says of five of its seven networks."
-        )
+        note = """ Open diamonds and bars: the paper's numbers where it prints any (its Figure 4 and
+        Appendix F); grey band: under 10, as it says of five of its seven networks."""
         more = {"paper": paper, "note": note if paper else ""}
         return Selection(chosen.rows, chosen.title, more=more)
 
@@ -152,11 +146,9 @@ class DecaySweep(
     that name, for a learner without it what the paper says of it (0 for immediate derivatives).
     """
 
-    caption = (
-        "Held-out recovery against the decay of the trace at a rate of {rate}, {title}. Mean over "
-        "seeds (n = {n}), bars: one standard deviation; {lost} models diverged and are left out."
-        "{log}{note}"
-    )
+    caption = """Held-out recovery against the decay of the trace at a rate of {rate}, {title}. Mean
+    over seeds (n = {n}), bars: one standard deviation; {lost} models diverged and are left
+    out.{log}{note}"""
     by = ("architecture",)
     shows: ClassVar = {"recovery_heldout_percent": "{} %"}
 
@@ -173,10 +165,8 @@ class DecaySweep(
         # The paper's rows are of one task, optimizer and kind of network.
         ours = set(rows[["task", "optimizer", "kind"]].itertuples(index=False, name=None))
         paper = [r for r in paper if (r["task"], r["optimizer"], r["architecture"]) in ours]
-        note = (
-            " Open diamond: the recovery that the paper prints (its Figure 3 and Section 4); grey "
-            "band: the decays that it calls a safe plateau."
-        )
+        note = """ Open diamond: the recovery that the paper prints (its Figure 3 and Section 4);
+        grey band: the decays that it calls a safe plateau."""
         ruined = (_lines(rows)["mean"] < -10 * _LINEAR).any()
         log = f" Beyond {_LINEAR} % the axis is logarithmic."
         more = {"paper": paper, "note": note * bool(paper), "log": log * bool(ruined)}

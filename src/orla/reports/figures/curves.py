@@ -40,11 +40,9 @@ class LrCurves(
 ):
     """Every model a dot, learners by optimizers, of the condition that has most of them."""
 
-    caption = (
-        "Held-out recovery against learning rate ({title}). Every model is a dot; lines: means "
-        "over seeds, at rates where none diverged. Ring: the rate that the validation part "
-        "selects; cross: models that diverged ({lost}). Models under the axis stand at its foot."
-    )
+    caption = """Held-out recovery against learning rate ({title}). Every model is a dot; lines:
+    means over seeds, at rates where none diverged. Ring: the rate that the validation part selects;
+    cross: models that diverged ({lost}). Models under the axis stand at its foot."""
     by = ("optimizer",)
     shows: ClassVar = {"learning_rate": "rates {}", "recovery_heldout_percent": "recovery {} %"}
 
@@ -95,11 +93,10 @@ class AdaptationTraces(
 ):
     """A line a learner, splits by optimizers, of the condition that has most learners there."""
 
-    caption = (
-        "Error while learning, at the selected rates ({title}), per window of {window:g} steps, as "
-        f"a running mean over {_SMOOTHED_WINDOWS} windows. Lines: means over seeds that are finite "
-        "there (n = {n}); bands: ± 1 standard deviation; grey dashes: the frozen model."
-    )
+    caption = f"""Error while learning, at the selected rates ({{title}}), per window of
+    {{window:g}} steps, as a running mean over {_SMOOTHED_WINDOWS} windows. Lines: means over seeds
+    that are finite there (n = {{n}}); bands: ± 1 standard deviation; grey dashes: the frozen
+    model."""
     by = ("split", "learner")
 
     def select(self, traces: pd.DataFrame, *, study: StudyFacts) -> Selection:
@@ -154,10 +151,8 @@ class HorizonGap(
 ):
     """A line an optimizer, a panel a condition, with the paper's range where it holds."""
 
-    caption = (
-        "Held-out gap in pp, {main}, against the number of steps adapted. Bars: 95 % bootstrap "
-        "interval over seeds of one pair (n = {n}).{note}"
-    )
+    caption = """Held-out gap in pp, {main}, against the number of steps adapted. Bars: 95 %
+    bootstrap interval over seeds of one pair (n = {n}).{note}"""
     by = ("optimizer",)
     shows: ClassVar = {"gap_pp": "{} pp"}
 
@@ -202,12 +197,10 @@ class DriftReport(
 ):
     """Scores of ridge decoders against the steps they read, a panel a pair."""
 
-    caption = (
-        "Score of a ridge decoder (R², or accuracy of categories) against the steps that it reads: "
-        "fitted and scored within session A, within B, and fitted on A and scored on B; bars: 95 % "
-        "jackknife intervals. Between the last two lies the drift that adaptation can undo. "
-        "Grey line: a decoder of shuffled time (chance). {more}"
-    )
+    caption = """Score of a ridge decoder (R², or accuracy of categories) against the steps that it
+    reads: fitted and scored within session A, within B, and fitted on A and scored on B; bars: 95 %
+    jackknife intervals. Between the last two lies the drift that adaptation can undo. Grey line: a
+    decoder of shuffled time (chance). {more}"""
     by = ("pair", "measure")
     shows: ClassVar = {"value": "{}"}
 

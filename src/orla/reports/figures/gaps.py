@@ -40,13 +40,11 @@ class TwoByTwo(
 ):
     """Recoveries above differences, of the networks for which a difference has a meaning."""
 
-    caption = (
-        "Recovery (%) of two gradients at two cadences, {title}: immediate (the past held fixed) "
-        "and full, updated at each step and once a window. Below, what the gradient adds at one "
-        "cadence (full − immediate), and what the cadence adds for one gradient (per window − per "
-        f"step). Bars: {told.OVER_SEEDS}; grey band: the margin of {{margin}}; dots: seeds, where "
-        f"there are at most {told.FEW_POINTS}.{{note}}"
-    )
+    caption = f"""Recovery (%) of two gradients at two cadences, {{title}}: immediate (the past held
+    fixed) and full, updated at each step and once a window. Below, what the gradient adds at one
+    cadence (full − immediate), and what the cadence adds for one gradient (per window − per step).
+    Bars: {told.OVER_SEEDS}; grey band: the margin of {{margin}}; dots: seeds, where there are at
+    most {told.FEW_POINTS}.{{note}}"""
     by = ("architecture", "optimizer", "comparison")
     shows: ClassVar = {"gap_pp": "{} pp"}
 
@@ -122,12 +120,9 @@ def _estimate(
 class Pairs(Figure, name="pairs", label="Every pair of sessions", chapter="by_pair", order=10):
     """Gaps by pair and over pairs, of the task, network and split that has most pairs."""
 
-    caption = (
-        "Held-out gaps in pp by pair of sessions, {title}. Small dots: seeds; marks: mean of a "
-        "pair (hollow where a guard fails). Below, the mean over pairs with its "
-        f"{told.OVER_PAIRS}, and the 95 % prediction interval for a new pair. Grey band: the "
-        "margin of {margin}."
-    )
+    caption = f"""Held-out gaps in pp by pair of sessions, {{title}}. Small dots: seeds; marks: mean
+    of a pair (hollow where a guard fails). Below, the mean over pairs with its {told.OVER_PAIRS},
+    and the 95 % prediction interval for a new pair. Grey band: the margin of {{margin}}."""
     by = ("optimizer", "comparison")
     shows: ClassVar = {"gap_pp": "{} pp", "n_pairs": "{} pairs"}
 
@@ -183,11 +178,9 @@ class TostInterval(
 ):
     """Each gap of the main comparison beside the margin, those of the paper's headline first."""
 
-    caption = (
-        "Held-out gap in pp, {main}, with its {level} t interval over seeds of one pair: "
-        "equivalent (TOST, α = {alpha:g}) where the interval lies inside the grey margin. Dots: "
-        "seeds.{note}"
-    )
+    caption = """Held-out gap in pp, {main}, with its {level} t interval over seeds of one pair:
+    equivalent (TOST, α = {alpha:g}) where the interval lies inside the grey margin. Dots:
+    seeds.{note}"""
     by = ("label",)
     shows: ClassVar = {"gap_pp": "{} pp", "delta_star_pp": "δ* {}"}
 
@@ -206,10 +199,8 @@ class TostInterval(
         more = {"level": f"{100 * (1 - 2 * study.alpha):g} %", "alpha": study.alpha, "note": ""}
         more["seeds"] = where(seed_gaps, estimand=told.PAPERS_ESTIMAND)
         if rows["paper_gap_pp"].notna().any():
-            more["note"] = (
-                " Open diamonds: the paper's estimates, with its interval where it prints one, or "
-                "the 90 % interval that its δ* implies."
-            )
+            more["note"] = """ Open diamonds: the paper's estimates, with its interval where it
+            prints one, or the 90 % interval that its δ* implies."""
         return Selection(rows, more=more)
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:

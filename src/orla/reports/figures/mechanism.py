@@ -33,11 +33,9 @@ class RatioGapPlane(
 ):
     """Both with their intervals, a panel a split; of several networks that of most optimizers."""
 
-    caption = (
-        f"Mean over updates of {_RATIO} under the comparison's first learner, and the held-out "
-        "recovery gap of {main}, {title}, by optimizer. Bars: 95 % percentile bootstrap intervals "
-        "over seeds (n = {n}).{note}"
-    )
+    caption = f"""Mean over updates of {_RATIO} under the comparison's first learner, and the
+    held-out recovery gap of {{main}}, {{title}}, by optimizer. Bars: 95 % percentile bootstrap
+    intervals over seeds (n = {{n}}).{{note}}"""
     by = ("optimizer", "split")
     shows: ClassVar = {"update_ratio": "ratio {}", "gap_pp": "gap {} pp"}
 
@@ -119,11 +117,9 @@ class PastSpectra(
 ):
     """Every singular value over the sum of all, a panel an optimizer and split, a line a seed."""
 
-    caption = (
-        "Singular values of the matrices of past gradients (G_past) and of immediate ones (G_imm), "
-        "a column a window, each over the sum of all (the first is top1, its square over the sum "
-        "of squares the energy), {title}. Thin lines: seeds (n = {n})."
-    )
+    caption = """Singular values of the matrices of past gradients (G_past) and of immediate ones
+    (G_imm), a column a window, each over the sum of all (the first is top1, its square over the sum
+    of squares the energy), {title}. Thin lines: seeds (n = {n})."""
     quantities = tuple(_SPECTRA)
     layout: ClassVar = {
         "row_in": 1.7, "xlabel": "Singular value,\nlargest first", "ylabel": "Share of their sum"
@@ -145,11 +141,9 @@ class PastTurns(
 ):
     """Cosine of the past gradients of consecutive windows, a panel an optimizer and split."""
 
-    caption = (
-        "Cosine of the past gradient of a window and that of the next: 1 where its direction "
-        "stays, 0 where it turns by a right angle, {title}. Thin grey lines: seeds (n = {n}); "
-        "thick: their mean."
-    )
+    caption = """Cosine of the past gradient of a window and that of the next: 1 where its direction
+    stays, 0 where it turns by a right angle, {title}. Thin grey lines: seeds (n = {n}); thick:
+    their mean."""
     quantities = ("turn_cosine",)
     layout: ClassVar = {
         "row_in": 1.45, "xlabel": "Window", "ylabel": "Cosine with\nthe next window's"
@@ -172,11 +166,9 @@ class PastMap(
 ):
     """|u_1| on W_hh as a map, a panel an optimizer and split, of the first seed."""
 
-    caption = (
-        "Absolute numbers of u_1, the first left singular vector of the matrix of past gradients, "
-        "on the recurrent weights (rows: the unit that is moved; columns: the unit that it comes "
-        "from), {title}, seed {seed}."
-    )
+    caption = """Absolute numbers of u_1, the first left singular vector of the matrix of past
+    gradients, on the recurrent weights (rows: the unit that is moved; columns: the unit that it
+    comes from), {title}, seed {seed}."""
     quantities = ("u1_map",)
     layout: ClassVar = {"row_in": 1.85, "x": "plot", "y": "plot"}
 

@@ -51,10 +51,8 @@ class AccuracyOverTime(
 ):
     """A plot a stream, a line a model: accuracy by window."""
 
-    caption = (
-        "Prequential accuracy by window of {window:g} rows, means over seeds (n = {n}){drifts}. "
-        "Grey: the windows by which a network's learning rate is chosen."
-    )
+    caption = """Prequential accuracy by window of {window:g} rows, means over seeds (n =
+    {n}){drifts}. Grey: the windows by which a network's learning rate is chosen."""
     by = ("task", "line")
     shows: ClassVar = {"y": "{} %"}
     layout: ClassVar = {
@@ -96,11 +94,9 @@ class LoraLosses(
 ):
     """A plot a model, a line a learner and optimizer: loss less the frozen model's."""
 
-    caption = (
-        "Cross-entropy of each token before it is learned less that of the frozen model, by bin of "
-        "{bin:g} tokens, means over seeds (n = {n}). Dotted: the shift from {first} to {second}; "
-        "grey: the part that is read by frozen weights too, for the held-out loss."
-    )
+    caption = """Cross-entropy of each token before it is learned less that of the frozen model, by
+    bin of {bin:g} tokens, means over seeds (n = {n}). Dotted: the shift from {first} to {second};
+    grey: the part that is read by frozen weights too, for the held-out loss."""
     by = ("called",)
     layout: ClassVar = {
         "row_in": 1.9, "around_in": 1.0, "xlabel": "Token",
@@ -145,13 +141,10 @@ class TentRecovery(
 ):
     """A plot a kind of parameters, a row an optimizer: corruptions as dots, and their mean."""
 
-    caption = (
-        "Recovery of what corruptions cost a network on average, by what adapts and optimizer; one "
-        "that costs more can exceed 100 %. "
-        "Dots: corruptions, means over seeds; marks: means with 95 % t intervals over corruptions. "
-        "Dotted line: statistics of the batch alone. Open diamonds: the paper's, of CIFAR-10-C and "
-        "another network."
-    )
+    caption = """Recovery of what corruptions cost a network on average, by what adapts and
+    optimizer; one that costs more can exceed 100 %. Dots: corruptions, means over seeds; marks:
+    means with 95 % t intervals over corruptions. Dotted line: statistics of the batch alone. Open
+    diamonds: the paper's, of CIFAR-10-C and another network."""
     by = ("panel", "optimizer")
 
     def select(self, tta: pd.DataFrame, *, study: StudyFacts) -> Selection | None:

@@ -8,7 +8,7 @@ import pandas as pd
 from orla.catalogue import Part
 from orla.reports.cells import Cell, Line, Row
 from orla.reports.estimates import guard_notes
-from orla.reports.numbers import MISSING
+from orla.reports.numbers import MISSING, prose
 from orla.reports.paper import load
 from orla.reports.paper_rows import full_learner
 from orla.reports.study import StudyFacts
@@ -133,11 +133,11 @@ class Table(Part):
         document = TableDocument(
             slug=self.part.name,
             title=self.part.label,
-            caption=facts.prefix + self.caption(rows, study),
+            caption=facts.prefix + prose(self.caption(rows, study)),
             simulated=facts.simulated,
             columns=[cell.column for cell in cells],
             panels=contents.panels,
-            notes=self.notes(contents, study, *needed),
+            notes=[prose(note) for note in self.notes(contents, study, *needed)],
             data=data,
             ran=self.ran(contents, study),
             **self.layout | {"kept": min(self.layout.get("kept", 1), len(cells))},

@@ -32,10 +32,9 @@ class HeadToHead(
         "recovery_percent": _RECOVERY._replace(on_heldout=True),
         "cross_entropy": Measure("adapt_error", "heldout_error", 3, lower=True),
     }
-    says = (
-        "Immediate derivatives and Jacobian-based methods across tasks: recovery (%), on synthetic "
-        "tasks with exact RTRL as 100 and over the adapt part; on bytes the cross-entropy (nats)."
-    )
+    says = """Immediate derivatives and Jacobian-based methods across tasks: recovery (%), on
+    synthetic tasks with exact RTRL as 100 and over the adapt part; on bytes the cross-entropy
+    (nats)."""
 
 
 class Optimizers(
@@ -50,9 +49,9 @@ class Optimizers(
     }
     further: ClassVar = {"coarse": f"≥ {rate(_COARSE)}"}
     remarks = (
-        f"≥ {rate(_COARSE)}: ours at the best on the adapt part of such rates alone. The grid that "
-        "the paper prints has no smaller one; where this column alone agrees, the grid may be what "
-        "the paper's number tells of.",
+        f"""≥ {rate(_COARSE)}: ours at the best on the adapt part of such rates alone. The
+    grid that the paper prints has no smaller one; where this column alone agrees, the grid may be
+    what the paper's number tells of.""",
     )
     says = "Immediate derivatives by optimizer: recovery (%), on synthetic tasks exact RTRL is 100."
 
@@ -73,10 +72,8 @@ class DecayGrid(
     measures: ClassVar = {
         "recovery_percent": Measure("adapt_vs_hundred_percent", "heldout_vs_hundred_percent")
     }
-    says = (
-        "Trace learners by decay and optimizer: recovery over the adapt part (%), "
-        "immediate derivatives with Adam as 100."
-    )
+    says = """Trace learners by decay and optimizer: recovery over the adapt part (%), immediate
+    derivatives with Adam as 100."""
 
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         at = [key for key in SETTING if key != "optimizer"] + ["seed"]
@@ -101,8 +98,8 @@ class Architectures(
     measures: ClassVar = {"recovery_vs_rtrl_percent": VS_RTRL}
     says = "Immediate derivatives with Adam by network: recovery (%), exact RTRL is 100."
     remarks = (
-        "LeWM: ours is a small transformer with weights of its own; the paper's row is of "
-        "pretrained weights, which this study does not have.",
+        """LeWM: ours is a small transformer with weights of its own; the paper's row is of
+    pretrained weights, which this study does not have.""",
     )
 
 
@@ -149,9 +146,8 @@ class Windows(
     """Errors by window, ours and the paper's."""
 
     digits = 5
-    says = (
-        "Truncated backpropagation, an update a window: squared error after the change, by window."
-    )
+    says = """Truncated backpropagation, an update a window: squared error after the change, by
+    window."""
 
 
 _MORE = "‡"
@@ -189,15 +185,13 @@ class Learners(
     )
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
-        return (
-            "Each learner's gradient of the recurrent parameters beside that of "
-            f"{references(rows, study) or 'an exact learner'}, on the "
-            "trajectory of the learner and optimizer in the heading. Cosine: mean over updates, "
-            "then over seeds; brackets: 95 % t interval over seeds of one pair; above 0: share of "
-            "updates with such a cosine; norm: median over updates of the ratio of the norms. "
-            "Declared: what the learner says of itself, n being the number of units. Carried: what "
-            "it holds of one model between updates; n: seeds, and how many diverged (div.)."
-        )
+        return f"""Each learner's gradient of the recurrent parameters beside that of
+        {references(rows, study) or "an exact learner"}, on the trajectory of the learner and
+        optimizer in the heading. Cosine: mean over updates, then over seeds; brackets: 95 % t
+        interval over seeds of one pair; above 0: share of updates with such a cosine; norm: median
+        over updates of the ratio of the norms. Declared: what the learner says of itself, n being
+        the number of units. Carried: what it holds of one model between updates; n: seeds, and how
+        many diverged (div.)."""
 
     def rows(self, learners: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         if (rows := against_exact(learners, study)).empty:
@@ -219,13 +213,10 @@ class FootprintsTable(
 ):  # fmt: skip
     """A panel a task and split, a line a network."""
 
-    says = (
-        "NeuroBench's metrics (Yik et al. 2025) of networks that do not adapt: parameters; "
-        "share of weights and of units' outputs that are zero; multiplications of a step, gates' "
-        "among them, whose factors are not zero (effective) and all (dense); R² (mean over "
-        "outputs) on the held-out part, and without drift. Means over seeds (n). What learning "
-        "adds is no part of it."
-    )
+    says = """NeuroBench's metrics (Yik et al. 2025) of networks that do not adapt: parameters;
+    share of weights and of units' outputs that are zero; multiplications of a step, gates' among
+    them, whose factors are not zero (effective) and all (dense); R² (mean over outputs) on the
+    held-out part, and without drift. Means over seeds (n). What learning adds is no part of it."""
     cells = (
         called("architecture", header="Network"),
         value("Parameters", "footprint_bytes", memory),

@@ -73,12 +73,10 @@ class CadenceStructure(
             f"{name}: {study.called('learner', step)}, and {study.called('learner', window)}"
             for name, (step, window) in self.gradients(study).items()
         )
-        return (
-            f"Each gradient per step and once a window ({which or 'not compared'}). top1, energy: "
-            "of G_past; W_hh: share of its first direction there. First "
-            "lines: mean over seeds per step / per window. Second lines: per window minus per "
-            "step, paired by network, ± half of its 95 % t interval."
-        )
+        return f"""Each gradient per step and once a window ({which or "not compared"}). top1,
+        energy: of G_past; W_hh: share of its first direction there. First lines: mean over seeds
+        per step / per window. Second lines: per window minus per step, paired by network, ± half of
+        its 95 % t interval."""
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         groups = study.groups(paper_rows.pairs_as_rows(paper_rows.plain(rows)))

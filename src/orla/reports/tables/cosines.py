@@ -25,12 +25,10 @@ class PastCosines(
     """The cosine along a stream that drifts, exact and by windows, each beside the paper's."""
 
     panel_by = EPISODE
-    says = (
-        "Mean over the adaptation of cos(g_imm, g_past), g_past = g_full − g_imm. Exact: at each "
-        "step, g_full by exact RTRL, which drives the network. By windows: g_full by "
-        "backpropagation through a window, g_imm summed over it, along {full} where it ran; at "
-        f"their ends: of the window's last loss alone. {CELLS} n: seeds."
-    )
+    says = f"""Mean over the adaptation of cos(g_imm, g_past), g_past = g_full − g_imm. Exact: at
+    each step, g_full by exact RTRL, which drives the network. By windows: g_full by backpropagation
+    through a window, g_imm summed over it, along {{full}} where it ran; at their ends: of the
+    window's last loss alone. {CELLS} n: seeds."""
     cells = (
         network(),
         called("optimizer"),
@@ -84,12 +82,10 @@ class Decorrelation(
     remarks = ("The paper measures it at the end of a window: of the last step's loss alone.",)
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
-        return (
-            f"Copies of AR(1) noise {self.papers_rows[0]['delay_steps']} steps before, without a "
-            "shift: mean over windows of cos(g_imm, g_past), of a window's last loss and of all of "
-            "its losses, g_full by backpropagation through the window, by the autocorrelation ρ of "
-            f"the input. {CELLS}"
-        )
+        return f"""Copies of AR(1) noise {self.papers_rows[0]["delay_steps"]} steps before, without
+        a shift: mean over windows of cos(g_imm, g_past), of a window's last loss and of all of its
+        losses, g_full by backpropagation through the window, by the autocorrelation ρ of the input.
+        {CELLS}"""
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """Conditions of tasks that copy their input after as many steps as the paper's."""
@@ -132,15 +128,13 @@ class Substrate(
             for measure, (_, header, digits) in _METRICS.items()
         ),
     )
-    says = (
-        "Coordinates of the recurrent weights, over windows: g_past and g_imm under {full}. Median "
-        "of the ratio of their sizes; share in which the past is larger; sd over windows of the "
-        "mean sign of g_past, and mean over coordinates of the sd of its sign; share in which the "
-        f"signs of g_full and g_imm differ. {CELLS}"
-    )
+    says = f"""Coordinates of the recurrent weights, over windows: g_past and g_imm under {{full}}.
+    Median of the ratio of their sizes; share in which the past is larger; sd over windows of the
+    mean sign of g_past, and mean over coordinates of the sd of its sign; share in which the signs
+    of g_full and g_imm differ. {CELLS}"""
     remarks = (
-        "The paper does not say over what it takes the sd of the sign: both readings "
-        "stand beside its one number.",
+        """The paper does not say over what it takes the sd of the sign: both readings stand
+    beside its one number.""",
     )
 
     @cached_property

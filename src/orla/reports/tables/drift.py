@@ -43,15 +43,13 @@ class Heldout(
 ):  # fmt: skip
     """Held-out recovery and R2 of every condition at its selected rate, ours and the paper's."""
 
-    says = (
-        "Recovery and R² on the held-out part (R²: mean over outputs), each condition at the "
-        "rate selected on its validation part. Over best: recovery with the best constant in the "
-        f"place of a frozen network that is worse. Brackets: {OVER_SEEDS}; n: seeds, and how many "
-        "of them diverged (div.), which are left out of the mean. Adapt: recovery over the "
-        f"adapt part, while learning. {_REFITTED.capitalize()} and then fixed, as baselines: ridge "
-        "and recursive least squares (RLS) on the last inputs, a Kalman filter, the frozen "
-        "network's readout; their brackets are over the networks that recovery is counted from."
-    )
+    says = f"""Recovery and R² on the held-out part (R²: mean over outputs), each condition at the
+    rate selected on its validation part. Over best: recovery with the best constant in the place of
+    a frozen network that is worse. Brackets: {OVER_SEEDS}; n: seeds, and how many of them diverged
+    (div.), which are left out of the mean. Adapt: recovery over the adapt part, while learning.
+    {_REFITTED.capitalize()} and then fixed, as baselines: ridge and recursive least squares (RLS)
+    on the last inputs, a Kalman filter, the frozen network's readout; their brackets are over the
+    networks that recovery is counted from."""
     cells = (
         called("optimizer"),
         cell("Rate", _rate),
@@ -118,10 +116,8 @@ class RatioGap(
         value("n", "n_seeds", count),
     )
     optional = ("paper", "The paper")
-    says = (
-        f"Mean over updates of {_RATIOS} under the comparison's first learner, and the held-out "
-        f"recovery gap of {{main}}, each at its best rate. Brackets: {shared.BOOTSTRAP}; n: seeds."
-    )
+    says = f"""Mean over updates of {_RATIOS} under the comparison's first learner, and the held-out
+    recovery gap of {{main}}, each at its best rate. Brackets: {shared.BOOTSTRAP}; n: seeds."""
 
     def rows(self, ratios: pd.DataFrame, order: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """Beside the paper's table of ratios, and its other gaps elsewhere."""

@@ -123,11 +123,9 @@ class TwoByTwo(
 ):  # fmt: skip
     """Recovery of two gradients at two cadences, and their four differences, by optimizer."""
 
-    says = (
-        "Recovery of the held-out error (%) of two gradients at two cadences, and what each "
-        "of the two adds (pp, with differences of R² and of MSE, sign reversed). Brackets: "
-        f"{OVER_SEEDS}; n: seeds."
-    )
+    says = f"""Recovery of the held-out error (%) of two gradients at two cadences, and what each of
+    the two adds (pp, with differences of R² and of MSE, sign reversed). Brackets: {OVER_SEEDS}; n:
+    seeds."""
     empty = False
     layout: ClassVar = {"kept": 2, "widest": 6}
     lines = staticmethod(by_comparison)
@@ -193,13 +191,11 @@ class OverPairs(
 ):  # fmt: skip
     """Each gap's mean over pairs, its intervals, and the interval for a new pair."""
 
-    says = (
-        "Differences of held-out recovery (pp) and of R², each the mean over pairs of the mean "
-        f"over seeds. Brackets: {OVER_PAIRS}. Error: what registrations judge, the second "
-        "learner's error minus the first's in units of the target's variance, its 90 % t interval, "
-        "and δ*. New pair: 95 % prediction interval of one pair's mean; mixed model: REML, pair as "
-        "random intercept; sd: between pairs, and of seeds within a pair."
-    )
+    says = f"""Differences of held-out recovery (pp) and of R², each the mean over pairs of the mean
+    over seeds. Brackets: {OVER_PAIRS}. Error: what registrations judge, the second learner's error
+    minus the first's in units of the target's variance, its 90 % t interval, and δ*. New pair: 95 %
+    prediction interval of one pair's mean; mixed model: REML, pair as random intercept; sd: between
+    pairs, and of seeds within a pair."""
     empty = False
     layout: ClassVar = {"widest": 6}
     cells = (

@@ -61,16 +61,14 @@ class Lora(
 ):  # fmt: skip
     """A panel a model and rank, a line a learner and optimizer, and the paper's."""
 
-    says = (
-        "Cross-entropy (nats a token) of a stream whose domain shifts in its middle: after the "
-        "shift, of the frozen model and of the one that adapts in one pass, "
-        "without replay, each token before it is learned. Recovery is (frozen − adapted) over both "
-        "of the paper's denominators: what the shift costs the frozen model, over all of both "
-        "texts, and what TBPTT-64 with Adam gains, which updates once in 64 tokens; a dash where "
-        "that is less than three of its standard errors. Held out: the stream's last part, by the "
-        "weights before it. Rates are each optimizer's own, chosen on another text. Brackets: 95 % "
-        "t interval over seeds, each with its own adapter and place in the text."
-    )
+    says = """Cross-entropy (nats a token) of a stream whose domain shifts in its middle: after the
+    shift, of the frozen model and of the one that adapts in one pass, without replay, each token
+    before it is learned. Recovery is (frozen − adapted) over both of the paper's denominators: what
+    the shift costs the frozen model, over all of both texts, and what TBPTT-64 with Adam gains,
+    which updates once in 64 tokens; a dash where that is less than three of its standard errors.
+    Held out: the stream's last part, by the weights before it. Rates are each optimizer's own,
+    chosen on another text. Brackets: 95 % t interval over seeds, each with its own adapter and
+    place in the text."""
     empty = False
     layout: ClassVar = {"size": "scriptsize"}
     cells = (
@@ -130,11 +128,9 @@ class LoraSegments(
 ):  # fmt: skip
     """A panel a model, a line a segment of the stream with several shifts."""
 
-    says = (
-        "Immediate derivatives with Adam over a stream that changes its domain several times: "
-        "cross-entropy (nats a token) of each segment, of its first tokens (one bin), and recovery "
-        "of what the domain costs the frozen model over the first one. Means over seeds."
-    )
+    says = """Immediate derivatives with Adam over a stream that changes its domain several times:
+    cross-entropy (nats a token) of each segment, of its first tokens (one bin), and recovery of
+    what the domain costs the frozen model over the first one. Means over seeds."""
     empty = False
     cells = (
         value("Segment", "what", str, align="l"),
@@ -165,10 +161,9 @@ class LoraNorms(
 ):  # fmt: skip
     """A panel a model, a line a layer."""
 
-    says = (
-        "Norm of the gradient of each layer's adapter (A and B together), mean over every eighth "
-        "update by immediate derivatives with Adam and over seeds, on the stream with one shift."
-    )
+    says = """Norm of the gradient of each layer's adapter (A and B together), mean over every
+    eighth update by immediate derivatives with Adam and over seeds, on the stream with one
+    shift."""
     empty = False
     cells = (value("Layer", "layer", str, align="l"), value("Norm", "norm", digits=3))
     quotes: ClassVar = {

@@ -31,13 +31,11 @@ class ProjectedOut(
 ):  # fmt: skip
     """Recovery lost by an intervention with the optimizer of the paper's test, a line a network."""
 
-    says = (
-        "Whether networks whose past gradient is concentrated (top1 and energy, without the "
-        "intervention) lose more held-out recovery by it. Below: Spearman's rank correlation "
-        "of either and what is lost, 95 % BCa bootstrap interval over networks, and its "
-        "permutation p; of interventions that the paper tests otherwise the mean loss ± half "
-        "of its 95 % t interval. Routed: updates whose gradient is not the immediate one."
-    )
+    says = """Whether networks whose past gradient is concentrated (top1 and energy, without the
+    intervention) lose more held-out recovery by it. Below: Spearman's rank correlation of either
+    and what is lost, 95 % BCa bootstrap interval over networks, and its permutation p; of
+    interventions that the paper tests otherwise the mean loss ± half of its 95 % t interval.
+    Routed: updates whose gradient is not the immediate one."""
     cells = (
         value("Network", "name", str, align="l"),
         value("top1", _TOP1, group="G_past", digits=2),
@@ -147,9 +145,9 @@ class Isotropy(
     """Networks with a prescribed condition number of W_hh (option ``condition``), a row each."""
 
     remarks = (
-        "Where ∂h/∂θ does not follow W_hh, nothing was imposed on it, and equal errors "
-        "say nothing of isotropy. Its condition number is that of the second learner's "
-        "networks, of the first where the second's was not measured.",
+        """Where ∂h/∂θ does not follow W_hh, nothing was imposed on it, and equal errors say
+    nothing of isotropy. Its condition number is that of the second learner's networks, of the first
+    where the second's was not measured.""",
     )
 
     @property
@@ -158,12 +156,10 @@ class Isotropy(
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         names = " and ".join(study.called("learner", name) for name in self.learners)
-        return (
-            "Networks by the condition number that W_hh starts pretraining with: that of the "
-            "step's Jacobian ∂h/∂θ as adaptation measures it, that of exact RTRL's sensitivity P, "
-            f"in which the past is, squared error after the shift of {names}, and whether the 95 % "
-            f"t interval of their difference, paired by network, holds 0. {CELLS}"
-        )
+        return f"""Networks by the condition number that W_hh starts pretraining with: that of the
+        step's Jacobian ∂h/∂θ as adaptation measures it, that of exact RTRL's sensitivity P, in
+        which the past is, squared error after the shift of {names}, and whether the 95 % t interval
+        of their difference, paired by network, holds 0. {CELLS}"""
 
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
         imposed = value("W_hh", "imposed", "{:g}".format, "Condition number")

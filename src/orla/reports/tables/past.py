@@ -58,11 +58,9 @@ class _OfReadings(ByCondition):
         _concentration("G_imm", "top1_immediate"),
         _concentration("gap", "top1_gap", digits=3, signed=True),
     )
-    readings: ClassVar[str] = (
-        "top1: largest singular value over the sum of all; energy: its square over the sum of "
-        "squares. The paper's number stands beside both. Sums: each column is the sum of the "
-        "windows so far. Last: gradients of each window's last loss alone."
-    )
+    readings: ClassVar[str] = """top1: largest singular value over the sum of all; energy: its
+    square over the sum of squares. The paper's number stands beside both. Sums: each column is the
+    sum of the windows so far. Last: gradients of each window's last loss alone."""
 
     def structures(self, measured: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
         """The conditions of the paper's full learner with a structure, and each network's kind."""
@@ -107,12 +105,10 @@ class Structure(
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         null = load().in_text("parameters_whh")[0]
         full = study.called("learner", full_learner())
-        return (
-            f"Past and immediate gradients of {full}, a column a window: G_past, G_imm. "
-            f"{self.readings} Share on W_hh: squared norm there of u_1, the first left singular "
-            "vector of G_past; shuffled: its null (the paper's, the share of W_hh in all numbers, "
-            f"{null['whh_share_percent']:g} %, is a count). {CELLS}"
-        )
+        return f"""Past and immediate gradients of {full}, a column a window: G_past, G_imm.
+        {self.readings} Share on W_hh: squared norm there of u_1, the first left singular vector of
+        G_past; shuffled: its null (the paper's, the share of W_hh in all numbers,
+        {null["whh_share_percent"]:g} %, is a count). {CELLS}"""
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
@@ -136,10 +132,8 @@ class LSTMCrossArchitecture(
         *_OfReadings.concentration,
         _once(_RECOVERY, RECOVERY, "recovery_percent", digits=1, ending="_percent"),
     )
-    says = (
-        "As the table of the vanilla network, under {full} and drift. "
-        f"{_OfReadings.readings} {CELLS}"
-    )
+    says = f"""As the table of the vanilla network, under {{full}} and drift. {_OfReadings.readings}
+    {CELLS}"""
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
@@ -186,11 +180,9 @@ class Capacity(
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         first = self.papers_rows[0]
         names = [study.called("learner", first[side]) for side in _LEARNERS]
-        return (
-            f"{study.called('optimizer', first['optimizer'])}: held-out recovery under {names[0]} "
-            f"(with past) and {names[1]} (without), and their difference, paired by network. h→h: "
-            f"numbers from state to state. {CELLS}"
-        )
+        return f"""{study.called("optimizer", first["optimizer"])}: held-out recovery under
+        {names[0]} (with past) and {names[1]} (without), and their difference, paired by network.
+        h→h: numbers from state to state. {CELLS}"""
 
     def conditions(
         self, gaps: pd.DataFrame, measured: pd.DataFrame, *, study: StudyFacts

@@ -30,11 +30,9 @@ class PrecisionGrid(
 
     by, without = ("optimizer",), "precision"
 
-    says = (
-        "Gap of held-out recovery, {main}, by precision: both learners at the rates that "
-        "{rates_of} chose. Flips: learners, of the two, for which a precision chooses another "
-        f"rate. {_RANGE}"
-    )
+    says = f"""Gap of held-out recovery, {{main}}, by precision: both learners at the rates that
+    {{rates_of}} chose. Flips: learners, of the two, for which a precision chooses another rate.
+    {_RANGE}"""
     empty = False
     layout: ClassVar = {"size": "scriptsize"}
     cells = (
@@ -72,10 +70,8 @@ class PrecisionLocalBest(
 ):  # fmt: skip
     """The same at the rates that each precision chooses itself."""
 
-    says = (
-        "Gap of held-out recovery, {main}, by precision: both learners at the rates that each "
-        f"precision chose itself. {_RANGE}"
-    )
+    says = f"""Gap of held-out recovery, {{main}}, by precision: both learners at the rates that
+    each precision chose itself. {_RANGE}"""
     cells = tuple(one for one in PrecisionGrid.cells if one.column.header != "Flips")
 
     def rows(self, numerics: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
@@ -91,11 +87,9 @@ class PrecisionFlips(
 
     by, without = ("choice",), "precision"
 
-    says = (
-        "Choices of a rate, of every other precision and both learners, that differ from those of "
-        "the precision whose rates are carried over; and by how much (absolute) the gap at own "
-        "rates then differs from that at rates carried over."
-    )
+    says = """Choices of a rate, of every other precision and both learners, that differ from those
+    of the precision whose rates are carried over; and by how much (absolute) the gap at own rates
+    then differs from that at rates carried over."""
     empty = False
     cells = (
         called("optimizer"),

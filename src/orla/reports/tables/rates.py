@@ -22,17 +22,12 @@ class SelectionPrice(
 ):  # fmt: skip
     """What selecting the rate on the held-out part would add to each recovery."""
 
-    says = (
-        "Held-out recovery (percent) with the rate selected by rolling-origin validation, by "
-        "one freezing before the last fifth of the adapt part, and on the held-out part itself. "
-        "Price: the last minus the first (pp). Other: share of resamples of seeds that choose "
-        "another rate (%). The runner-up stands in the .csv. "
-        f"Brackets: {BOOTSTRAP}; n: seeds."
-    )
-    papers = (
-        " The caption of the paper's Table 6 says that its rates were selected on the held-out "
-        "part; it reports no price."
-    )
+    says = f"""Held-out recovery (percent) with the rate selected by rolling-origin validation, by
+    one freezing before the last fifth of the adapt part, and on the held-out part itself. Price:
+    the last minus the first (pp). Other: share of resamples of seeds that choose another rate (%).
+    The runner-up stands in the .csv. Brackets: {BOOTSTRAP}; n: seeds."""
+    papers = """ The caption of the paper's Table 6 says that its rates were selected on the
+    held-out part; it reports no price."""
     by = ("learner",)
     layout: ClassVar = {"size": "scriptsize"}
     cells = (
@@ -59,16 +54,12 @@ class Divergence(
 ):  # fmt: skip
     """Of every rate that was tried, a row an optimizer; where some model diverged."""
 
-    says = (
-        "Models that diverged at any rate that was tried: their error was no number or above "
-        "a million. First: the step at which the first of them diverged, and the median step. "
-        "Safe: the largest rate up to which every model survived. Conditions without a "
-        "diverged model are left out."
-    )
-    papers = (
-        " The paper's RWKV on chaotic dynamics (Appendix R): with Adam and RMSprop every seed "
-        "diverges, with Adam within 17 steps; with SGD every seed survives."
-    )
+    says = """Models that diverged at any rate that was tried: their error was no number or above a
+    million. First: the step at which the first of them diverged, and the median step. Safe: the
+    largest rate up to which every model survived. Conditions without a diverged model are left
+    out."""
+    papers = """ The paper's RWKV on chaotic dynamics (Appendix R): with Adam and RMSprop every seed
+    diverges, with Adam within 17 steps; with SGD every seed survives."""
     empty = False
     by = ("learner",)
     cells = (
@@ -106,13 +97,10 @@ class AdaptWindow(
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         full = study.called("learner", study.comparison(PAPERS).minuend)
         optimizer = study.called("optimizer", load().headline["optimizer"])
-        return (
-            "Recovery over the adapt part (%), while immediate derivatives learn. Reference: the "
-            "error without drift counts as 100, as in every other table. Full: what "
-            f"“{full}” recovers over the same part counts as 100, with {optimizer}, or with the "
-            "same optimizer. Mean over seeds of one pair; rates at which a model diverged are left "
-            "out of the best."
-        )
+        return f"""Recovery over the adapt part (%), while immediate derivatives learn. Reference:
+        the error without drift counts as 100, as in every other table. Full: what “{full}” recovers
+        over the same part counts as 100, with {optimizer}, or with the same optimizer. Mean over
+        seeds of one pair; rates at which a model diverged are left out of the best."""
 
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
         optimizer = study.called("optimizer", load().headline["optimizer"])
@@ -168,11 +156,9 @@ class HorizonGaps(
         ends("Gap (pp)", "gap_pp", "low_pp", "high_pp", signed=True),
         value("n", "n_seeds", count),
     )
-    says = (
-        f"Gap of {{main}} by the steps adapted to. Brackets: {BOOTSTRAP}; n: seeds. Seeds that "
-        "share a stream share the step at which adaptation stops, so these intervals do not hold "
-        "the variation between horizons."
-    )
+    says = f"""Gap of {{main}} by the steps adapted to. Brackets: {BOOTSTRAP}; n: seeds. Seeds that
+    share a stream share the step at which adaptation stops, so these intervals do not hold the
+    variation between horizons."""
 
 
 def _share(value: Number, whole: Number) -> Number:

@@ -39,16 +39,13 @@ class DriftReport(
 ):  # fmt: skip
     """What each pair of sessions holds, and how far a decoder fitted on A is good for B."""
 
-    says = (
-        "Sessions A (to pretrain on) and B (to adapt to) of each pair. A ridge decoder of the last "
-        "steps (as many as decode A best) is fitted on A or on B, and scored, fixed, on steps that "
-        "the study scores: R², or accuracy of categories. Lost: the score of a decoder fitted on B "
-        "less that of A's, on the same steps; brackets: 95 % jackknife interval over stretches of "
-        "B. By us: what of the loss comes of components of each session's own. Ceiling: what "
-        "the decoder refitted on B recovers. Inputs: median shift of "
-        "their means in standard deviations, and correlation of their tuning; in parentheses the "
-        "same within A."
-    )
+    says = """Sessions A (to pretrain on) and B (to adapt to) of each pair. A ridge decoder of the
+    last steps (as many as decode A best) is fitted on A or on B, and scored, fixed, on steps that
+    the study scores: R², or accuracy of categories. Lost: the score of a decoder fitted on B less
+    that of A's, on the same steps; brackets: 95 % jackknife interval over stretches of B. By us:
+    what of the loss comes of components of each session's own. Ceiling: what the decoder refitted
+    on B recovers. Inputs: median shift of their means in standard deviations, and correlation of
+    their tuning; in parentheses the same within A."""
     empty = False
     layout: ClassVar = {"widest": 7, "kept": 2}
     cells = (

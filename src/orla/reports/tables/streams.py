@@ -38,15 +38,13 @@ class Streaming(
 ):  # fmt: skip
     """A panel a stream, a row a model: prequential accuracy, time and memory."""
 
-    says = (
-        "Prequential accuracy: each row is predicted, then learned. The first windows are left out "
-        "for every model, because a network's learning rate is chosen there; River's models have "
-        "River's defaults. Brackets: 95 % t interval over n seeds, each with a stream of its own "
-        "where a generator draws it. CPU time of a row, with its prediction, was taken while "
-        "the study ran: of networks by the compiled loop, in batches; of River's models a row at a "
-        "time. Memory: of a network its weights, the optimizer's state and what the learner "
-        "carries; of River's models as River counts it at the end."
-    )
+    says = """Prequential accuracy: each row is predicted, then learned. The first windows are left
+    out for every model, because a network's learning rate is chosen there; River's models have
+    River's defaults. Brackets: 95 % t interval over n seeds, each with a stream of its own where a
+    generator draws it. CPU time of a row, with its prediction, was taken while the study ran: of
+    networks by the compiled loop, in batches; of River's models a row at a time. Memory: of a
+    network its weights, the optimizer's state and what the learner carries; of River's models as
+    River counts it at the end."""
     cells = (
         cell("Model", lambda line: model(line.row, line.study), align="l"),
         ends("Accuracy (%)", "mean", "t95_low", "t95_high", digits=2),

@@ -47,15 +47,12 @@ class Tent(
 ):
     """A panel a kind of parameters, a row an optimizer."""
 
-    says = (
-        "Error on corrupted images, predicted batch by batch and then learned without labels, and "
-        "recovery: the share undone of what a corruption costs the network on average. Each "
-        "corruption begins with the network as trained. Rates are chosen on four other corruptions "
-        "of other images. Brackets: 95 % t interval over corruptions, of means over seeds. The "
-        "paper's numbers are of other images and another network, a WideResNet-28-10 on "
-        "CIFAR-10-C; it does not say what its recovery is measured against. Its β2-only is Adam "
-        "with β1 = 0."
-    )
+    says = """Error on corrupted images, predicted batch by batch and then learned without labels,
+    and recovery: the share undone of what a corruption costs the network on average. Each
+    corruption begins with the network as trained. Rates are chosen on four other corruptions of
+    other images. Brackets: 95 % t interval over corruptions, of means over seeds. The paper's
+    numbers are of other images and another network, a WideResNet-28-10 on CIFAR-10-C; it does not
+    say what its recovery is measured against. Its β2-only is Adam with β1 = 0."""
     cells = (
         value("Adapted by", "called", str, align="l"),
         value("Rate", "learning_rate", rate),
