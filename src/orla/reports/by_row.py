@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pandas as pd
 
-from orla.reports import comparison, paper_rows
+from orla.reports import comparison
 from orla.reports.beside import BesidePaper
 from orla.reports.cells import Cell, Line, Row, called, cell, value
 from orla.reports.comparison import NO_ANSWER, Mean
@@ -221,7 +221,7 @@ def _papers(line: Line) -> str:
 
 def _said(study: StudyFacts, line: Row, row: Row, reading: str) -> str:
     """What the rule says of one of our means and the paper's number."""
-    size = line["run"] and paper_rows.same_size(study, line["architecture"], row)
+    size = line["run"] and comparison.same_size(study, line["architecture"], row)
     if line[reading] is None or not size:
         return NO_ANSWER
     if row.get("not_comparable"):

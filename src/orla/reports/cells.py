@@ -5,9 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from orla.reports.comparison import RECOVERY, Beside, Mean, printed, seeds
+from orla.reports.comparison import RECOVERY, Beside, Mean, printed, same_size, seeds
 from orla.reports.numbers import MISSING, count, estimate, known, number
-from orla.reports.paper_rows import same_size
 from orla.reports.study import HIDDEN, StudyFacts
 from orla.reports.table import Column
 from orla.reports.words import NOT_RUN

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from orla.reports.numbers import MISSING, Number, is_missing, known, number
+from orla.reports.study import HIDDEN, StudyFacts
 from orla.reports.words import NOT_RUN
 from orla.statistics.means import moments
 from orla.study.keys import KEYS
@@ -121,6 +122,22 @@ def seeds(ours: Mean | None) -> str:
     if ours is None:
         return MISSING
     return f"{ours.n}" + (f" ({ours.diverged} div.)" if ours.diverged else "")
+
+
+def kind_of(study: StudyFacts, network: str) -> str:
+    """The kind of a network, by its declaration; its name where it is no part."""
+    return study.declaration("architecture", network).get("name", network)
+
+
+def same_size(study: StudyFacts, network: str, row: Mapping[str, Any]) -> bool:
+    """Whether a network has as many units as that of a row of the paper."""
+    size = study.options("architecture", network).get("hidden", HIDDEN)
+    return size == row.get("hidden", HIDDEN)
+
+
+def like(study: StudyFacts, network: str, row: Mapping[str, Any]) -> bool:
+    """Whether a network of the study is of the kind and size of a row of the paper."""
+    return kind_of(study, network) == row["architecture"] and same_size(study, network, row)
 
 
 class Beside(NamedTuple):

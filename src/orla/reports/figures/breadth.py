@@ -11,11 +11,11 @@ from matplotlib.figure import Figure as Canvas
 
 from orla.reports import style
 from orla.reports.alignment import against_exact, references
+from orla.reports.comparison import kind_of
 from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
 from orla.reports.numbers import memory, number, rate
 from orla.reports.paper import load
-from orla.reports.paper_rows import kind_of
 from orla.reports.study import StudyFacts
 from orla.reports.words import NOT_RUN
 from orla.study.keys import KEYS

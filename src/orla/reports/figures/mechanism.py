@@ -10,10 +10,10 @@ from matplotlib.figure import Figure as Canvas
 
 from orla.catalogue import Mark
 from orla.reports import style
+from orla.reports.beside import plain
 from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
 from orla.reports.paper import load
-from orla.reports.paper_rows import full_learner, papers_structure, plain
 from orla.reports.study import HIDDEN, StudyFacts, where
 
 _RATIO = "‖ΔW_hh‖/‖ΔW_out‖"
@@ -93,10 +93,10 @@ class _Profile(Figure):
         page holds those of the paper's optimizers are drawn.
         """
         rows = plain(profile[profile["quantity"].isin(self.quantities)]).dropna(subset="value")
-        if (full := rows["learner"] == full_learner()).any():
+        if (full := rows["learner"] == load().full_learner).any():
             rows = rows[full]
         rows, _, keys, _ = plots.most(rows, study, over=self.by, keys=_TOGETHER)
-        papers = rows["optimizer"].isin({row["optimizer"] for row in papers_structure()})
+        papers = rows["optimizer"].isin({row["optimizer"] for row in load().table("structure")})
         if papers.any() and len(rows[[*self.by]].drop_duplicates()) > _MOST_PANELS:
             rows = rows[papers]
         title = ", ".join(study.called(kind, value) for kind, value in keys.items() if value != "")

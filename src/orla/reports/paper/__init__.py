@@ -82,6 +82,11 @@ class Paper:
         return next((c for c in self.claims if c.get("registration") == registration), {})
 
     @property
+    def full_learner(self) -> str:
+        """The learner that the past gradient is measured with."""
+        return self.table("structure")[0]["learner"]
+
+    @property
     def headline(self) -> dict[str, Any]:
         """The equivalence test: gap_pp, delta_star_pp, margin_pp, n_seeds, recoveries, place."""
         return self.document["headline"]

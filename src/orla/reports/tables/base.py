@@ -10,7 +10,6 @@ from orla.reports.cells import Cell, Line, Row
 from orla.reports.estimates import guard_notes
 from orla.reports.numbers import MISSING, prose
 from orla.reports.paper import load
-from orla.reports.paper_rows import full_learner
 from orla.reports.study import StudyFacts
 from orla.reports.table import Panel, TableDocument
 from orla.reports.tables.shared import mark_notes
@@ -91,7 +90,7 @@ class Table(Part):
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         """The caption: `says`, with its fields filled in."""
         says = self.says + (self.papers if study.reproduces else "")
-        main, full = study.words(study.main), study.called("learner", full_learner())
+        main, full = study.words(study.main), study.called("learner", load().full_learner)
         return says.format(main=main, full=full, rates_of=study.rates_of)
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:

@@ -5,11 +5,10 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from orla.reports import paper_rows
-from orla.reports.beside import CELLS, EPISODE, ByCondition
+from orla.reports.beside import CELLS, EPISODE, ByCondition, drifting, having, over_pairs
 from orla.reports.cells import called, mean, mean_seeds, network, value
 from orla.reports.comparison import Mean, by_condition
-from orla.reports.paper_rows import drifting, full_learner, having
+from orla.reports.paper import load
 from orla.reports.study import StudyFacts
 from orla.study.keys import KEYS
 from orla.study.plan import STATIONARY
@@ -52,10 +51,12 @@ class PastCosines(
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """The conditions with either cosine, whichever learner drives: the paper's comes first."""
-        rows = having(paper_rows.over_pairs(measured), _WINDOWS, _LAST, _EXACT)
+        rows = having(over_pairs(measured), _WINDOWS, _LAST, _EXACT)
         rows = drifting(rows).to_dict("records")
         means: dict[tuple[str, ...], dict[str, Mean]] = {}
-        for row in sorted(rows, key=lambda row: (row["learner"] != full_learner(), row["learner"])):
+        for row in sorted(
+            rows, key=lambda row: (row["learner"] != load().full_learner, row["learner"])
+        ):
             how = study.declaration("learner", row["learner"]).get("exactness")
             exact = how == "exact" and study.stride(row["learner"]) == 1
             for measure in {_WINDOWS, _LAST, _EXACT if exact else _WINDOWS} & {*row["means"]}:
@@ -151,7 +152,7 @@ class Substrate(
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         rows = drifting(having(measured, *_METRICS))
-        return rows[rows["learner"] == full_learner()]
+        return rows[rows["learner"] == load().full_learner]
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Any:
         return super().panels(rows[rows["paper"].notna()], study)

@@ -7,14 +7,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orla.reports import paper_rows
-from orla.reports.beside import CELLS, EPISODE, BesidePaper, titled
+from orla.reports.beside import (
+    CELLS,
+    EPISODE,
+    BesidePaper,
+    drifting,
+    notes_on_pretraining,
+    pairs_as_rows,
+    papers_first,
+    plain,
+    titled,
+)
 from orla.reports.cells import Cell, Line, Row, beside, called, cell, value
 from orla.reports.comparison import RECOVERY, Beside, Mean, Printed, mean_of, mean_text, printed
 from orla.reports.comparison import seeds as count_of
 from orla.reports.numbers import MISSING, estimate, is_missing, number
 from orla.reports.paper import load
-from orla.reports.paper_rows import drifting, plain
 from orla.reports.study import StudyFacts, where
 from orla.reports.tables.base import Contents
 from orla.reports.words import NOT_RUN
@@ -54,7 +62,7 @@ class ProjectedOut(
 
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         models = models[models["optimizer"] == self.papers_rows[0]["optimizer"]]
-        return paper_rows.pairs_as_rows(models)
+        return pairs_as_rows(models)
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         first, blank = self.papers_rows[0], True
@@ -62,7 +70,7 @@ class ProjectedOut(
         changed = rows[rows["start"] == DEFAULTS["start"]]
         changed = changed[changed["intervention"] != DEFAULTS["intervention"]]
         groups = study.groups(changed, "learner", "optimizer")
-        for title, keys, group in paper_rows.papers_first(study, groups):
+        for title, keys, group in papers_first(study, groups):
             pairs = _pairs(where(unchanged, **keys | DEFAULTS), group)
             if len(pairs):
                 blank = False
@@ -74,7 +82,7 @@ class ProjectedOut(
             yield study.called("optimizer", first["optimizer"]), self._ranks(first, none)
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        more = paper_rows.notes_on_pretraining(contents.records, study)
+        more = notes_on_pretraining(contents.records, study)
         return [*more, *super().notes(contents, study, *needed)]
 
     def _ranks(self, keys: Row, pairs: pd.DataFrame) -> list[Row]:

@@ -6,14 +6,21 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from orla.reports import paper_rows
-from orla.reports.beside import CELLS, EPISODE, ByCondition
+from orla.reports.beside import (
+    CELLS,
+    EPISODE,
+    ByCondition,
+    drifting,
+    having,
+    notes_on_pretraining,
+    over_pairs,
+    plain,
+)
 from orla.reports.cells import Cell, Line, Row, called, cell, mean, mean_seeds, network, value
 from orla.reports.cells import beside as both
-from orla.reports.comparison import RECOVERY, Beside, Mean, means_by_keys, printed
+from orla.reports.comparison import RECOVERY, Beside, Mean, kind_of, means_by_keys, printed
 from orla.reports.numbers import count
 from orla.reports.paper import load
-from orla.reports.paper_rows import full_learner, papers_structure, plain
 from orla.reports.study import StudyFacts, where
 from orla.reports.tables.base import Contents
 from orla.study.keys import KEYS
@@ -64,13 +71,13 @@ class _OfReadings(ByCondition):
 
     def structures(self, measured: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
         """The conditions of the paper's full learner with a structure, and each network's kind."""
-        rows = paper_rows.having(paper_rows.over_pairs(measured), _TOP1)
-        rows = rows[rows["learner"] == full_learner()]
-        kinds = [paper_rows.kind_of(study, name) for name in rows["architecture"]]
+        rows = having(over_pairs(measured), _TOP1)
+        rows = rows[rows["learner"] == load().full_learner]
+        kinds = [kind_of(study, name) for name in rows["architecture"]]
         return rows.assign(kind=kinds)
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        more = paper_rows.notes_on_pretraining(contents.records, study)
+        more = notes_on_pretraining(contents.records, study)
         return [*more, *super().notes(contents, study, *needed)]
 
     def lines(self, rows: list[Row]) -> list[Row]:
@@ -104,7 +111,7 @@ class Structure(
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         null = load().in_text("parameters_whh")[0]
-        full = study.called("learner", full_learner())
+        full = study.called("learner", load().full_learner)
         return f"""Past and immediate gradients of {full}, a column a window: G_past, G_imm.
         {self.readings} Share on W_hh: squared norm there of u_1, the first left singular vector of
         G_past; shuffled: its null (the paper's, the share of W_hh in all numbers,
@@ -112,9 +119,9 @@ class Structure(
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
-        more = {"learner": full_learner(), "split": "shift"}
+        more = {"learner": load().full_learner, "split": "shift"}
         text = load().in_text(_TOP1, "whh_share_percent")
-        return papers_structure() + [row | more for row in text]
+        return load().table("structure") + [row | more for row in text]
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         rows = self.structures(measured, study)
@@ -138,12 +145,12 @@ class LSTMCrossArchitecture(
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
         rows = super().papers_rows
-        more = {"learner": full_learner(), "split": rows[0]["split"]}
+        more = {"learner": load().full_learner, "split": rows[0]["split"]}
         return rows + [row | more for row in load().in_text(_TOP1, "recovery_percent")]
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        rows = paper_rows.drifting(self.structures(measured, study))
-        return rows[rows["kind"] != papers_structure()[0]["architecture"]]
+        rows = drifting(self.structures(measured, study))
+        return rows[rows["kind"] != load().table("structure")[0]["architecture"]]
 
 
 # The paper's columns of both learners, with past and without.

@@ -1,36 +1,43 @@
 """The sessions of each pair, and how far they drift apart."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 import pandas as pd
 
-from orla.reports.cells import Cell, Line, Row, cell, value
+from orla.reports.cells import Cell, Row, cell, value
 from orla.reports.numbers import number
-from orla.reports.sessions import MOST_TOLD, drifts, sentences
+from orla.reports.sessions import MOST_TOLD, Drift, drifts, sentences
 from orla.reports.study import StudyFacts
 from orla.reports.tables.base import Contents, Table
+
+
+def _said(header: str, text: Callable[[Drift], str], group: str = "", align: str = "r") -> Cell:
+    """A column of what the drift report says of a pair."""
+    return cell(header, lambda line: text(line.row["drift"]), group, align)
 
 
 def _within(header: str, measure: str) -> Cell:
     """A measure between the sessions over the same within A."""
     places = (measure, f"{measure}_within")
-    return cell(
-        header,
-        lambda line: "{}\n({})".format(*(number(line.row["drift"].value(p), 2) for p in places)),
-        "Inputs",
+    return _said(
+        header, lambda d: "{}\n({})".format(*(number(d.value(p), 2) for p in places)), "Inputs"
     )
 
 
 def _decoded(header: str, measure: str) -> Cell:
     """A score with its interval, at the lags that decode A best; one without lags by itself."""
 
-    def text(line: Line) -> str:
-        drift = line.row["drift"]
+    def text(drift: Drift) -> str:
         at = drift.best if drift.best in drift.rows.get(measure, {}) else ""
         return drift.told(measure, at).replace(" [", "\n[")
 
-    return cell(header, text, "Decoder")
+    return _said(header, text, "Decoder")
+
+
+def _sessions(drift: Drift) -> str:
+    sides = zip("ab", (drift.a, drift.b), strict=True)
+    return "\n".join(f"{name} ({drift.value('seconds', side):.0f} s)" for side, name in sides)
 
 
 class DriftReport(
@@ -50,36 +57,27 @@ class DriftReport(
     layout: ClassVar = {"widest": 7, "kept": 2}
     cells = (
         value("Pair", "name", str, align="l"),
-        value("Sessions", "sessions", str, align="l"),
-        value("Inputs", "inputs", str),
+        _said("Sessions", _sessions, align="l"),
+        _said("Inputs", lambda d: f"{number(d.value('inputs', 'a'), 0)} {d.words('inputs', 'a')}"),
         _within("Shift (SD)", "inputs_moved"),
         _within("Tuning r", "tuning"),
-        value("Within A", "within_a", digits=2, group="Decoder"),
+        _said("Within A", lambda d: number(d.value("within_a", d.best), 2), "Decoder"),
         _decoded("Within B", "within_b"),
         _decoded("A to B", "a_to_b"),
         _decoded("Lost", "loss"),
         _decoded("By us", "made"),
-        value("Ceiling\n(%)", "ceiling", digits=0, group="Decoder"),
+        _said("Ceiling\n(%)", lambda d: number(d.value("ceiling"), 0), "Decoder"),
     )
     optional = ("By us",)
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        lines = [
-            {
-                "drift": drift,
-                "name": drift.pair or study.called("task", drift.task),
-                "sessions": "\n".join(
-                    f"{name} ({drift.value('seconds', side):.0f} s)"
-                    for side, name in zip("ab", (drift.a, drift.b), strict=True)
-                ),
-                "inputs": f"{number(drift.value('inputs', 'a'), 0)} {drift.words('inputs', 'a')}",
-                "within_a": drift.value("within_a", drift.best),
-                "ceiling": drift.value("ceiling"),
-            }
-            for drift in drifts(rows)
-        ]
-        if lines:
-            yield "", lines
+        yield (
+            "",
+            [
+                {"drift": drift, "name": drift.pair or study.called("task", drift.task)}
+                for drift in drifts(rows)
+            ],
+        )
 
     def record(self, row: Row, study: StudyFacts) -> Row:
         """A pair, with every measure as a column; the result has them a row each."""
