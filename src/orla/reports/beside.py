@@ -30,6 +30,8 @@ class BesidePaper(Table):
     """A table with the paper's numbers, which a study that does not reproduce it leaves out."""
 
     layout: ClassVar = {"size": "scriptsize"}
+    # Whether notes say how networks were pretrained, where they differ in that.
+    pretrained: ClassVar[bool] = False
     rule: ClassVar[str] = f"""{comparison.COMPARED} Neither: not run, diverged, or a network of
     another size."""
 
@@ -49,7 +51,9 @@ class BesidePaper(Table):
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         records = contents.records
-        return [*self.remarks, *self.on_pairs(records), self.rule, *self.reasons(records)]
+        told = notes_on_pretraining(records, study) if self.pretrained else []
+        told += [*self.remarks, *self.on_pairs(records), self.rule]
+        return [*told, *self.reasons(records)]
 
     def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
         return super().data(contents._replace(rows=pd.DataFrame(columns=list(KEYS))), study)
@@ -142,10 +146,10 @@ def having(measured: pd.DataFrame, *measures: str) -> pd.DataFrame:
     return rows[rows["means"].map(lambda means: any(n in means for n in measures)).astype(bool)]
 
 
-def papers_first(study: StudyFacts, groups: Iterable[Group]) -> list[Group]:
-    """Groups of `StudyFacts.groups`, those on the paper's recordings first."""
+def papers_first(study: StudyFacts, frame: pd.DataFrame, *more: str) -> list[Group]:
+    """The groups of `StudyFacts.groups`, those on the paper's recordings first."""
     papers = study.papers_task or next(iter(study.recordings), "")
-    return sorted(groups, key=lambda group: group.keys["task"] != papers)
+    return sorted(study.groups(frame, *more), key=lambda group: group.keys["task"] != papers)
 
 
 def over_pairs(measured: pd.DataFrame) -> pd.DataFrame:

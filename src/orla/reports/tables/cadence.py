@@ -78,8 +78,7 @@ class CadenceStructure(
         its 95 % t interval."""
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        groups = study.groups(pairs_as_rows(plain(rows)))
-        for title, keys, group in papers_first(study, groups):
+        for title, keys, group in papers_first(study, pairs_as_rows(plain(rows))):
             lines = []
             for optimizer in study.present(group, "optimizer"):
                 at = group[group["optimizer"] == optimizer]

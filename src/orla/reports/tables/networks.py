@@ -12,7 +12,6 @@ from orla.reports.beside import (
     EPISODE,
     BesidePaper,
     drifting,
-    notes_on_pretraining,
     pairs_as_rows,
     papers_first,
     plain,
@@ -24,7 +23,6 @@ from orla.reports.comparison import seeds as count_of
 from orla.reports.numbers import MISSING, estimate, is_missing, number
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
-from orla.reports.tables.base import Contents
 from orla.reports.words import NOT_RUN
 from orla.statistics.ranks import spearman, spearman_p
 from orla.study.keys import DEFAULTS, KEYS
@@ -54,6 +52,7 @@ class ProjectedOut(
         value("Routed (%)", "share", str),
     )
     optional = ("Routed (%)",)
+    pretrained = True
     remarks = ("The paper projects u_1 of G_past out of each window's gradient.",)
 
     @cached_property
@@ -69,8 +68,7 @@ class ProjectedOut(
         tested, unchanged = first["ours"]["intervention"], plain(rows)
         changed = rows[rows["start"] == DEFAULTS["start"]]
         changed = changed[changed["intervention"] != DEFAULTS["intervention"]]
-        groups = study.groups(changed, "learner", "optimizer")
-        for title, keys, group in papers_first(study, groups):
+        for title, keys, group in papers_first(study, changed, "learner", "optimizer"):
             pairs = _pairs(where(unchanged, **keys | DEFAULTS), group)
             if len(pairs):
                 blank = False
@@ -80,10 +78,6 @@ class ProjectedOut(
         if blank:
             none = pd.DataFrame(columns=[_TOP1, _ENERGY, "lost"], dtype=float)
             yield study.called("optimizer", first["optimizer"]), self._ranks(first, none)
-
-    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        more = notes_on_pretraining(contents.records, study)
-        return [*more, *super().notes(contents, study, *needed)]
 
     def _ranks(self, keys: Row, pairs: pd.DataFrame) -> list[Row]:
         """The rank correlation, ours and the paper's at each number of networks."""

@@ -6,23 +6,13 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from orla.reports.beside import (
-    CELLS,
-    EPISODE,
-    ByCondition,
-    drifting,
-    having,
-    notes_on_pretraining,
-    over_pairs,
-    plain,
-)
+from orla.reports.beside import CELLS, EPISODE, ByCondition, drifting, having, over_pairs, plain
 from orla.reports.cells import Cell, Line, Row, called, cell, mean, mean_seeds, network, value
 from orla.reports.cells import beside as both
 from orla.reports.comparison import RECOVERY, Beside, Mean, kind_of, means_by_keys, printed
 from orla.reports.numbers import count
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
-from orla.reports.tables.base import Contents
 from orla.study.keys import KEYS
 
 _TOP1 = "top1_past"
@@ -57,6 +47,7 @@ def _once(header: str, *measure: str, **how: Any) -> Cell:
 class _OfReadings(ByCondition):
     """A condition has a line for each share and reading of its gradients that was measured."""
 
+    pretrained = True
     concentration: ClassVar[tuple[Cell, ...]] = (
         called("optimizer"),
         mean_seeds(_TOP1),
@@ -75,10 +66,6 @@ class _OfReadings(ByCondition):
         rows = rows[rows["learner"] == load().full_learner]
         kinds = [kind_of(study, name) for name in rows["architecture"]]
         return rows.assign(kind=kinds)
-
-    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        more = notes_on_pretraining(contents.records, study)
-        return [*more, *super().notes(contents, study, *needed)]
 
     def lines(self, rows: list[Row]) -> list[Row]:
         every = list(enumerate(product(_READINGS, _SHARES)))
