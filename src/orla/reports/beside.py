@@ -52,7 +52,7 @@ class BesidePaper(Table):
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         records = contents.records
         told = notes_on_pretraining(records, study) if self.pretrained else []
-        told += [*self.remarks, *self.on_pairs(records), self.rule]
+        told += [*self.remarked(), *self.on_pairs(records), self.rule]
         return [*told, *self.reasons(records)]
 
     def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:

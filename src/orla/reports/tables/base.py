@@ -39,7 +39,7 @@ class Table(Part):
         optional: headers or groups of columns that are left out where no line has a number there.
         by, without: what sets panels apart beside the condition, such as learner, and what of it
             does not.
-        remarks: the first notes.
+        remarks: the first notes, parted by empty lines.
         quotes: column of the paper's text -> a note on each of its rows that have one.
         layout: further fields of the document.
         empty: whether a study without any line shows the table.
@@ -53,7 +53,7 @@ class Table(Part):
     optional: ClassVar[Collection[str]] = ()
     by: ClassVar[tuple[str, ...]] = ()
     without: ClassVar[str] = ""
-    remarks: ClassVar[tuple[str, ...]] = ()
+    remarks: ClassVar[str] = ""
     quotes: ClassVar[Mapping[str, str]] = {}
     layout: ClassVar[Mapping[str, Any]] = {}
     empty: ClassVar[bool] = True
@@ -93,12 +93,16 @@ class Table(Part):
         main, full = study.words(study.main), study.called("learner", load().full_learner)
         return says.format(main=main, full=full, rates_of=study.rates_of)
 
+    def remarked(self) -> list[str]:
+        """Each of the remarks."""
+        return [text.strip() for text in self.remarks.split("\n\n") if text]
+
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         """What stands under the table: by default remarks, quotes, and what its marks mean."""
         rows = ((text, row) for name, text in self.quotes.items() for row in load().in_text(name))
         quotes = [text.format(**row) for text, row in rows]
         guards = guard_notes(contents.records, contents.panels)
-        return [*self.remarks, *quotes, *mark_notes(contents.panels), *guards]
+        return [*self.remarked(), *quotes, *mark_notes(contents.panels), *guards]
 
     def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
         """The .csv twin: unrounded rows and the data set."""

@@ -48,11 +48,9 @@ class Optimizers(
         "adapt_recovery_percent": _RECOVERY._replace(digits=0),
     }
     further: ClassVar = {"coarse": f"≥ {rate(_COARSE)}"}
-    remarks = (
-        f"""≥ {rate(_COARSE)}: ours at the best on the adapt part of such rates alone. The
+    remarks = f"""≥ {rate(_COARSE)}: ours at the best on the adapt part of such rates alone. The
     grid that the paper prints has no smaller one; where this column alone agrees, the grid may be
-    what the paper's number tells of.""",
-    )
+    what the paper's number tells of."""
     says = "Immediate derivatives by optimizer: recovery (%), on synthetic tasks exact RTRL is 100."
 
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
@@ -97,10 +95,8 @@ class Architectures(
 
     measures: ClassVar = {"recovery_vs_rtrl_percent": VS_RTRL}
     says = "Immediate derivatives with Adam by network: recovery (%), exact RTRL is 100."
-    remarks = (
-        """LeWM: ours is a small transformer with weights of its own; the paper's row is of
-    pretrained weights, which this study does not have.""",
-    )
+    remarks = """LeWM: ours is a small transformer with weights of its own; the paper's row is of
+    pretrained weights, which this study does not have."""
 
 
 class Multilayer(
@@ -116,11 +112,10 @@ class Horizon(Errors, name="horizon", label="Delay", chapter="breadth", order=60
     """Errors by delay, ours and the paper's."""
 
     digits = 4
-    remarks = (
-        LAST,
-        "Weights that learn follow the band's phase, and so may come below the least error of "
-        "fixed ones without memory; held out they cannot.",
-    )
+    remarks = f"""{LAST}
+
+    Weights that learn follow the band's phase, and so may come below the least error of fixed ones
+    without memory; held out they cannot."""
     says = "Delayed sine, and a narrow band in its place, by delay: squared error after the change."
 
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:

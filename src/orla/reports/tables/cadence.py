@@ -12,7 +12,7 @@ from orla.reports.comparison import Beside, Mean, like, mean_of, mean_text, seed
 from orla.reports.numbers import MISSING, number
 from orla.reports.paper import load
 from orla.reports.square import square
-from orla.reports.study import StudyFacts
+from orla.reports.study import StudyFacts, where
 from orla.reports.table import Column
 from orla.reports.tables.base import Contents
 from orla.study.keys import KEYS
@@ -81,9 +81,9 @@ class CadenceStructure(
         for title, keys, group in papers_first(study, pairs_as_rows(plain(rows))):
             lines = []
             for optimizer in study.present(group, "optimizer"):
-                at = group[group["optimizer"] == optimizer]
+                at = where(group, optimizer=optimizer)
                 for gradient, learners in self.gradients(study).items():
-                    if line := _line([at[at["learner"] == name] for name in learners]):
+                    if line := _line([where(at, learner=name) for name in learners]):
                         named = {"optimizer": optimizer, "gradient": gradient}
                         lines.append(named | {"counts": _null(study, keys)} | line)
             if lines:

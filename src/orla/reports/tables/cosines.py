@@ -80,7 +80,7 @@ class Decorrelation(
         mean("at windows' ends", _LAST, "cosine", **_COSINE),
         mean("of whole windows", _WINDOWS, **_COSINE),
     )
-    remarks = ("The paper measures it at the end of a window: of the last step's loss alone.",)
+    remarks = "The paper measures it at the end of a window: of the last step's loss alone."
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         return f"""Copies of AR(1) noise {self.papers_rows[0]["delay_steps"]} steps before, without
@@ -133,10 +133,8 @@ class Substrate(
     Median of the ratio of their sizes; share in which the past is larger; sd over windows of the
     mean sign of g_past, and mean over coordinates of the sd of its sign; share in which the signs
     of g_full and g_imm differ. {CELLS}"""
-    remarks = (
-        """The paper does not say over what it takes the sd of the sign: both readings stand
-    beside its one number.""",
-    )
+    remarks = """The paper does not say over what it takes the sd of the sign: both readings stand
+    beside its one number."""
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:

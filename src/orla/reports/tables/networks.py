@@ -53,7 +53,7 @@ class ProjectedOut(
     )
     optional = ("Routed (%)",)
     pretrained = True
-    remarks = ("The paper projects u_1 of G_past out of each window's gradient.",)
+    remarks = "The paper projects u_1 of G_past out of each window's gradient."
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
@@ -146,11 +146,9 @@ class Isotropy(
 ):  # fmt: skip
     """Networks with a prescribed condition number of W_hh (option ``condition``), a row each."""
 
-    remarks = (
-        """Where ∂h/∂θ does not follow W_hh, nothing was imposed on it, and equal errors say
+    remarks = """Where ∂h/∂θ does not follow W_hh, nothing was imposed on it, and equal errors say
     nothing of isotropy. Its condition number is that of the second learner's networks, of the first
-    where the second's was not measured.""",
-    )
+    where the second's was not measured."""
 
     @property
     def learners(self) -> list[str]:

@@ -88,13 +88,12 @@ class Structure(
         _once("u_1", "whh_share", "whh_share_percent", **_SHARE),
         _once("shuffled", "whh_share_shuffled", **_SHARE),
     )
-    remarks = (
-        "g_past is exactly zero on the readout, because every learner's gradient of the "
-        "readout is exact: the share of u_1 on W_out is 0 by construction.",
-        "Row i of the gradient is a sum over steps of dL/da_i (x, h, 1): sizes of x and h fix "
-        "about how much of it lies on W_hh, whatever the errors. Shuffled is that null: the share "
-        "where dL/dh_t is shuffled in time within each window.",
-    )
+    remarks = """g_past is exactly zero on the readout, because every learner's gradient of the
+    readout is exact: the share of u_1 on W_out is 0 by construction.
+
+    Row i of the gradient is a sum over steps of dL/da_i (x, h, 1): sizes of x and h fix about how
+    much of it lies on W_hh, whatever the errors. Shuffled is that null: the share where dL/dh_t is
+    shuffled in time within each window."""
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         null = load().in_text("parameters_whh")[0]

@@ -43,7 +43,7 @@ class TruthControls(
         *(value(name, name, count, "Answer") for name in ("right", "wrong", "undecided")),
         cell("Wrong (%)", _wrong),
     )
-    remarks = ("supp., fals., incon., untes.: supported, falsified, inconclusive, untestable.",)
+    remarks = "supp., fals., incon., untes.: supported, falsified, inconclusive, untestable."
 
     def rows(self, truth_controls: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         return truth_controls.assign(**{PANEL: ""})
