@@ -14,8 +14,7 @@ from orla.reports.figures.base import Figure, Selection
 from orla.reports.numbers import estimate, number
 from orla.reports.study import StudyFacts, where
 from orla.reports.tables.language import called
-from orla.reports.tables.streams import PEERS, model
-from orla.reports.tables.vision import ADAPTS, Tent, recoveries
+from orla.reports.tables.others import ADAPTS, PEERS, Tent, model, recoveries
 from orla.results.language import PROXY
 
 # What sets models apart, which are called alike on every stream.

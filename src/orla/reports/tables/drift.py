@@ -1,19 +1,112 @@
-"""Tables of adaptation to drift beside the paper's: recoveries, and the ratio of updates."""
+"""The drift of each pair of sessions, and adaptation to it beside the paper: recoveries, ratios."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import ClassVar
 
 import pandas as pd
 
-from orla.reports.cells import Line, Row, called, cell, counted, ends, lost_seeds, value
+from orla.reports.cells import Cell, Line, Row, called, cell, counted, ends, lost_seeds, value
 from orla.reports.estimates import BASELINES, NO_MEANING, OVER_SEEDS, guard_notes, has_meaning
 from orla.reports.numbers import count, estimate, is_missing, number, rate
 from orla.reports.paper import load
 from orla.reports.runs import runs
+from orla.reports.sessions import MOST_TOLD, Drift, drifts, sentences
 from orla.reports.study import StudyFacts
 from orla.reports.tables import shared
 from orla.reports.tables.base import Contents, Table
 from orla.reports.words import NOT_RUN
 from orla.study.keys import DEFAULTS, KEYS
+
+
+def _said(header: str, text: Callable[[Drift], str], group: str = "", align: str = "r") -> Cell:
+    """A column of what the drift report says of a pair."""
+    return cell(header, lambda line: text(line.row["drift"]), group, align)
+
+
+def _within(header: str, measure: str) -> Cell:
+    """A measure between the sessions over the same within A."""
+    places = (measure, f"{measure}_within")
+    return _said(
+        header, lambda d: "{}\n({})".format(*(number(d.value(p), 2) for p in places)), "Inputs"
+    )
+
+
+def _decoded(header: str, measure: str) -> Cell:
+    """A score with its interval, at the lags that decode A best; one without lags by itself."""
+
+    def text(drift: Drift) -> str:
+        at = drift.best if drift.best in drift.rows.get(measure, {}) else ""
+        return drift.told(measure, at).replace(" [", "\n[")
+
+    return _said(header, text, "Decoder")
+
+
+def _sessions(drift: Drift) -> str:
+    sides = zip("ab", (drift.a, drift.b), strict=True)
+    return "\n".join(f"{name} ({drift.value('seconds', side):.0f} s)" for side, name in sides)
+
+
+class DriftReport(
+    Table, name="drift_report", label="The sessions and their drift", chapter="sessions", order=10,
+    needs=("drift_report",),
+):  # fmt: skip
+    """What each pair of sessions holds, and how far a decoder fitted on A is good for B."""
+
+    says = """Sessions A (to pretrain on) and B (to adapt to) of each pair. A ridge decoder of the
+    last steps (as many as decode A best) is fitted on A or on B, and scored, fixed, on steps that
+    the study scores: R², or accuracy of categories. Lost: the score of a decoder fitted on B less
+    that of A's, on the same steps; brackets: 95 % jackknife interval over stretches of B. By us:
+    what of the loss comes of components of each session's own. Ceiling: what the decoder refitted
+    on B recovers. Inputs: median shift of their means in standard deviations, and correlation of
+    their tuning; in parentheses the same within A."""
+    empty = False
+    layout: ClassVar = {"widest": 7, "kept": 2}
+    cells = (
+        value("Pair", "name", str, align="l"),
+        _said("Sessions", _sessions, align="l"),
+        _said("Inputs", lambda d: f"{number(d.value('inputs', 'a'), 0)} {d.words('inputs', 'a')}"),
+        _within("Shift (SD)", "inputs_moved"),
+        _within("Tuning r", "tuning"),
+        _said("Within A", lambda d: number(d.value("within_a", d.best), 2), "Decoder"),
+        _decoded("Within B", "within_b"),
+        _decoded("A to B", "a_to_b"),
+        _decoded("Lost", "loss"),
+        _decoded("By us", "made"),
+        _said("Ceiling\n(%)", lambda d: number(d.value("ceiling"), 0), "Decoder"),
+    )
+    optional = ("By us",)
+
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        yield (
+            "",
+            [
+                {"drift": drift, "name": drift.pair or study.called("task", drift.task)}
+                for drift in drifts(rows)
+            ],
+        )
+
+    def record(self, row: Row, study: StudyFacts) -> Row:
+        """A pair, with every measure as a column; the result has them a row each."""
+        drift = row["drift"]
+        measures = {
+            f"{measure}_{at}".strip("_"): one["value"]
+            for measure, places in drift.rows.items()
+            for at, one in places.items()
+            if measure not in ("session", "recording", "about", "kept", "correspondence")
+        }
+        return {"task": drift.task, "pair": drift.pair} | measures
+
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+        """A sentence on each pair, or how many drift; what else the sessions' files say."""
+        told, lines = list(drifts(needed[0])), sentences(needed[0])
+        for drift in told if len(told) <= MOST_TOLD else ():
+            for side, name in zip("ab", (drift.a, drift.b), strict=True):
+                words = (drift.words(measure, side) for measure in ("recording", "about", "kept"))
+                lines += [f"{name}: {said}" for said in words if said]
+            if said := drift.words("correspondence"):
+                lines.append(f"{drift.pair}: {said}.")
+        return list(dict.fromkeys(lines))
+
 
 _REFITTED = "refitted on the adapt part"
 _RATIOS = "‖ΔW_hh‖/‖ΔW_out‖"
