@@ -1,6 +1,7 @@
 """Tables of learners, optimizers, networks and tasks: each beside the paper's, and their cost."""
 
 import re
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -8,11 +9,11 @@ import pandas as pd
 
 from orla.reports.alignment import against_exact, references
 from orla.reports.by_row import LAST, VS_RTRL, ByPapersRow, Errors, Measure
-from orla.reports.cells import called, cell, counted, ends, value
+from orla.reports.cells import Row, called, cell, counted, ends, value
 from orla.reports.numbers import MISSING, count, memory, number, powers, rate
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
-from orla.reports.tables.base import PANEL, Contents, Table
+from orla.reports.tables.base import Contents, Table
 from orla.results.estimands import ESTIMANDS
 from orla.study.keys import DEFAULTS, KEYS, SETTING
 
@@ -224,9 +225,7 @@ class FootprintsTable(
         value("n", "n_seeds", count),
     )
 
-    def rows(self, footprints: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        rows = footprints.assign(intervention=DEFAULTS["intervention"])  # none is at work
-        panels = [
-            g.rows.assign(**{PANEL: g.title}) for g in study.groups(rows, without="architecture")
-        ]
-        return pd.concat(panels).drop(columns="intervention") if panels else footprints
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        rows = rows.assign(intervention=DEFAULTS["intervention"])  # none is at work
+        for title, _, group in study.groups(rows, without="architecture"):
+            yield title, group.drop(columns="intervention").to_dict("records")

@@ -160,14 +160,12 @@ class Heldout(
         conditions, heldout, baselines = needed
         errors = ("frozen_heldout_error", "reference_error", "constant_error")
         columns = dict.fromkeys(errors, "mean") | {"updates": "max"}
-        columns = {name: how for name, how in columns.items() if name not in conditions}
-        keys = [column for column in conditions if column in heldout and column in KEYS]
-        means = heldout.groupby(keys, as_index=False)[list(columns)].agg(columns)
-        rows = conditions.merge(means, how="left", on=keys)
+        means = heldout.groupby([*KEYS], as_index=False)[list(columns)].agg(columns)
+        rows = conditions.merge(means, how="left", on=[*KEYS])
         if len(baselines):
-            named = {"learner": _REFITTED, "optimizer": baselines["baseline"].map(BASELINES)}
-            more = {name: value for name, value in DEFAULTS.items() if name not in baselines}
-            refitted = baselines.drop(columns="baseline").assign(**named, **more)
+            more = {"learner": _REFITTED, "intervention": DEFAULTS["intervention"]}
+            more["optimizer"] = baselines["baseline"].map(BASELINES)
+            refitted = baselines.drop(columns="baseline").assign(**more)
             rows = pd.concat([rows, refitted], ignore_index=True)
         return shared.with_paper_rows(rows, study, load().recoveries)
 

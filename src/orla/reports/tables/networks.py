@@ -116,12 +116,9 @@ def _mean(keys: Row, pairs: pd.DataFrame) -> Iterator[Row]:
 
 def _pairs(unchanged: pd.DataFrame, changed: pd.DataFrame) -> pd.DataFrame:
     """Networks that ran both, with the concentration of the plain run; none without any."""
-    if _TOP1 not in unchanged:
-        return unchanged.iloc[:0]
     before = unchanged.reindex(columns=["seed", RECOVERY, _TOP1, _ENERGY])
     after = changed.reindex(columns=["seed", RECOVERY, _ROUTED])
-    both = before.merge(after, on="seed", suffixes=("", "_changed"))
-    both = both.sort_values("seed", ignore_index=True)
+    both = before.merge(after, on="seed", suffixes=("", "_changed")).sort_values("seed")
     both["lost"] = both[RECOVERY] - both[f"{RECOVERY}_changed"]
     return both if np.isfinite(both[_TOP1]).any() else both.iloc[:0]
 
@@ -136,6 +133,7 @@ def _losses(keys: Row, pairs: pd.DataFrame) -> Iterator[Row]:
         yield _line(name, number(row["lost"], 1, signed=True), *numbers, **row)
 
 
+_CONDITION = "Condition number"
 _CONDITIONS = {"condition_number": ("∂h/∂θ", 1), "sensitivity_condition": ("P", 0)}
 _ERROR = "adapt_error"
 
@@ -162,21 +160,14 @@ class Isotropy(
         of their difference, paired by network, holds 0. {CELLS}"""
 
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
-        imposed = value("W_hh", "imposed", "{:g}".format, "Condition number")
-        return [
-            imposed._replace(numbers=lambda line: [line.row["difference"]]),
-            *(
-                beside(header, measure, "Condition number", digits=digits)
-                for measure, (header, digits) in _CONDITIONS.items()
-            ),
-            called("optimizer"),
-            cell("n", lambda line: count_of(line.row["seeds"])),
-            *(
-                beside(study.called("learner", name), name, "Squared error", digits=5)
-                for name in self.learners
-            ),
-            cell("Alike", _alike, align="l"),
-        ]
+        imposed = value("W_hh", "imposed", "{:g}".format, _CONDITION)
+        imposed = imposed._replace(numbers=lambda line: [line.row["difference"]])
+        measured = (beside(h, name, _CONDITION, digits=d) for name, (h, d) in _CONDITIONS.items())
+        heads = {name: study.called("learner", name) for name in self.learners}
+        errors = (beside(head, name, "Squared error", digits=5) for name, head in heads.items())
+        n = cell("n", lambda line: count_of(line.row["seeds"]))
+        alike = cell("Alike", _alike, align="l")
+        return [imposed, *measured, called("optimizer"), n, *errors, alike]
 
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """The models of the two learners in networks with a condition number, "imposed"."""
@@ -193,15 +184,15 @@ class Isotropy(
         for title, group in titled(study, rows if len(rows) else blank, EPISODE):
             group, lines = group if len(rows) else rows, []
             for imposed in sorted(papers | {*group["imposed"]}):
-                here = group[group["imposed"] == imposed]
+                here = where(group, imposed=imposed)
                 for name in study.present(here, "optimizer") or [""]:
-                    lines.append(self._line(imposed, name, here[here["optimizer"] == name]))
+                    lines.append(self._line(imposed, name, where(here, optimizer=name)))
             yield title, lines
 
     def _line(self, imposed: float, optimizer: str, rows: pd.DataFrame) -> Row:
         [text] = load().in_text("imposed")
         papers = {r["learner"]: r for r in self.papers_rows if r["condition_number"] == imposed}
-        sides = [rows[rows["learner"] == name] for name in self.learners]
+        sides = [where(rows, learner=name) for name in self.learners]
         blank = {"task": text["task"]} | DEFAULTS
         keys = [dict(r[list(KEYS)].iloc[0]) if len(r) else blank for r in sides]
         line: dict[str, Any] = {"imposed": imposed, "optimizer": optimizer}
