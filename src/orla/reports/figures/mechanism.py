@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
 from orla.catalogue import Mark
@@ -102,9 +101,7 @@ class _Profile(Figure):
         title = ", ".join(study.called(kind, value) for kind, value in keys.items() if value != "")
         return Selection(rows, title)
 
-    def panels(
-        self, rows: pd.DataFrame, study: StudyFacts
-    ) -> tuple[Canvas, list[tuple[Axes, pd.DataFrame]]]:
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> plots.Panels:
         """A plot for each optimizer and split, with its rows, four abreast."""
         groups = rows.groupby([*self.by], sort=False)
         named = [(", ".join(map(study.called, self.by, keys)), panel) for keys, panel in groups]

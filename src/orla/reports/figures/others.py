@@ -4,7 +4,6 @@ from collections.abc import Collection
 from typing import Any, ClassVar
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import MaxNLocator
 
@@ -29,7 +28,7 @@ class _Means(Figure):
 
     def means(
         self, groups: list[tuple[str, pd.DataFrame]], rows: pd.DataFrame, dashed: Collection[str]
-    ) -> tuple[Canvas, list[tuple[Axes, pd.DataFrame]]]:
+    ) -> plots.Panels:
         """The figure, with its legend, and its plots, each with its rows."""
         figure, panels = plots.titled(groups, y="plot", wrap=3, **self.layout)
         looks = {
