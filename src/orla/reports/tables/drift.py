@@ -77,13 +77,8 @@ class DriftReport(
     optional = ("By us",)
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        yield (
-            "",
-            [
-                {"drift": drift, "name": drift.pair or study.called("task", drift.task)}
-                for drift in drifts(rows)
-            ],
-        )
+        pairs = ((drift, drift.pair or study.called("task", drift.task)) for drift in drifts(rows))
+        yield "", [{"drift": drift, "name": name} for drift, name in pairs]
 
     def record(self, row: Row, study: StudyFacts) -> Row:
         """A pair, with every measure as a column; the result has them a row each."""
@@ -132,7 +127,7 @@ def _rate(line: Line) -> str:
 
 class Heldout(
     Table, name="heldout", label="Held-out recovery", chapter="drift", order=10,
-    needs=("conditions", "heldout", "baselines"), paper="recoveries",
+    needs=("conditions", "heldout", "baselines"),
 ):  # fmt: skip
     """Held-out recovery and R2 of every condition at its selected rate, ours and the paper's."""
 
@@ -194,7 +189,7 @@ def _papers_gap(line: Line) -> str:
 
 class RatioGap(
     Table, name="ratio_gap", label="Update-magnitude ratio and gap", chapter="ratio", order=10,
-    needs=("ratio_gap", "ratio_gap_order"), paper="ratio_gap",
+    needs=("ratio_gap", "ratio_gap_order"),
 ):  # fmt: skip
     """Update-magnitude ratio and gap by optimizer, ours and the paper's."""
 

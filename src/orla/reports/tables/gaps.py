@@ -62,7 +62,7 @@ def by_comparison(rows: list[Row]) -> list[Row]:
 
 class BciGap(
     Table, name="bci_gap", label="Gaps between learners", chapter="drift", order=20,
-    needs=("estimates",), paper="gaps",
+    needs=("estimates",),
 ):  # fmt: skip
     """Every comparison of the study by optimizer, and the paper's gap beside its own."""
 
@@ -103,7 +103,7 @@ class BciGap(
         lost = sum(lost_seeds(row) > 0 for row in contents.records)
         diverged = f"{lost} of these gaps leave out seeds of which a model diverged: see the .csv."
         guards = guard_notes(contents.records, contents.panels)
-        return [diverged] * bool(lost) + [*guards, *shared.mark_notes(contents.panels)]
+        return [diverged] * bool(lost) + guards + shared.mark_notes(contents.panels)
 
 
 _NO_SQUARE = "The study's comparisons form no two by two: it needs two gradients at two cadences."

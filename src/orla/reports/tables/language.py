@@ -57,7 +57,7 @@ def _percent(header: str, column: str, group: str) -> Cell:
 
 class Lora(
     Table, name="lora", label="Online LoRA on language models",
-    chapter="language", order=10, needs=("language",), paper="lora",
+    chapter="language", order=10, needs=("language",),
 ):  # fmt: skip
     """A panel a model and rank, a line a learner and optimizer, and the paper's."""
 

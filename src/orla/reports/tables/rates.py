@@ -90,7 +90,7 @@ class Divergence(
 
 class AdaptWindow(
     Table, name="adapt_window", label="Recovery over the adapt part, by definition",
-    chapter="rates", order=20, needs=("lr_curves",), paper="optimizers",
+    chapter="rates", order=20, needs=("lr_curves",),
 ):  # fmt: skip
     """What the paper's adapt-window recoveries would be under each reading of its words."""
 

@@ -78,9 +78,8 @@ def sample(row: Row) -> str:
 
 
 class Verdict(
-    Table, name="verdict", label="Verdicts", chapter="verdicts", order=10, needs=("verdicts",),
-    paper="claims",
-):  # fmt: skip
+    Table, name="verdict", label="Verdicts", chapter="verdicts", order=10, needs=("verdicts",)
+):
     """Every registration's verdict, with the paper's figure for the claim it tests."""
 
     cells = (
