@@ -31,7 +31,7 @@ class BesidePaper(Table):
 
     layout: ClassVar = {"size": "scriptsize"}
     # Whether notes say how networks were pretrained, where they differ in that.
-    pretrained: ClassVar[bool] = False
+    tells_pretraining: ClassVar[bool] = False
     rule: ClassVar[str] = f"""{comparison.COMPARED} Neither: not run, diverged, or a network of
     another size."""
 
@@ -51,8 +51,8 @@ class BesidePaper(Table):
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         records = contents.records
-        told = notes_on_pretraining(records, study) if self.pretrained else []
-        told += [*self.remarked(), *self.on_pairs(records), self.rule]
+        told = notes_on_pretraining(records, study) if self.tells_pretraining else []
+        told += [*self.remark_list(), *self.on_pairs(records), self.rule]
         return [*told, *self.reasons(records)]
 
     def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:

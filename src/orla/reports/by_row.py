@@ -126,7 +126,7 @@ class ByPapersRow(BesidePaper):
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         cadence = "Learners without a cadence update at each step."
         heldout = any(measure.on_heldout for measure in self.measures.values())
-        told = [_RATES + _RATES_HELDOUT * heldout, *self.remarked(), self.rule, comparison.WORSE]
+        told = [_RATES + _RATES_HELDOUT * heldout, *self.remark_list(), self.rule, comparison.WORSE]
         return [cadence, *told, *self.reasons(contents.records), *mark_notes(contents.panels)]
 
     def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:

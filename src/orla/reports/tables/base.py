@@ -93,7 +93,7 @@ class Table(Part):
         main, full = study.words(study.main), study.called("learner", load().full_learner)
         return says.format(main=main, full=full, rates_of=study.rates_of)
 
-    def remarked(self) -> list[str]:
+    def remark_list(self) -> list[str]:
         """Each of the remarks."""
         return [text.strip() for text in self.remarks.split("\n\n") if text]
 
@@ -102,7 +102,7 @@ class Table(Part):
         rows = ((text, row) for name, text in self.quotes.items() for row in load().in_text(name))
         quotes = [text.format(**row) for text, row in rows]
         guards = guard_notes(contents.records, contents.panels)
-        return [*self.remarked(), *quotes, *mark_notes(contents.panels), *guards]
+        return [*self.remark_list(), *quotes, *mark_notes(contents.panels), *guards]
 
     def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
         """The .csv twin: unrounded rows and the data set."""

@@ -18,7 +18,7 @@ from orla.reports.words import NOT_RUN
 from orla.study.keys import DEFAULTS, KEYS
 
 
-def _said(header: str, text: Callable[[Drift], str], group: str = "", align: str = "r") -> Cell:
+def _of_drift(header: str, text: Callable[[Drift], str], group: str = "", align: str = "r") -> Cell:
     """A column of what the drift report says of a pair."""
     return cell(header, lambda line: text(line.row["drift"]), group, align)
 
@@ -26,7 +26,7 @@ def _said(header: str, text: Callable[[Drift], str], group: str = "", align: str
 def _within(header: str, measure: str) -> Cell:
     """A measure between the sessions over the same within A."""
     places = (measure, f"{measure}_within")
-    return _said(
+    return _of_drift(
         header, lambda d: "{}\n({})".format(*(number(d.value(p), 2) for p in places)), "Inputs"
     )
 
@@ -38,7 +38,7 @@ def _decoded(header: str, measure: str) -> Cell:
         at = drift.best if drift.best in drift.rows.get(measure, {}) else ""
         return drift.told(measure, at).replace(" [", "\n[")
 
-    return _said(header, text, "Decoder")
+    return _of_drift(header, text, "Decoder")
 
 
 def _sessions(drift: Drift) -> str:
@@ -63,16 +63,18 @@ class DriftReport(
     layout: ClassVar = {"widest": 7, "kept": 2}
     cells = (
         value("Pair", "name", str, align="l"),
-        _said("Sessions", _sessions, align="l"),
-        _said("Inputs", lambda d: f"{number(d.value('inputs', 'a'), 0)} {d.words('inputs', 'a')}"),
+        _of_drift("Sessions", _sessions, align="l"),
+        _of_drift(
+            "Inputs", lambda d: f"{number(d.value('inputs', 'a'), 0)} {d.words('inputs', 'a')}"
+        ),
         _within("Shift (SD)", "inputs_moved"),
         _within("Tuning r", "tuning"),
-        _said("Within A", lambda d: number(d.value("within_a", d.best), 2), "Decoder"),
+        _of_drift("Within A", lambda d: number(d.value("within_a", d.best), 2), "Decoder"),
         _decoded("Within B", "within_b"),
         _decoded("A to B", "a_to_b"),
         _decoded("Lost", "loss"),
         _decoded("By us", "made"),
-        _said("Ceiling\n(%)", lambda d: number(d.value("ceiling"), 0), "Decoder"),
+        _of_drift("Ceiling\n(%)", lambda d: number(d.value("ceiling"), 0), "Decoder"),
     )
     optional = ("By us",)
 

@@ -52,7 +52,7 @@ class ProjectedOut(
         value("Routed (%)", "share", str),
     )
     optional = ("Routed (%)",)
-    pretrained = True
+    tells_pretraining = True
     remarks = "The paper projects u_1 of G_past out of each window's gradient."
 
     @cached_property

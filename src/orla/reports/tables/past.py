@@ -47,7 +47,7 @@ def _once(header: str, *measure: str, **how: Any) -> Cell:
 class _OfReadings(ByCondition):
     """A condition has a line for each share and reading of its gradients that was measured."""
 
-    pretrained = True
+    tells_pretraining = True
     concentration: ClassVar[tuple[Cell, ...]] = (
         called("optimizer"),
         mean_seeds(_TOP1),
