@@ -23,7 +23,8 @@ CLEAR = {"denominator": 0.67, "denominator_se": 0.01, "frozen_error": 1.1, "cons
     [{"denominator": 0.049}, {"denominator": 0.2, "denominator_se": 0.07}, {"unreliable": True}],
 )
 def test_recovery_without_a_meaning_is_a_dash(bad):
-    row = GAP | CLEAR | {"recovery_full_percent": 30.0, "recovery_immediate_percent": 20.0} | bad
+    recovery = {"": 30.0, "low_": np.nan, "high_": np.nan}
+    row = GAP | CLEAR | {f"recovery_full_{end}percent": n for end, n in recovery.items()} | bad
     assert not told.has_meaning(row)
     assert told.gap_lines(row) == "–¶\nR² +0.031"
     assert told.recovery_lines(row, "recovery_full") == "–¶"

@@ -31,10 +31,7 @@ PAST = {
        for name in ("top1", "energy1") for side in ("past", "immediate", "gap")},
 }  # fmt: skip
 FIRST = "First singular value"
-TABLES = [
-    "cosine", "structure", "cadence", "intervention", "isotropy",
-    "decorrelation", "lstm_cross_architecture", "capacity", "substrate",
-]  # fmt: skip
+TABLES = [n for n, t in catalogue.parts("table").items() if t.part.chapter == "mechanism"]
 STUDY = replace(
     SIMULATED,
     pretraining={},

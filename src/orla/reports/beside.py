@@ -1,24 +1,27 @@
 """Tables beside the paper's, and those of them with a line a condition."""
 
+import re
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
 import pandas as pd
 
-from orla.reports import comparison, paper_rows
+from orla.reports import comparison
 from orla.reports.cells import Row
 from orla.reports.paper import load
-from orla.reports.study import StudyFacts
+from orla.reports.study import Group, StudyFacts, where
 from orla.reports.tables.base import Contents, Table
 from orla.reports.words import NOT_RUN
 from orla.study.keys import DEFAULTS, KEYS
+from orla.study.plan import STATIONARY
 
-CELLS = (
-    "First lines: ours, the mean over seeds ± half of its 95 % t interval. Second lines: the "
-    "paper's number."
-)
+CELLS = """First lines: ours, the mean over seeds ± half of its 95 % t interval. Second lines: the
+paper's number."""
+_NAME = "over {} pairs"
+_ON_PAIRS = """Over pairs: a pair's number is the mean over its networks; n, intervals and what is
+paired are of pairs."""
 # What sets the panels of a table apart whose lines are networks.
 EPISODE = ("task", "pair", "precision", "split")
 
@@ -27,9 +30,10 @@ class BesidePaper(Table):
     """A table with the paper's numbers, which a study that does not reproduce it leaves out."""
 
     layout: ClassVar = {"size": "scriptsize"}
-    rule: ClassVar[str] = (
-        f"{comparison.COMPARED} Neither: not run, diverged, or a network of another size."
-    )
+    # Whether notes say how networks were pretrained, where they differ in that.
+    tells_pretraining: ClassVar[bool] = False
+    rule: ClassVar[str] = f"""{comparison.COMPARED} Neither: not run, diverged, or a network of
+    another size."""
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
@@ -40,10 +44,16 @@ class BesidePaper(Table):
         said = (r["not_comparable"] for r in records if comparison.NOT_COMPARABLE in r.values())
         return [f"Not comparable: {reason}" for reason in dict.fromkeys(said)]
 
+    def on_pairs(self, records: Sequence[Row]) -> list[str]:
+        """What the numbers over pairs are, where one of these rows is of several; else []."""
+        several = (re.fullmatch(_NAME.format(r"\d+"), record["pair"]) for record in records)
+        return [_ON_PAIRS] * any(several)
+
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         records = contents.records
-        told = [*paper_rows.notes_on_pairs(records), self.rule, *self.reasons(records)]
-        return [*self.remarks, *told]
+        told = notes_on_pretraining(records, study) if self.tells_pretraining else []
+        told += [*self.remark_list(), *self.on_pairs(records), self.rule]
+        return [*told, *self.reasons(records)]
 
     def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
         return super().data(contents._replace(rows=pd.DataFrame(columns=list(KEYS))), study)
@@ -78,7 +88,7 @@ class ByCondition(BesidePaper):
                 keys
                 for keys in ran
                 if wanted.items() <= keys.items()
-                and paper_rows.like(study, keys["architecture"], row)
+                and comparison.like(study, keys["architecture"], row)
             ]
             for keys in alike:
                 keys["paper"] = row
@@ -118,3 +128,63 @@ def titled(
         names = (study.called(k, v) for k, v in zip(by, values, strict=True) if v)
         groups.append((", ".join(names) or NOT_RUN, rows))
     return groups
+
+
+def plain(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows without an intervention or another start."""
+    return where(frame, **DEFAULTS)
+
+
+def drifting(conditions: pd.DataFrame) -> pd.DataFrame:
+    """The conditions without those of the stationary control."""
+    return conditions[conditions["split"] != STATIONARY]
+
+
+def having(measured: pd.DataFrame, *measures: str) -> pd.DataFrame:
+    """The plain conditions that have one of these measures, with their means."""
+    rows = plain(comparison.by_condition(comparison.means_by_keys(measured)))
+    return rows[rows["means"].map(lambda means: any(n in means for n in measures)).astype(bool)]
+
+
+def papers_first(study: StudyFacts, frame: pd.DataFrame, *more: str) -> list[Group]:
+    """The groups of `StudyFacts.groups`, those on the paper's recordings first."""
+    papers = study.papers_task or next(iter(study.recordings), "")
+    return sorted(study.groups(frame, *more), key=lambda group: group.keys["task"] != papers)
+
+
+def over_pairs(measured: pd.DataFrame) -> pd.DataFrame:
+    """The table `measured`, with one row over all pairs where a task has several."""
+    rest, several = _of_several(measured)
+    by = [*KEYS, "measure"]
+    rows = [
+        [*values, *comparison.mean_of(group["mean"], group["n_diverged"].sum())[:5]]
+        for values, group in several.groupby(by, sort=False)
+    ]
+    pooled = pd.DataFrame(rows, columns=[*by, *comparison.MEAN])
+    return pd.concat([rest, pooled], ignore_index=True) if rows else measured
+
+
+def pairs_as_rows(models: pd.DataFrame) -> pd.DataFrame:
+    """The models; where a task has several pairs, means over each, its name under ``seed``."""
+    rest, several = _of_several(models)
+    by = several.groupby([*KEYS, "seed"], sort=False)
+    means = by[list(several.select_dtypes("number"))].mean().assign(diverged=by["diverged"].any())
+    return pd.concat([rest, means.reset_index()], ignore_index=True) if len(means) else models
+
+
+def _of_several(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The rows of tasks with one pair, and of others, under one name; their pair is the seed."""
+    pairs = frame.groupby("task")["pair"].transform("nunique")
+    several = frame[pairs > 1].assign(seed=frame["pair"], pair=pairs.map(_NAME.format))
+    return frame[pairs == 1], several
+
+
+def notes_on_pretraining(records: Iterable[Row], study: StudyFacts) -> list[str]:
+    """How the networks that ran were pretrained, where that is not one for all of the study."""
+    ran = {record["architecture"] for record in records if record["run"]}
+    told = [
+        f"{study.called('architecture', network)}: {how}"
+        for network in study.ordered("architecture", ran)
+        if (how := study.pretrained(network))
+    ]
+    return [f"{'; '.join(told)}."] * bool(told)

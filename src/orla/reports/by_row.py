@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pandas as pd
 
-from orla.reports import comparison, paper_rows
+from orla.reports import comparison
 from orla.reports.beside import BesidePaper
 from orla.reports.cells import Cell, Line, Row, called, cell, value
 from orla.reports.comparison import NO_ANSWER, Mean
@@ -18,14 +18,10 @@ from orla.reports.tables.shared import EDGE, mark_notes
 from orla.results.estimands import ESTIMANDS
 from orla.study.keys import DEFAULTS
 
-LAST = (
-    "Last tenth: the mean over the last tenth of the adapt part, while learning. The paper does "
-    "not say over which steps its error after the change is a mean."
-)
-_RATES = (
-    "Numbers over the adapt part: at the rate, of those tried, that is best on it, as the paper "
-    "chose. Held out: at the rate selected before."
-)
+LAST = """Last tenth: the mean over the last tenth of the adapt part, while learning. The paper does
+not say over which steps its error after the change is a mean."""
+_RATES = """Numbers over the adapt part: at the rate, of those tried, that is best on it, as the
+paper chose. Held out: at the rate selected before."""
 _RATES_HELDOUT = " Where the paper's number is held out, ours while adapting is at that rate too."
 _CONDITION = ("task", "architecture", "learner", "optimizer", "precision", "split")
 
@@ -59,10 +55,8 @@ class ByPapersRow(BesidePaper):
     declares: ClassVar = {"needs": ("lr_curves",), "paper": ""}
     measures: ClassVar[Mapping[str, Measure]]
     further: ClassVar[Mapping[str, str]] = {}
-    rule = (
-        f"{comparison.COMPARED} A dash: not run, diverged, a network of another size, or only "
-        "words in the paper. No 100: the learner that counts as 100 % was not run on this network."
-    )
+    rule = f"""{comparison.COMPARED} A dash: not run, diverged, a network of another size, or only
+    words in the paper. No 100: the learner that counts as 100 % was not run on this network."""
 
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
         def learner(line: Line) -> str:
@@ -132,7 +126,7 @@ class ByPapersRow(BesidePaper):
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         cadence = "Learners without a cadence update at each step."
         heldout = any(measure.on_heldout for measure in self.measures.values())
-        told = [_RATES + _RATES_HELDOUT * heldout, *self.remarks, self.rule, comparison.WORSE]
+        told = [_RATES + _RATES_HELDOUT * heldout, *self.remark_list(), self.rule, comparison.WORSE]
         return [cadence, *told, *self.reasons(contents.records), *mark_notes(contents.panels)]
 
     def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
@@ -147,7 +141,7 @@ class Errors(ByPapersRow):
 
     digits: ClassVar[int]
     further: ClassVar = {"last": "Last tenth"}
-    remarks = (LAST,)
+    remarks = LAST
 
     @property
     def measures(self) -> Mapping[str, Measure]:
@@ -227,7 +221,7 @@ def _papers(line: Line) -> str:
 
 def _said(study: StudyFacts, line: Row, row: Row, reading: str) -> str:
     """What the rule says of one of our means and the paper's number."""
-    size = line["run"] and paper_rows.same_size(study, line["architecture"], row)
+    size = line["run"] and comparison.same_size(study, line["architecture"], row)
     if line[reading] is None or not size:
         return NO_ANSWER
     if row.get("not_comparable"):

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from orla.reports.comparison import Beside, Mean, mean_of_condition, printed, seeds
+import numpy as np
+
+from orla.reports.comparison import RECOVERY, Beside, Mean, printed, same_size, seeds
 from orla.reports.numbers import MISSING, count, estimate, known, number
-from orla.reports.paper_rows import same_size
 from orla.reports.study import HIDDEN, StudyFacts
 from orla.reports.table import Column
 from orla.reports.words import NOT_RUN
@@ -25,8 +26,10 @@ class Line(NamedTuple):
         return self.row["paper"]
 
     def mean(self, measure: str) -> Mean | None:
-        """Ours of a condition; None where it was not run."""
-        return mean_of_condition(self.row["means"], measure)
+        """Ours of a condition; None where it was not run or not measured."""
+        recovery = self.row["means"].get(RECOVERY)
+        lost = recovery and not recovery.n and recovery.diverged
+        return self.row["means"].get(measure, Mean(np.nan, diverged=lost) if lost else None)
 
 
 class Cell(NamedTuple):
@@ -73,12 +76,14 @@ def value(
 
 
 def ends(header: str, *columns: str, group: str = "", n: str = "n_seeds", **how: Any) -> Cell:
-    """A number and its interval's ends, by columns; "not run" where it was not."""
+    """A number and its interval's ends, below it where `stacked`; "not run" where it was not."""
+    stacked = how.pop("stacked", False)
 
     def text(line: Line) -> str:
         if not line.row.get("run", True):
             return NOT_RUN
-        return estimate(*(line.row[c] for c in columns), n=line.row.get(n), **how)
+        told = estimate(*(line.row[c] for c in columns), n=line.row.get(n), **how)
+        return told.replace(" ", "\n") if stacked else told
 
     return cell(header, text, group)
 

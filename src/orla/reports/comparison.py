@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from orla.reports.numbers import MISSING, Number, is_missing, known, number
+from orla.reports.study import HIDDEN, StudyFacts
 from orla.reports.words import NOT_RUN
 from orla.statistics.means import moments
 from orla.study.keys import KEYS
@@ -19,17 +20,15 @@ NO_ANSWER = MISSING
 SAME = 0.1
 # A longer half interval than this share of the paper's number settles nothing.
 TELLS = 0.5
-COMPARED = (
-    "Agrees: the paper's number lies in our 95 % interval, or the intervals overlap, or both differ"
-    " by a tenth of the paper's number at most. Too wide: it would agree, but half of our"
-    " interval is longer than half of the paper's number, and no seed is worse than frozen; else it"
-    " differs. Not comparable: both are not numbers of the same thing, for the reason given."
-)
-WORSE = (
-    "Worse: the error is above that of the network that does not adapt, or the model "
-    "diverged. Where a seed is, the median over seeds stands in place of the mean."
-)
+COMPARED = """Agrees: the paper's number lies in our 95 % interval, or the intervals overlap, or
+both differ by a tenth of the paper's number at most. Too wide: it would agree, but half of our
+interval is longer than half of the paper's number, and no seed is worse than frozen; else it
+differs. Not comparable: both are not numbers of the same thing, for the reason given."""
+WORSE = """Worse: the error is above that of the network that does not adapt, or the model diverged.
+Where a seed is, the median over seeds stands in place of the mean."""
 RECOVERY = "recovery_heldout_percent"
+# The columns of a `Mean`, as far as it has them.
+MEAN = ("mean", "t95_low", "t95_high", "n_seeds", "n_diverged")
 
 
 class Mean(NamedTuple):
@@ -125,6 +124,22 @@ def seeds(ours: Mean | None) -> str:
     return f"{ours.n}" + (f" ({ours.diverged} div.)" if ours.diverged else "")
 
 
+def kind_of(study: StudyFacts, network: str) -> str:
+    """The kind of a network, by its declaration; its name where it is no part."""
+    return study.declaration("architecture", network).get("name", network)
+
+
+def same_size(study: StudyFacts, network: str, row: Mapping[str, Any]) -> bool:
+    """Whether a network has as many units as that of a row of the paper."""
+    size = study.options("architecture", network).get("hidden", HIDDEN)
+    return size == row.get("hidden", HIDDEN)
+
+
+def like(study: StudyFacts, network: str, row: Mapping[str, Any]) -> bool:
+    """Whether a network of the study is of the kind and size of a row of the paper."""
+    return kind_of(study, network) == row["architecture"] and same_size(study, network, row)
+
+
 class Beside(NamedTuple):
     """Our number of a condition's measure beside the paper's; each may be None."""
 
@@ -153,12 +168,11 @@ class Beside(NamedTuple):
     @property
     def record(self) -> dict[str, Any]:
         """Both as a row of the .csv twin."""
-        names = ("mean", "t95_low", "t95_high", "n_seeds", "n_diverged")
         there = ("paper", "paper_low", "paper_high", "paper_place")
         return (
             {name: self.keys.get(name, "") for name in KEYS}
             | {"measure": self.measure, "run": self.ours is not None}
-            | dict(zip(names, (self.ours or Mean(None, None, None))[:5], strict=True))
+            | dict(zip(MEAN, (self.ours or Mean(None, None, None))[:5], strict=True))
             | dict(zip(there, (self.paper or Printed(None))[:4], strict=True))
             | {"compared": self.said, "not_comparable": self.paper.reason if self.paper else ""}
         )
@@ -166,9 +180,8 @@ class Beside(NamedTuple):
 
 def means_by_keys(measured: pd.DataFrame) -> dict[tuple[str, ...], dict[str, Mean]]:
     """Each condition's means by measure, of the result `measured`, by its key columns."""
-    columns = ["measure", "mean", "t95_low", "t95_high", "n_seeds", "n_diverged"]
     return {
-        keys: {name: Mean(*row) for name, *row in group[columns].itertuples(index=False)}
+        keys: {name: Mean(*row) for name, *row in group[["measure", *MEAN]].itertuples(index=False)}
         for keys, group in measured.groupby(list(KEYS), sort=False)
     }
 
@@ -176,10 +189,3 @@ def means_by_keys(measured: pd.DataFrame) -> dict[tuple[str, ...], dict[str, Mea
 def by_condition(means: Mapping[tuple[str, ...], Mapping[str, Mean]]) -> pd.DataFrame:
     """A row a condition: its key columns, and "means", those of `means_by_keys`."""
     return pd.DataFrame([[*keys, one] for keys, one in means.items()], columns=[*KEYS, "means"])
-
-
-def mean_of_condition(means: Mapping[str, Mean], measure: str) -> Mean | None:
-    """One of a condition's means; None where it was not run or not measured."""
-    recovery = means.get(RECOVERY)
-    lost = recovery and not recovery.n and recovery.diverged
-    return means.get(measure, Mean(np.nan, diverged=lost) if lost else None)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from orla.reports.numbers import interval, is_missing, known, number
-from orla.reports.study import StudyFacts
+from orla.reports.numbers import estimate, interval, is_missing, known, number
+from orla.reports.study import StudyFacts, where
 from orla.reports.table import Panel
 from orla.results import guards
 from orla.study.keys import SETTING
@@ -39,14 +39,12 @@ FEW_POINTS = 5
 
 
 def by_estimand(
-    rows: pd.DataFrame, study: StudyFacts, *more: str
+    rows: pd.DataFrame, study: StudyFacts, *more: str, without: str = ""
 ) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """Each condition's rows of each estimand, as (estimand, title, rows); named estimands first."""
-    order = list(ESTIMANDS)
-    names = rows["estimand"].unique().tolist() if "estimand" in rows else []
-    for name in sorted(names, key=lambda e: (order.index(e) if e in order else len(order), e)):
-        for title, _, group in study.groups(rows[rows["estimand"] == name], *more):
-            yield name, title, group
+    """Each condition's rows of each estimand: (what it is called, the condition's title, rows)."""
+    for name, words in ESTIMANDS.items():
+        for title, _, group in study.groups(where(rows, estimand=name), *more, without=without):
+            yield words, title, group
 
 
 def has_meaning(row: Mapping[str, Any]) -> bool:
@@ -76,13 +74,14 @@ def with_points(rows: pd.DataFrame, seeds: pd.DataFrame) -> list[dict[str, Any]]
 
 def gap_lines(row: Mapping[str, Any]) -> str:
     """A gap, its interval, and the differences of R2 and MSE (sign reversed), a line each."""
-    if has_meaning(row) and not is_missing(row.get("gap_pp")):
-        ends = interval(row.get("t95_low_pp"), row.get("t95_high_pp"))
-        lines = [number(row["gap_pp"], signed=True) + (GUARDED if is_guarded(row) else "")]
-        lines += [ends] if ends else []
+    if not has_meaning(row):
+        lines = [NO_MEANING]
+    elif is_missing(row["gap_pp"]):
+        lines = ["diverged" if known(row["n_diverged"], 0) > 0 else NO_MEANING]
     else:
-        lost = has_meaning(row) and known(row.get("n_diverged"), 0) > 0
-        lines = ["diverged" if lost else NO_MEANING]
+        ends = interval(row["t95_low_pp"], row["t95_high_pp"])
+        lines = [number(row["gap_pp"], signed=True) + GUARDED * is_guarded(row)]
+        lines += [ends] if ends else []
     for name, column in (("R²", "r2_gap"), ("−ΔMSE", "error_gap")):
         if not is_missing(row.get(column)):
             lines.append(f"{name} {number(row[column], 3, signed=True)}")
@@ -94,14 +93,8 @@ def recovery_lines(row: Mapping[str, Any], side: str) -> str:
     value = row.get(f"{side}_percent")
     if is_missing(value) or not has_meaning(row):
         return NO_MEANING
-    ends = interval(*(recovery_end(row, side, end) for end in ("low", "high")))
-    return f"{number(value)}\n{ends}".rstrip("\n")
-
-
-def recovery_end(row: Mapping[str, Any], side: str, end: str) -> float | None:
-    """An end, low or high, of the interval of a learner's recovery."""
-    found = (c for c in row if c.startswith(side) and end in c.split("_"))
-    return next((row[column] for column in found), None)
+    ends = (row[f"{side}_{end}_percent"] for end in ("low", "high"))
+    return estimate(value, *ends).replace(" ", "\n")
 
 
 def guard_notes(rows: list[dict[str, Any]], panels: list[Panel]) -> list[str]:

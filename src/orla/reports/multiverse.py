@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pandas as pd
 
+from orla.reports.comparison import kind_of
 from orla.reports.estimates import METRICS
-from orla.reports.paper_rows import kind_of
 from orla.reports.square import square
 from orla.reports.study import StudyFacts
 from orla.reports.words import PartNames

@@ -101,6 +101,11 @@ def span(values: pd.Series, write: Callable[..., str] = number, **how: Any) -> s
     return low if low == high else f"{low} to {high}"
 
 
+def prose(text: str) -> str:
+    """A text that is written in several lines, in one."""
+    return re.sub(r"\s*\n\s*", " ", text)
+
+
 def bind(text: str) -> str:
     """The text with its numbers bound to their units, so that no line break parts them."""
     return _BOUND.sub("\u00a0", text)

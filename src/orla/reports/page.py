@@ -38,7 +38,7 @@ def page(report: Report, pictures: Mapping[str, Path | str]) -> str:
         runs=list(runs(results.get("heldout", pd.DataFrame()), report.study)),
         few=FEW,
         few_updates=FEW_UPDATES,
-        remarks=load().remarks if report.claims else [],
+        remarks=[remark["text"] for remark in load().document["remarks"] if report.claims],
         details=report.provenance[1],
         signs=words.OUTCOME_SIGNS,
         not_run=words.NOT_RUN,

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure as Canvas
 
 from orla.catalogue import Part
 from orla.reports import style
-from orla.reports.numbers import count, span
+from orla.reports.numbers import count, prose, span
 from orla.reports.study import StudyFacts
 from orla.study.keys import KEYS
 
@@ -114,5 +114,5 @@ class Figure(Part, ABC):
             f"{', '.join(map(study.called, self.by, values))}: {self.seen(part)}"
             for values, part in rows.groupby(list(self.by), sort=False)
         )
-        caption = facts.prefix + self.caption.format_map(fields)
+        caption = facts.prefix + prose(self.caption.format_map(fields))
         return Caption(label, caption, f"{label}. {'; '.join(items)}.")

@@ -11,11 +11,11 @@ from matplotlib.figure import Figure as Canvas
 
 from orla.reports import style
 from orla.reports.alignment import against_exact, references
+from orla.reports.comparison import kind_of
 from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
 from orla.reports.numbers import memory, number, rate
 from orla.reports.paper import load
-from orla.reports.paper_rows import kind_of
 from orla.reports.study import StudyFacts
 from orla.reports.words import NOT_RUN
 from orla.study.keys import KEYS
@@ -34,11 +34,9 @@ class Learners(
 ):
     """Cosine by bytes, a panel a network, of the task and driver that has most networks."""
 
-    caption = (
-        "Cosine of each learner's gradient with that of {exact} against the bytes that it holds of "
-        "one model between updates, {title}. Mean over updates, then over seeds (n = {n}); bars: "
-        "95 % t interval over seeds of one pair. A learner that carries nothing stands at 0."
-    )
+    caption = """Cosine of each learner's gradient with that of {exact} against the bytes that it
+    holds of one model between updates, {title}. Mean over updates, then over seeds (n = {n}); bars:
+    95 % t interval over seeds of one pair. A learner that carries nothing stands at 0."""
     by = ("architecture", "learner")
     shows: ClassVar = {"cosine": "{}"}
 
@@ -73,8 +71,7 @@ class Learners(
         lowest = rows[["cosine", ends[0]]].min(axis=None)
         axes.set_ylim(min(-0.05, max(-1.1, lowest - 0.08)), 1.1)
         handles = plots.keys_of("learner", looks, study)
-        plots.legend(figure, handles, ncols=across, handlelength=1)
-        return figure
+        return plots.legend(figure, handles, ncols=across, handlelength=1)
 
 
 class GradRatio(
@@ -82,12 +79,10 @@ class GradRatio(
 ):
     """A row a network, seeds as dots, of the task and learner that has most networks."""
 
-    caption = (
-        "Norm of the readout's gradient over that of the recurrent parameters' (median over "
-        "updates), and condition number of the step's Jacobian ∂h/∂θ of the recurrent parameters, "
-        "the previous state held fixed (mean over the steps that were looked at), {title}. Dots: "
-        "seeds (n = {n}); marks: their median.{note}"
-    )
+    caption = """Norm of the readout's gradient over that of the recurrent parameters' (median over
+    updates), and condition number of the step's Jacobian ∂h/∂θ of the recurrent parameters, the
+    previous state held fixed (mean over the steps that were looked at), {title}. Dots: seeds (n =
+    {n}); marks: their median.{note}"""
     by = ("architecture",)
     shows: ClassVar = {"gradient_ratio": "ratio {}", "condition_number": "condition number {}"}
 
@@ -97,10 +92,8 @@ class GradRatio(
         chosen = plots.most(models, study, over=["architecture"])
         tasks = set(chosen.rows["task"])
         paper = [row for row in load().table("gradient_ratio") if row.get("task") in tasks]
-        note = (
-            " Open diamonds and bars: the paper's numbers where it prints any (its Figure 4 and "
-            "Appendix F); grey band: under 10, as it says of five of its seven networks."
-        )
+        note = """ Open diamonds and bars: the paper's numbers where it prints any (its Figure 4 and
+        Appendix F); grey band: under 10, as it says of five of its seven networks."""
         more = {"paper": paper, "note": note if paper else ""}
         return Selection(chosen.rows, chosen.title, more=more)
 
@@ -125,8 +118,7 @@ class GradRatio(
         if paper:
             handles.append(plots.key("the paper's", **plots.PAPERS))
             handles.append(plots.swatch("the paper's five of seven"))
-        plots.legend(figure, handles)
-        return figure
+        return plots.legend(figure, handles)
 
 
 def _printed(
@@ -154,11 +146,9 @@ class DecaySweep(
     that name, for a learner without it what the paper says of it (0 for immediate derivatives).
     """
 
-    caption = (
-        "Held-out recovery against the decay of the trace at a rate of {rate}, {title}. Mean over "
-        "seeds (n = {n}), bars: one standard deviation; {lost} models diverged and are left out."
-        "{log}{note}"
-    )
+    caption = """Held-out recovery against the decay of the trace at a rate of {rate}, {title}. Mean
+    over seeds (n = {n}), bars: one standard deviation; {lost} models diverged and are left
+    out.{log}{note}"""
     by = ("architecture",)
     shows: ClassVar = {"recovery_heldout_percent": "{} %"}
 
@@ -175,10 +165,8 @@ class DecaySweep(
         # The paper's rows are of one task, optimizer and kind of network.
         ours = set(rows[["task", "optimizer", "kind"]].itertuples(index=False, name=None))
         paper = [r for r in paper if (r["task"], r["optimizer"], r["architecture"]) in ours]
-        note = (
-            " Open diamond: the recovery that the paper prints (its Figure 3 and Section 4); grey "
-            "band: the decays that it calls a safe plateau."
-        )
+        note = """ Open diamond: the recovery that the paper prints (its Figure 3 and Section 4);
+        grey band: the decays that it calls a safe plateau."""
         ruined = (_lines(rows)["mean"] < -10 * _LINEAR).any()
         log = f" Beyond {_LINEAR} % the axis is logarithmic."
         more = {"paper": paper, "note": note * bool(paper), "log": log * bool(ruined)}
@@ -208,8 +196,7 @@ class DecaySweep(
             elif "recovery_percent" in row and "hidden" not in row:
                 axes.plot(row["decay"], row["recovery_percent"], zorder=4, **plots.PAPERS)
                 handles.append(plots.key("the paper's", **plots.PAPERS))
-        plots.legend(figure, handles, ncols=1)
-        return figure
+        return plots.legend(figure, handles, ncols=1)
 
 
 def _lines(rows: pd.DataFrame) -> pd.DataFrame:

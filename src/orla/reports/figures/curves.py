@@ -40,11 +40,9 @@ class LrCurves(
 ):
     """Every model a dot, learners by optimizers, of the condition that has most of them."""
 
-    caption = (
-        "Held-out recovery against learning rate ({title}). Every model is a dot; lines: means "
-        "over seeds, at rates where none diverged. Ring: the rate that the validation part "
-        "selects; cross: models that diverged ({lost}). Models under the axis stand at its foot."
-    )
+    caption = """Held-out recovery against learning rate ({title}). Every model is a dot; lines:
+    means over seeds, at rates where none diverged. Ring: the rate that the validation part selects;
+    cross: models that diverged ({lost}). Models under the axis stand at its foot."""
     by = ("optimizer",)
     shows: ClassVar = {"learning_rate": "rates {}", "recovery_heldout_percent": "recovery {} %"}
 
@@ -70,8 +68,7 @@ class LrCurves(
                 _curve(axes, where(models, split=split), looks[split], 10**apart)
         handles = plots.keys_of("split", looks, study, lines=True, markersize=3, linewidth=1)
         handles += [plots.key("selected", **_RING), plots.key("diverged", marker="x")]
-        plots.legend(figure, handles, ncols=5)
-        return figure
+        return plots.legend(figure, handles, ncols=5)
 
 
 def _curve(axes: Axes, rows: pd.DataFrame, look: Mark, apart: float) -> None:
@@ -96,11 +93,10 @@ class AdaptationTraces(
 ):
     """A line a learner, splits by optimizers, of the condition that has most learners there."""
 
-    caption = (
-        "Error while learning, at the selected rates ({title}), per window of {window:g} steps, as "
-        f"a running mean over {_SMOOTHED_WINDOWS} windows. Lines: means over seeds that are finite "
-        "there (n = {n}); bands: ± 1 standard deviation; grey dashes: the frozen model."
-    )
+    caption = f"""Error while learning, at the selected rates ({{title}}), per window of
+    {{window:g}} steps, as a running mean over {_SMOOTHED_WINDOWS} windows. Lines: means over seeds
+    that are finite there (n = {{n}}); bands: ± 1 standard deviation; grey dashes: the frozen
+    model."""
     by = ("split", "learner")
 
     def select(self, traces: pd.DataFrame, *, study: StudyFacts) -> Selection:
@@ -137,8 +133,7 @@ class AdaptationTraces(
         least, most = means.quantile([0.01, 0.995])
         axes.set_ylim(0.95 * min(low, least), max(1.1 * high, min(2 * high, 1.05 * most)))
         handles = plots.keys_of("learner", looks, study, lines=True, markersize=3)
-        plots.legend(figure, [*handles, plots.key("frozen", **_FROZEN)], ncols=3)
-        return figure
+        return plots.legend(figure, [*handles, plots.key("frozen", **_FROZEN)], ncols=3)
 
     def seen(self, rows: pd.DataFrame) -> str:
         last = rows[rows["step"] == rows["step"].max()]
@@ -156,33 +151,31 @@ class HorizonGap(
 ):
     """A line an optimizer, a panel a condition, with the paper's range where it holds."""
 
-    caption = (
-        "Held-out gap in pp, {main}, against the number of steps adapted. Bars: 95 % bootstrap "
-        "interval over seeds of one pair (n = {n}).{note}"
-    )
+    caption = """Held-out gap in pp, {main}, against the number of steps adapted. Bars: 95 %
+    bootstrap interval over seeds of one pair (n = {n}).{note}"""
     by = ("optimizer",)
     shows: ClassVar = {"gap_pp": "{} pp"}
 
     def select(self, horizon_gaps: pd.DataFrame, *, study: StudyFacts) -> Selection:
         groups = [(group.title, group.rows) for group in study.groups(horizon_gaps)]
-        paper, more = load().horizon, {"groups": groups, "note": ""}
+        paper = next(row for row in load().table("horizon_gap") if "low_pp" in row)
         condition = {name: paper[name] for name in ("architecture", "precision", "split")}
-        more["bands"] = [plots.papers(rows.iloc[0], study, condition) for _, rows in groups]
-        more["whose"] = study.called("optimizer", paper["optimizer"])
-        if any(more["bands"]):
-            ends = " to ".join(number(paper[end], 0, signed=True) for end in ("low_pp", "high_pp"))
-            more["note"] = f" Grey band: the paper's range for {more['whose']}, {ends} pp."
+        bands = [plots.papers(rows.iloc[0], study, condition) for _, rows in groups]
+        whose = study.called("optimizer", paper["optimizer"])
+        ends = paper["low_pp"], paper["high_pp"]
+        said = " to ".join(number(end, 0, signed=True) for end in ends)
+        note = f" Grey band: the paper's range for {whose}, {said} pp." * any(bands)
+        more = {"groups": groups, "bands": bands, "whose": whose, "ends": ends, "note": note}
         return Selection(study.arrange(horizon_gaps), more=more)
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
-        rows, more, paper = selection.rows, selection.more, load().horizon
-        looks = plots.looks(rows, "optimizer", study)
+        more, looks = selection.more, plots.looks(selection.rows, "optimizer", study)
         labels = {"xlabel": "Adapt horizon (steps)", "ylabel": "Gap (pp)"}
         layout = {"row_in": 1.9, "around_in": 1.2, "x": "plot", "wrap": 3} | labels
         figure, panels = plots.titled(more["groups"], **layout)
         for (axes, gaps), band in zip(panels, more["bands"], strict=True):
             if band:
-                axes.axhspan(paper["low_pp"], paper["high_pp"], color=style.BAND, zorder=0)
+                axes.axhspan(*more["ends"], color=style.BAND, zorder=0)
             style.zero_line(axes)
             horizons = np.sort(gaps["horizon_steps"].unique())
             apart = 0.05 * np.min(np.diff(horizons)) if len(horizons) > 1 else 100.0
@@ -196,8 +189,7 @@ class HorizonGap(
                 plots.say(axes, "no gap: diverged")
         handles = plots.keys_of("optimizer", looks, study, lines=True)
         handles += [plots.swatch(f"the paper's {more['whose']}")] * any(more["bands"])
-        plots.legend(figure, handles, ncols=3 if len(panels) > 1 else 2)
-        return figure
+        return plots.legend(figure, handles, ncols=3 if len(panels) > 1 else 2)
 
 
 class DriftReport(
@@ -205,12 +197,10 @@ class DriftReport(
 ):
     """Scores of ridge decoders against the steps they read, a panel a pair."""
 
-    caption = (
-        "Score of a ridge decoder (R², or accuracy of categories) against the steps that it reads: "
-        "fitted and scored within session A, within B, and fitted on A and scored on B; bars: 95 % "
-        "jackknife intervals. Between the last two lies the drift that adaptation can undo. "
-        "Grey line: a decoder of shuffled time (chance). {more}"
-    )
+    caption = """Score of a ridge decoder (R², or accuracy of categories) against the steps that it
+    reads: fitted and scored within session A, within B, and fitted on A and scored on B; bars: 95 %
+    jackknife intervals. Between the last two lies the drift that adaptation can undo. Grey line: a
+    decoder of shuffled time (chance). {more}"""
     by = ("pair", "measure")
     shows: ClassVar = {"value": "{}"}
 
@@ -241,5 +231,4 @@ class DriftReport(
             plots.key(DECODED[measure], look, linestyle=look.line, markersize=3)
             for measure, look in _DECODERS.items()
         ]
-        plots.legend(figure, handles, ncols=3)
-        return figure
+        return plots.legend(figure, handles, ncols=3)

@@ -40,13 +40,11 @@ class TwoByTwo(
 ):
     """Recoveries above differences, of the networks for which a difference has a meaning."""
 
-    caption = (
-        "Recovery (%) of two gradients at two cadences, {title}: immediate (the past held fixed) "
-        "and full, updated at each step and once a window. Below, what the gradient adds at one "
-        "cadence (full − immediate), and what the cadence adds for one gradient (per window − per "
-        f"step). Bars: {told.OVER_SEEDS}; grey band: the margin of {{margin}}; dots: seeds, where "
-        f"there are at most {told.FEW_POINTS}.{{note}}"
-    )
+    caption = f"""Recovery (%) of two gradients at two cadences, {{title}}: immediate (the past held
+    fixed) and full, updated at each step and once a window. Below, what the gradient adds at one
+    cadence (full − immediate), and what the cadence adds for one gradient (per window − per step).
+    Bars: {told.OVER_SEEDS}; grey band: the margin of {{margin}}; dots: seeds, where there are at
+    most {told.FEW_POINTS}.{{note}}"""
     by = ("architecture", "optimizer", "comparison")
     shows: ClassVar = {"gap_pp": "{} pp"}
 
@@ -86,18 +84,16 @@ class TwoByTwo(
                 axes.set_ylabel(kind)
             if kind == _KINDS[0]:
                 axes.set_xticks(list(_GRADIENTS), _GRADIENTS.values())
-                sides = zip(learners, recoveries(gaps, cells), strict=True)
-                for x, (name, found) in enumerate(sides):
-                    row, side = found or (None, "")
-                    ends = [row and told.recovery_end(row, side, end) for end in ("low", "high")]
-                    _estimate(axes, row, x, f"{side}_percent", ends, looks[name])
+                for x, of in enumerate(recoveries(gaps, cells)):
+                    row, side = of or (None, "")
+                    ends = f"{side}_low_percent", f"{side}_high_percent"
+                    _estimate(axes, row, x, f"{side}_percent", ends, looks[learners[x]])
             else:
                 axes.set_xticks(range(len(cells)), _DIFFERENCES, rotation=90)
                 plots.margin(axes, study)
                 for x, (name, marker) in enumerate(zip(cells, "ooss", strict=True)):
                     _estimate(axes, gaps.get(name), x, "gap_pp", _T95, Mark(style.INK, marker))
-        plots.legend(figure, plots.keys_of("learner", looks, study), handlelength=1)
-        return figure
+        return plots.legend(figure, plots.keys_of("learner", looks, study), handlelength=1)
 
 
 def _estimate(
@@ -124,12 +120,9 @@ def _estimate(
 class Pairs(Figure, name="pairs", label="Every pair of sessions", chapter="by_pair", order=10):
     """Gaps by pair and over pairs, of the task, network and split that has most pairs."""
 
-    caption = (
-        "Held-out gaps in pp by pair of sessions, {title}. Small dots: seeds; marks: mean of a "
-        "pair (hollow where a guard fails). Below, the mean over pairs with its "
-        f"{told.OVER_PAIRS}, and the 95 % prediction interval for a new pair. Grey band: the "
-        "margin of {margin}."
-    )
+    caption = f"""Held-out gaps in pp by pair of sessions, {{title}}. Small dots: seeds; marks: mean
+    of a pair (hollow where a guard fails). Below, the mean over pairs with its {told.OVER_PAIRS},
+    and the 95 % prediction interval for a new pair. Grey band: the margin of {{margin}}."""
     by = ("optimizer", "comparison")
     shows: ClassVar = {"gap_pp": "{} pp", "n_pairs": "{} pairs"}
 
@@ -177,8 +170,7 @@ class Pairs(Figure, name="pairs", label="Every pair of sessions", chapter="by_pa
                 plots.bars(axes, row, "gap_pp", below + 1, _NEW, look, **new)
         signs = {"mean of a pair": {}, "a guard fails": {"markerfacecolor": "white"}}
         handles = [plots.key(label, marker="o", **sign) for label, sign in signs.items()]
-        plots.legend(figure, [plots.seed_key(), *handles, band], columnspacing=1)
-        return figure
+        return plots.legend(figure, [plots.seed_key(), *handles, band], columnspacing=1)
 
 
 class TostInterval(
@@ -186,11 +178,9 @@ class TostInterval(
 ):
     """Each gap of the main comparison beside the margin, those of the paper's headline first."""
 
-    caption = (
-        "Held-out gap in pp, {main}, with its {level} t interval over seeds of one pair: "
-        "equivalent (TOST, α = {alpha:g}) where the interval lies inside the grey margin. Dots: "
-        "seeds.{note}"
-    )
+    caption = """Held-out gap in pp, {main}, with its {level} t interval over seeds of one pair:
+    equivalent (TOST, α = {alpha:g}) where the interval lies inside the grey margin. Dots:
+    seeds.{note}"""
     by = ("label",)
     shows: ClassVar = {"gap_pp": "{} pp", "delta_star_pp": "δ* {}"}
 
@@ -209,10 +199,8 @@ class TostInterval(
         more = {"level": f"{100 * (1 - 2 * study.alpha):g} %", "alpha": study.alpha, "note": ""}
         more["seeds"] = where(seed_gaps, estimand=told.PAPERS_ESTIMAND)
         if rows["paper_gap_pp"].notna().any():
-            more["note"] = (
-                " Open diamonds: the paper's estimates, with its interval where it prints one, or "
-                "the 90 % interval that its δ* implies."
-            )
+            more["note"] = """ Open diamonds: the paper's estimates, with its interval where it
+            prints one, or the 90 % interval that its δ* implies."""
         return Selection(rows, more=more)
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
@@ -240,8 +228,7 @@ class TostInterval(
         handles = [plots.key(f"gap, {more['level']} t interval", **line), plots.seed_key()]
         if more["note"]:
             handles += [plots.key("the paper", **_THEIRS | {"linestyle": "-", "linewidth": 0.9})]
-        plots.legend(figure, [*handles, band])
-        return figure
+        return plots.legend(figure, [*handles, band])
 
 
 def _verdict(row: Mapping[str, Any]) -> str:

@@ -5,15 +5,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
 from orla.catalogue import Mark
 from orla.reports import style
+from orla.reports.beside import plain
 from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
 from orla.reports.paper import load
-from orla.reports.paper_rows import full_learner, papers_structure, plain
 from orla.reports.study import HIDDEN, StudyFacts, where
 
 _RATIO = "‖ΔW_hh‖/‖ΔW_out‖"
@@ -33,11 +32,9 @@ class RatioGapPlane(
 ):
     """Both with their intervals, a panel a split; of several networks that of most optimizers."""
 
-    caption = (
-        f"Mean over updates of {_RATIO} under the comparison's first learner, and the held-out "
-        "recovery gap of {main}, {title}, by optimizer. Bars: 95 % percentile bootstrap intervals "
-        "over seeds (n = {n}).{note}"
-    )
+    caption = f"""Mean over updates of {_RATIO} under the comparison's first learner, and the
+    held-out recovery gap of {{main}}, {{title}}, by optimizer. Bars: 95 % percentile bootstrap
+    intervals over seeds (n = {{n}}).{{note}}"""
     by = ("optimizer", "split")
     shows: ClassVar = {"update_ratio": "ratio {}", "gap_pp": "gap {} pp"}
 
@@ -77,8 +74,7 @@ class RatioGapPlane(
         handles = plots.keys_of("optimizer", looks, study)
         if paper:
             handles.append(plots.key("the paper's", **plots.PAPERS | {"color": style.QUIET}))
-        plots.legend(figure, handles, ncols=1, loc="outside right center")
-        return figure
+        return plots.legend(figure, handles, ncols=1, loc="outside right center")
 
 
 class _Profile(Figure):
@@ -96,18 +92,16 @@ class _Profile(Figure):
         page holds those of the paper's optimizers are drawn.
         """
         rows = plain(profile[profile["quantity"].isin(self.quantities)]).dropna(subset="value")
-        if (full := rows["learner"] == full_learner()).any():
+        if (full := rows["learner"] == load().full_learner).any():
             rows = rows[full]
         rows, _, keys, _ = plots.most(rows, study, over=self.by, keys=_TOGETHER)
-        papers = rows["optimizer"].isin({row["optimizer"] for row in papers_structure()})
+        papers = rows["optimizer"].isin({row["optimizer"] for row in load().table("structure")})
         if papers.any() and len(rows[[*self.by]].drop_duplicates()) > _MOST_PANELS:
             rows = rows[papers]
         title = ", ".join(study.called(kind, value) for kind, value in keys.items() if value != "")
         return Selection(rows, title)
 
-    def panels(
-        self, rows: pd.DataFrame, study: StudyFacts
-    ) -> tuple[Canvas, list[tuple[Axes, pd.DataFrame]]]:
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> plots.Panels:
         """A plot for each optimizer and split, with its rows, four abreast."""
         groups = rows.groupby([*self.by], sort=False)
         named = [(", ".join(map(study.called, self.by, keys)), panel) for keys, panel in groups]
@@ -120,11 +114,9 @@ class PastSpectra(
 ):
     """Every singular value over the sum of all, a panel an optimizer and split, a line a seed."""
 
-    caption = (
-        "Singular values of the matrices of past gradients (G_past) and of immediate ones (G_imm), "
-        "a column a window, each over the sum of all (the first is top1, its square over the sum "
-        "of squares the energy), {title}. Thin lines: seeds (n = {n})."
-    )
+    caption = """Singular values of the matrices of past gradients (G_past) and of immediate ones
+    (G_imm), a column a window, each over the sum of all (the first is top1, its square over the sum
+    of squares the energy), {title}. Thin lines: seeds (n = {n})."""
     quantities = tuple(_SPECTRA)
     layout: ClassVar = {
         "row_in": 1.7, "xlabel": "Singular value,\nlargest first", "ylabel": "Share of their sum"
@@ -138,8 +130,7 @@ class PastSpectra(
                 axes.plot(values.index, values.where(values > _LEAST), linewidth=0.8, **look)
         axes.set(xscale="log", yscale="log")
         plots.decades(axes.xaxis)
-        plots.legend(figure, [plots.key(label, **look) for label, look in _SPECTRA.values()])
-        return figure
+        return plots.legend(figure, [plots.key(label, **look) for label, look in _SPECTRA.values()])
 
 
 class PastTurns(
@@ -147,11 +138,9 @@ class PastTurns(
 ):
     """Cosine of the past gradients of consecutive windows, a panel an optimizer and split."""
 
-    caption = (
-        "Cosine of the past gradient of a window and that of the next: 1 where its direction "
-        "stays, 0 where it turns by a right angle, {title}. Thin grey lines: seeds (n = {n}); "
-        "thick: their mean."
-    )
+    caption = """Cosine of the past gradient of a window and that of the next: 1 where its direction
+    stays, 0 where it turns by a right angle, {title}. Thin grey lines: seeds (n = {n}); thick:
+    their mean."""
     quantities = ("turn_cosine",)
     layout: ClassVar = {
         "row_in": 1.45, "xlabel": "Window", "ylabel": "Cosine with\nthe next window's"
@@ -174,11 +163,9 @@ class PastMap(
 ):
     """|u_1| on W_hh as a map, a panel an optimizer and split, of the first seed."""
 
-    caption = (
-        "Absolute numbers of u_1, the first left singular vector of the matrix of past gradients, "
-        "on the recurrent weights (rows: the unit that is moved; columns: the unit that it comes "
-        "from), {title}, seed {seed}."
-    )
+    caption = """Absolute numbers of u_1, the first left singular vector of the matrix of past
+    gradients, on the recurrent weights (rows: the unit that is moved; columns: the unit that it
+    comes from), {title}, seed {seed}."""
     quantities = ("u1_map",)
     layout: ClassVar = {"row_in": 1.85, "x": "plot", "y": "plot"}
 

@@ -4,7 +4,6 @@ from collections.abc import Collection
 from typing import Any, ClassVar
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import MaxNLocator
 
@@ -14,8 +13,7 @@ from orla.reports.figures.base import Figure, Selection
 from orla.reports.numbers import estimate, number
 from orla.reports.study import StudyFacts, where
 from orla.reports.tables.language import called
-from orla.reports.tables.streams import PEERS, model
-from orla.reports.tables.vision import ADAPTS, Tent, recoveries
+from orla.reports.tables.others import ADAPTS, PEERS, Tent, model, recoveries
 from orla.results.language import PROXY
 
 # What sets models apart, which are called alike on every stream.
@@ -30,7 +28,7 @@ class _Means(Figure):
 
     def means(
         self, groups: list[tuple[str, pd.DataFrame]], rows: pd.DataFrame, dashed: Collection[str]
-    ) -> tuple[Canvas, list[tuple[Axes, pd.DataFrame]]]:
+    ) -> plots.Panels:
         """The figure, with its legend, and its plots, each with its rows."""
         figure, panels = plots.titled(groups, y="plot", wrap=3, **self.layout)
         looks = {
@@ -51,10 +49,8 @@ class AccuracyOverTime(
 ):
     """A plot a stream, a line a model: accuracy by window."""
 
-    caption = (
-        "Prequential accuracy by window of {window:g} rows, means over seeds (n = {n}){drifts}. "
-        "Grey: the windows by which a network's learning rate is chosen."
-    )
+    caption = """Prequential accuracy by window of {window:g} rows, means over seeds (n =
+    {n}){drifts}. Grey: the windows by which a network's learning rate is chosen."""
     by = ("task", "line")
     shows: ClassVar = {"y": "{} %"}
     layout: ClassVar = {
@@ -96,11 +92,9 @@ class LoraLosses(
 ):
     """A plot a model, a line a learner and optimizer: loss less the frozen model's."""
 
-    caption = (
-        "Cross-entropy of each token before it is learned less that of the frozen model, by bin of "
-        "{bin:g} tokens, means over seeds (n = {n}). Dotted: the shift from {first} to {second}; "
-        "grey: the part that is read by frozen weights too, for the held-out loss."
-    )
+    caption = """Cross-entropy of each token before it is learned less that of the frozen model, by
+    bin of {bin:g} tokens, means over seeds (n = {n}). Dotted: the shift from {first} to {second};
+    grey: the part that is read by frozen weights too, for the held-out loss."""
     by = ("called",)
     layout: ClassVar = {
         "row_in": 1.9, "around_in": 1.0, "xlabel": "Token",
@@ -145,13 +139,10 @@ class TentRecovery(
 ):
     """A plot a kind of parameters, a row an optimizer: corruptions as dots, and their mean."""
 
-    caption = (
-        "Recovery of what corruptions cost a network on average, by what adapts and optimizer; one "
-        "that costs more can exceed 100 %. "
-        "Dots: corruptions, means over seeds; marks: means with 95 % t intervals over corruptions. "
-        "Dotted line: statistics of the batch alone. Open diamonds: the paper's, of CIFAR-10-C and "
-        "another network."
-    )
+    caption = """Recovery of what corruptions cost a network on average, by what adapts and
+    optimizer; one that costs more can exceed 100 %. Dots: corruptions, means over seeds; marks:
+    means with 95 % t intervals over corruptions. Dotted line: statistics of the batch alone. Open
+    diamonds: the paper's, of CIFAR-10-C and another network."""
     by = ("panel", "optimizer")
 
     def select(self, tta: pd.DataFrame, *, study: StudyFacts) -> Selection | None:

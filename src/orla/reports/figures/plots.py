@@ -20,6 +20,8 @@ from orla.reports.study import StudyFacts, where
 from orla.reports.words import NOT_RUN
 from orla.study.keys import KEYS
 
+# A figure, and its plots with the rows of each.
+Panels = tuple[Canvas, list[tuple[Axes, pd.DataFrame]]]
 THOUSANDS = FuncFormatter(lambda value, _: f"{value / 1000:g}k" if value else "0")
 # The paper's numbers; where colours mean something, in another one.
 PAPERS = {"color": style.RING, "marker": "D", "markerfacecolor": "white", "linestyle": "none"}
@@ -106,22 +108,20 @@ def facets(
 
 def panels(
     rows: pd.DataFrame, study: StudyFacts, column: str, line: str = "", **layout: Any
-) -> tuple[Canvas, list[tuple[Axes, pd.DataFrame]]]:
+) -> Panels:
     """`facets` by the values of one key column of the rows, or of two; each plot with its rows."""
-    kinds = [kind for kind in (line, column) if kind]
-    figure, plots = facets(*(study.names(rows, kind) for kind in kinds[::-1]), **layout)
+    lines = study.names(rows, line) if line else None
+    figure, plots = facets(study.names(rows, column), lines, **layout)
     each = []
-    for values, axes in plots.items():
-        keys = zip(kinds, values if line else [values], strict=True)
-        each.append((axes, where(rows, **dict(keys))))
+    for at, axes in plots.items():
+        keys = dict(zip((line, column), at, strict=True)) if line else {column: at}
+        each.append((axes, where(rows, **keys)))
         if each[-1][1].empty:
             say(axes, NOT_RUN)
     return figure, each
 
 
-def titled(
-    groups: Sequence[tuple[str, pd.DataFrame]], **layout: Any
-) -> tuple[Canvas, list[tuple[Axes, pd.DataFrame]]]:
+def titled(groups: Sequence[tuple[str, pd.DataFrame]], **layout: Any) -> Panels:
     """`facets` of titles and the rows of each; each plot with its rows."""
     figure, plots = facets(dict(enumerate(title for title, _ in groups)), **layout)
     return figure, [(plots[i], rows) for i, (_, rows) in enumerate(groups)]
@@ -234,7 +234,8 @@ def swatch(label: str) -> Patch:
     return Patch(color=style.BAND, label=label)
 
 
-def legend(figure: Canvas, handles: Sequence[Any], ncols: int = 4, **more: Any) -> None:
-    """The legend of a whole figure, below its plots."""
+def legend(figure: Canvas, handles: Sequence[Any], ncols: int = 4, **more: Any) -> Canvas:
+    """The figure with its legend, below its plots."""
     below = {"loc": "outside lower center", "columnspacing": 1.2}
     figure.legend(handles=handles, ncols=ncols, **below | more)
+    return figure

@@ -31,10 +31,8 @@ _BAR = {"color": style.INK, "linewidth": 3, "alpha": 0.3, "zorder": 1}
 class Power(Figure, name="power", label="Power of each registration", chapter="trust", order=20):
     """Power against the true gap at the scatter seen, a panel a registration."""
 
-    caption = (
-        "Probability that a registration's claim is supported, against the true gap, at the "
-        "registered number of pairs or seeds and the scatter (sd) that was seen. Dashes: 80 %."
-    )
+    caption = """Probability that a registration's claim is supported, against the true gap, at the
+    registered number of pairs or seeds and the scatter (sd) that was seen. Dashes: 80 %."""
     by = ("registration",)
     shows: ClassVar = {"supported": "power {}", "n_80": "80 % at n {}"}
 
@@ -61,11 +59,9 @@ class TruthControls(
 ):
     """Shares of right, wrong, undecided and untestable verdicts, a bar a world and claim."""
 
-    caption = (
-        "Verdicts on made-up studies whose true gap is known, through the same rules to the same "
-        "judge. At the right, the share of wrong verdicts with its 95 % interval over made-up "
-        "studies. Untestable is the right answer where nothing drifts."
-    )
+    caption = """Verdicts on made-up studies whose true gap is known, through the same rules to the
+    same judge. At the right, the share of wrong verdicts with its 95 % interval over made-up
+    studies. Untestable is the right answer where nothing drifts."""
     by = ("world",)
 
     def select(self, truth_controls: pd.DataFrame, *, study: StudyFacts) -> Selection:
@@ -93,8 +89,7 @@ class TruthControls(
             axes.annotate(self.seen(rows.loc[[y]]), **place)
         plots.row_labels(axes, rows["world"])
         axes.set(xlim=(0, 100), xlabel="Share of made-up studies (%)")
-        plots.legend(figure, axes.containers)
-        return figure
+        return plots.legend(figure, axes.containers)
 
     def seen(self, rows: pd.DataFrame) -> str:
         [row] = rows.to_dict("records")
@@ -107,12 +102,10 @@ class Multiverse(
 ):
     """The gap of Adam and of LARS over metric, cadence, split, freezing point and pretraining."""
 
-    caption = (
-        "The gap of full minus immediate{of} under every choice, from the least to the greatest. "
-        "Recovery in pp, R² and MSE (sign reversed) in hundredths, each with its 95 % t interval "
-        "over seeds of one pair; grey band: the margin of {margin}. Below, the choices that each "
-        "gap is made with."
-    )
+    caption = """The gap of full minus immediate{of} under every choice, from the least to the
+    greatest. Recovery in pp, R² and MSE (sign reversed) in hundredths, each with its 95 % t
+    interval over seeds of one pair; grey band: the margin of {margin}. Below, the choices that each
+    gap is made with."""
     by = ("optimizer",)
     shows: ClassVar = {"gap": "{}"}
 
@@ -166,11 +159,9 @@ class ScalingBci(
 ):
     """A plot a floating-point format, an optimizer a place: rates carried over, and own ones."""
 
-    caption = (
-        "Held-out gap in pp, {main}, by floating-point format and optimizer: {title}. Bars and "
-        "their marks: the precisions of a format at the rates that {rates_of} chose. Hollow: each "
-        "at rates of its own. Grey: the margin of {margin}. n = {n}.{note}"
-    )
+    caption = """Held-out gap in pp, {main}, by floating-point format and optimizer: {title}. Bars
+    and their marks: the precisions of a format at the rates that {rates_of} chose. Hollow: each at
+    rates of its own. Grey: the margin of {margin}. n = {n}.{note}"""
     by = ("format", "optimizer")
     shows: ClassVar = {"gap_pp": "{} pp"}
 
@@ -213,5 +204,4 @@ class ScalingBci(
         handles = [*plots.keys_of("precision", looks, study), band]
         handles.append(plots.key("at its own rates", marker="o", markersize=4, **_HOLLOW))
         theirs = plots.key("the paper's", **plots.PAPERS, markersize=3)
-        plots.legend(figure, handles + [theirs] * selection.more["paper"])
-        return figure
+        return plots.legend(figure, handles + [theirs] * selection.more["paper"])

@@ -62,16 +62,10 @@ class Paper:
         return [row for row in rows if values.items() <= row.items()]
 
     @cached_property
-    def tasks(self) -> set[str]:
-        """Names of the tasks that rows are about, as a study of ours has them."""
-        rows = (one for name in self.tables for row in self.table(name) for one in stand_ins(row))
-        return {row["task"] for row in rows if row.get("task")}
-
-    @cached_property
-    def learners(self) -> set[str]:
-        """Those that the paper has a number of."""
-        rows = (row for name in self.tables for row in self.table(name))
-        return {row["learner"] for row in rows if row.get("learner")}
+    def keys(self) -> dict[str, set[str]]:
+        """The tasks and the learners that rows are about, as a study of ours has them."""
+        rows = [one for name in self.tables for row in self.table(name) for one in stand_ins(row)]
+        return {kind: {row.get(kind) for row in rows} for kind in ("task", "learner")}
 
     @property
     def claims(self) -> list[dict[str, Any]]:
@@ -88,19 +82,14 @@ class Paper:
         return next((c for c in self.claims if c.get("registration") == registration), {})
 
     @property
-    def remarks(self) -> list[str]:
-        """Where the paper disagrees with itself or leaves a thing open, a sentence or two each."""
-        return [remark["text"] for remark in self.document["remarks"]]
+    def full_learner(self) -> str:
+        """The learner that the past gradient is measured with."""
+        return self.table("structure")[0]["learner"]
 
     @property
     def headline(self) -> dict[str, Any]:
         """The equivalence test: gap_pp, delta_star_pp, margin_pp, n_seeds, recoveries, place."""
         return self.document["headline"]
-
-    @property
-    def horizon(self) -> dict[str, Any]:
-        """The range of the LARS gap over adapt horizons: low_pp, high_pp, horizons_steps."""
-        return next(row for row in self.table("horizon_gap") if row["optimizer"] == "lars")
 
     @cached_property
     def recoveries(self) -> pd.DataFrame:

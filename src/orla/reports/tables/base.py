@@ -8,8 +8,8 @@ import pandas as pd
 from orla.catalogue import Part
 from orla.reports.cells import Cell, Line, Row
 from orla.reports.estimates import guard_notes
-from orla.reports.numbers import MISSING
-from orla.reports.paper_rows import full_learner
+from orla.reports.numbers import MISSING, prose
+from orla.reports.paper import load
 from orla.reports.study import StudyFacts
 from orla.reports.table import Panel, TableDocument
 from orla.reports.tables.shared import mark_notes
@@ -37,8 +37,10 @@ class Table(Part):
             {main}, the main comparison; {full}, the paper's full learner; {rates_of}.
         cells: the columns.
         optional: headers or groups of columns that are left out where no line has a number there.
-        by: what sets panels apart beside the condition, such as learner.
-        remarks: the first notes.
+        by, without: what sets panels apart beside the condition, such as learner, and what of it
+            does not.
+        remarks: the first notes, parted by empty lines.
+        quotes: column of the paper's text -> a note on each of its rows that have one.
         layout: further fields of the document.
         empty: whether a study without any line shows the table.
     """
@@ -50,7 +52,9 @@ class Table(Part):
     cells: ClassVar[Sequence[Cell]] = ()
     optional: ClassVar[Collection[str]] = ()
     by: ClassVar[tuple[str, ...]] = ()
-    remarks: ClassVar[tuple[str, ...]] = ()
+    without: ClassVar[str] = ""
+    remarks: ClassVar[str] = ""
+    quotes: ClassVar[Mapping[str, str]] = {}
     layout: ClassVar[Mapping[str, Any]] = {}
     empty: ClassVar[bool] = True
 
@@ -64,8 +68,12 @@ class Table(Part):
             for title, group in rows.groupby(PANEL, sort=False):
                 yield title, group.drop(columns=PANEL).to_dict("records")
         else:
-            for title, _, group in study.groups(rows, *self.by):
-                yield title, group.to_dict("records")
+            for title, keys, group in study.groups(rows, *self.by, without=self.without):
+                yield title, self.of_condition(keys, group, study)
+
+    def of_condition(self, keys: Row, rows: pd.DataFrame, study: StudyFacts) -> list[Row]:
+        """What a panel is of, of the rows of its condition; without any it is left out."""
+        return rows.to_dict("records")
 
     def lines(self, rows: list[Row]) -> list[Row]:
         """A panel's lines, by default a row each."""
@@ -82,13 +90,19 @@ class Table(Part):
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         """The caption: `says`, with its fields filled in."""
         says = self.says + (self.papers if study.reproduces else "")
-        main, full = study.words(study.main), study.called("learner", full_learner())
+        main, full = study.words(study.main), study.called("learner", load().full_learner)
         return says.format(main=main, full=full, rates_of=study.rates_of)
 
+    def remark_list(self) -> list[str]:
+        """Each of the remarks."""
+        return [text.strip() for text in self.remarks.split("\n\n") if text]
+
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        """What stands under the table: by default remarks, and what its marks mean."""
+        """What stands under the table: by default remarks, quotes, and what its marks mean."""
+        rows = ((text, row) for name, text in self.quotes.items() for row in load().in_text(name))
+        quotes = [text.format(**row) for text, row in rows]
         guards = guard_notes(contents.records, contents.panels)
-        return [*self.remarks, *mark_notes(contents.panels), *guards]
+        return [*self.remark_list(), *quotes, *mark_notes(contents.panels), *guards]
 
     def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
         """The .csv twin: unrounded rows and the data set."""
@@ -113,7 +127,8 @@ class Table(Part):
         for title, group in () if nothing else self.panels(rows, study):
             lines = [Line(study, row) for row in self.lines(group)]
             texts = [tuple(cell.text(line) for cell in cells) for line in lines]
-            contents.panels.append(Panel(title, texts))
+            if texts:
+                contents.panels.append(Panel(title, texts))
             numbers = [one.record for line in lines for cell in cells for one in cell.numbers(line)]
             contents.records.extend(numbers or (self.record(row, study) for row in group))
         data = self.data(contents, study)
@@ -121,21 +136,17 @@ class Table(Part):
         document = TableDocument(
             slug=self.part.name,
             title=self.part.label,
-            caption=facts.prefix + self.caption(rows, study),
+            caption=facts.prefix + prose(self.caption(rows, study)),
             simulated=facts.simulated,
             columns=[cell.column for cell in cells],
             panels=contents.panels,
-            notes=self.notes(contents, study, *needed),
+            notes=[prose(note) for note in self.notes(contents, study, *needed)],
             data=data,
             ran=self.ran(contents, study),
             **self.layout | {"kept": min(self.layout.get("kept", 1), len(cells))},
         )
-        return self._without_blank(document)
-
-    def _without_blank(self, table: TableDocument) -> TableDocument:
-        """The table, less its optional columns where none of them has a number."""
-        columns = list(enumerate(table.columns))
-        drop = {i for i, one in columns if {one.header, one.group} & {*self.optional}}
-        if any(row[i] != MISSING for panel in table.panels for row in panel.rows for i in drop):
-            return table
-        return table.choose([i for i, _ in columns if i not in drop])
+        columns = list(enumerate(document.columns))
+        blank = {i for i, one in columns if {one.header, one.group} & {*self.optional}}
+        if any(row[i] != MISSING for panel in document.panels for row in panel.rows for i in blank):
+            return document
+        return document.choose([i for i, _ in columns if i not in blank])

@@ -1,6 +1,7 @@
 """Tables of learners, optimizers, networks and tasks: each beside the paper's, and their cost."""
 
 import re
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -8,11 +9,11 @@ import pandas as pd
 
 from orla.reports.alignment import against_exact, references
 from orla.reports.by_row import LAST, VS_RTRL, ByPapersRow, Errors, Measure
-from orla.reports.cells import called, cell, counted, ends, value
+from orla.reports.cells import Row, called, cell, counted, ends, value
 from orla.reports.numbers import MISSING, count, memory, number, powers, rate
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
-from orla.reports.tables.base import PANEL, Contents, Table
+from orla.reports.tables.base import Contents, Table
 from orla.results.estimands import ESTIMANDS
 from orla.study.keys import DEFAULTS, KEYS, SETTING
 
@@ -32,10 +33,9 @@ class HeadToHead(
         "recovery_percent": _RECOVERY._replace(on_heldout=True),
         "cross_entropy": Measure("adapt_error", "heldout_error", 3, lower=True),
     }
-    says = (
-        "Immediate derivatives and Jacobian-based methods across tasks: recovery (%), on synthetic "
-        "tasks with exact RTRL as 100 and over the adapt part; on bytes the cross-entropy (nats)."
-    )
+    says = """Immediate derivatives and Jacobian-based methods across tasks: recovery (%), on
+    synthetic tasks with exact RTRL as 100 and over the adapt part; on bytes the cross-entropy
+    (nats)."""
 
 
 class Optimizers(
@@ -49,11 +49,9 @@ class Optimizers(
         "adapt_recovery_percent": _RECOVERY._replace(digits=0),
     }
     further: ClassVar = {"coarse": f"≥ {rate(_COARSE)}"}
-    remarks = (
-        f"≥ {rate(_COARSE)}: ours at the best on the adapt part of such rates alone. The grid that "
-        "the paper prints has no smaller one; where this column alone agrees, the grid may be what "
-        "the paper's number tells of.",
-    )
+    remarks = f"""≥ {rate(_COARSE)}: ours at the best on the adapt part of such rates alone. The
+    grid that the paper prints has no smaller one; where this column alone agrees, the grid may be
+    what the paper's number tells of."""
     says = "Immediate derivatives by optimizer: recovery (%), on synthetic tasks exact RTRL is 100."
 
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
@@ -73,10 +71,8 @@ class DecayGrid(
     measures: ClassVar = {
         "recovery_percent": Measure("adapt_vs_hundred_percent", "heldout_vs_hundred_percent")
     }
-    says = (
-        "Trace learners by decay and optimizer: recovery over the adapt part (%), "
-        "immediate derivatives with Adam as 100."
-    )
+    says = """Trace learners by decay and optimizer: recovery over the adapt part (%), immediate
+    derivatives with Adam as 100."""
 
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         at = [key for key in SETTING if key != "optimizer"] + ["seed"]
@@ -100,10 +96,8 @@ class Architectures(
 
     measures: ClassVar = {"recovery_vs_rtrl_percent": VS_RTRL}
     says = "Immediate derivatives with Adam by network: recovery (%), exact RTRL is 100."
-    remarks = (
-        "LeWM: ours is a small transformer with weights of its own; the paper's row is of "
-        "pretrained weights, which this study does not have.",
-    )
+    remarks = """LeWM: ours is a small transformer with weights of its own; the paper's row is of
+    pretrained weights, which this study does not have."""
 
 
 class Multilayer(
@@ -119,11 +113,10 @@ class Horizon(Errors, name="horizon", label="Delay", chapter="breadth", order=60
     """Errors by delay, ours and the paper's."""
 
     digits = 4
-    remarks = (
-        LAST,
-        "Weights that learn follow the band's phase, and so may come below the least error of "
-        "fixed ones without memory; held out they cannot.",
-    )
+    remarks = f"""{LAST}
+
+    Weights that learn follow the band's phase, and so may come below the least error of fixed ones
+    without memory; held out they cannot."""
     says = "Delayed sine, and a narrow band in its place, by delay: squared error after the change."
 
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
@@ -149,9 +142,8 @@ class Windows(
     """Errors by window, ours and the paper's."""
 
     digits = 5
-    says = (
-        "Truncated backpropagation, an update a window: squared error after the change, by window."
-    )
+    says = """Truncated backpropagation, an update a window: squared error after the change, by
+    window."""
 
 
 _MORE = "‡"
@@ -189,15 +181,13 @@ class Learners(
     )
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
-        return (
-            "Each learner's gradient of the recurrent parameters beside that of "
-            f"{references(rows, study) or 'an exact learner'}, on the "
-            "trajectory of the learner and optimizer in the heading. Cosine: mean over updates, "
-            "then over seeds; brackets: 95 % t interval over seeds of one pair; above 0: share of "
-            "updates with such a cosine; norm: median over updates of the ratio of the norms. "
-            "Declared: what the learner says of itself, n being the number of units. Carried: what "
-            "it holds of one model between updates; n: seeds, and how many diverged (div.)."
-        )
+        return f"""Each learner's gradient of the recurrent parameters beside that of
+        {references(rows, study) or "an exact learner"}, on the trajectory of the learner and
+        optimizer in the heading. Cosine: mean over updates, then over seeds; brackets: 95 % t
+        interval over seeds of one pair; above 0: share of updates with such a cosine; norm: median
+        over updates of the ratio of the norms. Declared: what the learner says of itself, n being
+        the number of units. Carried: what it holds of one model between updates; n: seeds, and how
+        many diverged (div.)."""
 
     def rows(self, learners: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         if (rows := against_exact(learners, study)).empty:
@@ -219,13 +209,10 @@ class FootprintsTable(
 ):  # fmt: skip
     """A panel a task and split, a line a network."""
 
-    says = (
-        "NeuroBench's metrics (Yik et al. 2025) of networks that do not adapt: parameters; "
-        "share of weights and of units' outputs that are zero; multiplications of a step, gates' "
-        "among them, whose factors are not zero (effective) and all (dense); R² (mean over "
-        "outputs) on the held-out part, and without drift. Means over seeds (n). What learning "
-        "adds is no part of it."
-    )
+    says = """NeuroBench's metrics (Yik et al. 2025) of networks that do not adapt: parameters;
+    share of weights and of units' outputs that are zero; multiplications of a step, gates' among
+    them, whose factors are not zero (effective) and all (dense); R² (mean over outputs) on the
+    held-out part, and without drift. Means over seeds (n). What learning adds is no part of it."""
     cells = (
         called("architecture", header="Network"),
         value("Parameters", "footprint_bytes", memory),
@@ -238,9 +225,7 @@ class FootprintsTable(
         value("n", "n_seeds", count),
     )
 
-    def rows(self, footprints: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        rows = footprints.assign(intervention=DEFAULTS["intervention"])  # none is at work
-        panels = [
-            g.rows.assign(**{PANEL: g.title}) for g in study.groups(rows, without="architecture")
-        ]
-        return pd.concat(panels).drop(columns="intervention") if panels else footprints
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        rows = rows.assign(intervention=DEFAULTS["intervention"])  # none is at work
+        for title, _, group in study.groups(rows, without="architecture"):
+            yield title, group.drop(columns="intervention").to_dict("records")

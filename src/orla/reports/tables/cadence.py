@@ -6,14 +6,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orla.reports import paper_rows
-from orla.reports.beside import BesidePaper
+from orla.reports.beside import BesidePaper, pairs_as_rows, papers_first, plain
 from orla.reports.cells import Cell, Line, Row, called, cell, value
-from orla.reports.comparison import Beside, Mean, mean_of, mean_text, seeds
+from orla.reports.comparison import Beside, Mean, like, mean_of, mean_text, seeds
 from orla.reports.numbers import MISSING, number
 from orla.reports.paper import load
 from orla.reports.square import square
-from orla.reports.study import StudyFacts
+from orla.reports.study import StudyFacts, where
 from orla.reports.table import Column
 from orla.reports.tables.base import Contents
 from orla.study.keys import KEYS
@@ -73,21 +72,18 @@ class CadenceStructure(
             f"{name}: {study.called('learner', step)}, and {study.called('learner', window)}"
             for name, (step, window) in self.gradients(study).items()
         )
-        return (
-            f"Each gradient per step and once a window ({which or 'not compared'}). top1, energy: "
-            "of G_past; W_hh: share of its first direction there. First "
-            "lines: mean over seeds per step / per window. Second lines: per window minus per "
-            "step, paired by network, ± half of its 95 % t interval."
-        )
+        return f"""Each gradient per step and once a window ({which or "not compared"}). top1,
+        energy: of G_past; W_hh: share of its first direction there. First lines: mean over seeds
+        per step / per window. Second lines: per window minus per step, paired by network, ± half of
+        its 95 % t interval."""
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        groups = study.groups(paper_rows.pairs_as_rows(paper_rows.plain(rows)))
-        for title, keys, group in paper_rows.papers_first(study, groups):
+        for title, keys, group in papers_first(study, pairs_as_rows(plain(rows))):
             lines = []
             for optimizer in study.present(group, "optimizer"):
-                at = group[group["optimizer"] == optimizer]
+                at = where(group, optimizer=optimizer)
                 for gradient, learners in self.gradients(study).items():
-                    if line := _line([at[at["learner"] == name] for name in learners]):
+                    if line := _line([where(at, learner=name) for name in learners]):
                         named = {"optimizer": optimizer, "gradient": gradient}
                         lines.append(named | {"counts": _null(study, keys)} | line)
             if lines:
@@ -97,7 +93,7 @@ class CadenceStructure(
         lines = [row for panel in contents.panels for row in panel.rows]
         shown = [any(row[at] != MISSING for row in lines) for at in (-2, -1)]
         notes = [note for note, some in zip(_NULLS.values(), shown, strict=True) if some]
-        return notes + paper_rows.notes_on_pairs(contents.records)
+        return notes + self.on_pairs(contents.records)
 
     def ran(self, contents: Contents, study: StudyFacts) -> bool:
         return bool(contents.panels)
@@ -130,8 +126,8 @@ def _line(sides: list[pd.DataFrame]) -> dict[str, Any]:
 
 def _null(study: StudyFacts, keys: Row) -> str:
     """√(|W_hh|/|W_out|) of the paper's network on its task; missing for any other."""
-    row = paper_rows.papers_structure()[0]
-    if study.paper(keys) is None or not paper_rows.like(study, keys["architecture"], row):
+    row = load().table("structure")[0]
+    if study.paper(keys) is None or not like(study, keys["architecture"], row):
         return MISSING
     sizes = {name: n for row in load().in_text() for name, n in row.items()}
     return number(np.sqrt(sizes["parameters_whh"] / sizes["parameters_wout"]), 2)

@@ -5,11 +5,10 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from orla.reports import paper_rows
-from orla.reports.beside import CELLS, EPISODE, ByCondition
+from orla.reports.beside import CELLS, EPISODE, ByCondition, drifting, having, over_pairs
 from orla.reports.cells import called, mean, mean_seeds, network, value
 from orla.reports.comparison import Mean, by_condition
-from orla.reports.paper_rows import drifting, full_learner, having
+from orla.reports.paper import load
 from orla.reports.study import StudyFacts
 from orla.study.keys import KEYS
 from orla.study.plan import STATIONARY
@@ -25,12 +24,10 @@ class PastCosines(
     """The cosine along a stream that drifts, exact and by windows, each beside the paper's."""
 
     panel_by = EPISODE
-    says = (
-        "Mean over the adaptation of cos(g_imm, g_past), g_past = g_full − g_imm. Exact: at each "
-        "step, g_full by exact RTRL, which drives the network. By windows: g_full by "
-        "backpropagation through a window, g_imm summed over it, along {full} where it ran; at "
-        f"their ends: of the window's last loss alone. {CELLS} n: seeds."
-    )
+    says = f"""Mean over the adaptation of cos(g_imm, g_past), g_past = g_full − g_imm. Exact: at
+    each step, g_full by exact RTRL, which drives the network. By windows: g_full by backpropagation
+    through a window, g_imm summed over it, along {{full}} where it ran; at their ends: of the
+    window's last loss alone. {CELLS} n: seeds."""
     cells = (
         network(),
         called("optimizer"),
@@ -54,10 +51,12 @@ class PastCosines(
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """The conditions with either cosine, whichever learner drives: the paper's comes first."""
-        rows = having(paper_rows.over_pairs(measured), _WINDOWS, _LAST, _EXACT)
+        rows = having(over_pairs(measured), _WINDOWS, _LAST, _EXACT)
         rows = drifting(rows).to_dict("records")
         means: dict[tuple[str, ...], dict[str, Mean]] = {}
-        for row in sorted(rows, key=lambda row: (row["learner"] != full_learner(), row["learner"])):
+        for row in sorted(
+            rows, key=lambda row: (row["learner"] != load().full_learner, row["learner"])
+        ):
             how = study.declaration("learner", row["learner"]).get("exactness")
             exact = how == "exact" and study.stride(row["learner"]) == 1
             for measure in {_WINDOWS, _LAST, _EXACT if exact else _WINDOWS} & {*row["means"]}:
@@ -81,15 +80,13 @@ class Decorrelation(
         mean("at windows' ends", _LAST, "cosine", **_COSINE),
         mean("of whole windows", _WINDOWS, **_COSINE),
     )
-    remarks = ("The paper measures it at the end of a window: of the last step's loss alone.",)
+    remarks = "The paper measures it at the end of a window: of the last step's loss alone."
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
-        return (
-            f"Copies of AR(1) noise {self.papers_rows[0]['delay_steps']} steps before, without a "
-            "shift: mean over windows of cos(g_imm, g_past), of a window's last loss and of all of "
-            "its losses, g_full by backpropagation through the window, by the autocorrelation ρ of "
-            f"the input. {CELLS}"
-        )
+        return f"""Copies of AR(1) noise {self.papers_rows[0]["delay_steps"]} steps before, without
+        a shift: mean over windows of cos(g_imm, g_past), of a window's last loss and of all of its
+        losses, g_full by backpropagation through the window, by the autocorrelation ρ of the input.
+        {CELLS}"""
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """Conditions of tasks that copy their input after as many steps as the paper's."""
@@ -132,16 +129,12 @@ class Substrate(
             for measure, (_, header, digits) in _METRICS.items()
         ),
     )
-    says = (
-        "Coordinates of the recurrent weights, over windows: g_past and g_imm under {full}. Median "
-        "of the ratio of their sizes; share in which the past is larger; sd over windows of the "
-        "mean sign of g_past, and mean over coordinates of the sd of its sign; share in which the "
-        f"signs of g_full and g_imm differ. {CELLS}"
-    )
-    remarks = (
-        "The paper does not say over what it takes the sd of the sign: both readings "
-        "stand beside its one number.",
-    )
+    says = f"""Coordinates of the recurrent weights, over windows: g_past and g_imm under {{full}}.
+    Median of the ratio of their sizes; share in which the past is larger; sd over windows of the
+    mean sign of g_past, and mean over coordinates of the sd of its sign; share in which the signs
+    of g_full and g_imm differ. {CELLS}"""
+    remarks = """The paper does not say over what it takes the sd of the sign: both readings stand
+    beside its one number."""
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
@@ -157,7 +150,7 @@ class Substrate(
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         rows = drifting(having(measured, *_METRICS))
-        return rows[rows["learner"] == full_learner()]
+        return rows[rows["learner"] == load().full_learner]
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Any:
         return super().panels(rows[rows["paper"].notna()], study)

@@ -1,19 +1,109 @@
-"""Tables of adaptation to drift beside the paper's: recoveries, and the ratio of updates."""
+"""The drift of each pair of sessions, and adaptation to it beside the paper: recoveries, ratios."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import ClassVar
 
 import pandas as pd
 
-from orla.reports.cells import Line, Row, called, cell, counted, ends, lost_seeds, value
+from orla.reports.cells import Cell, Line, Row, called, cell, counted, ends, lost_seeds, value
 from orla.reports.estimates import BASELINES, NO_MEANING, OVER_SEEDS, guard_notes, has_meaning
 from orla.reports.numbers import count, estimate, is_missing, number, rate
 from orla.reports.paper import load
 from orla.reports.recoveries import runs
+from orla.reports.sessions import MOST_TOLD, Drift, drifts, sentences
 from orla.reports.study import StudyFacts
 from orla.reports.tables import shared
 from orla.reports.tables.base import Contents, Table
 from orla.reports.words import NOT_RUN
 from orla.study.keys import DEFAULTS, KEYS
+
+
+def _of_drift(header: str, text: Callable[[Drift], str], group: str = "", align: str = "r") -> Cell:
+    """A column of what the drift report says of a pair."""
+    return cell(header, lambda line: text(line.row["drift"]), group, align)
+
+
+def _within(header: str, measure: str) -> Cell:
+    """A measure between the sessions over the same within A."""
+    places = (measure, f"{measure}_within")
+    return _of_drift(
+        header, lambda d: "{}\n({})".format(*(number(d.value(p), 2) for p in places)), "Inputs"
+    )
+
+
+def _decoded(header: str, measure: str) -> Cell:
+    """A score with its interval, at the lags that decode A best; one without lags by itself."""
+
+    def text(drift: Drift) -> str:
+        at = drift.best if drift.best in drift.rows.get(measure, {}) else ""
+        return drift.told(measure, at).replace(" [", "\n[")
+
+    return _of_drift(header, text, "Decoder")
+
+
+def _sessions(drift: Drift) -> str:
+    sides = zip("ab", (drift.a, drift.b), strict=True)
+    return "\n".join(f"{name} ({drift.value('seconds', side):.0f} s)" for side, name in sides)
+
+
+class DriftReport(
+    Table, name="drift_report", label="The sessions and their drift", chapter="sessions", order=10,
+    needs=("drift_report",),
+):  # fmt: skip
+    """What each pair of sessions holds, and how far a decoder fitted on A is good for B."""
+
+    says = """Sessions A (to pretrain on) and B (to adapt to) of each pair. A ridge decoder of the
+    last steps (as many as decode A best) is fitted on A or on B, and scored, fixed, on steps that
+    the study scores: R², or accuracy of categories. Lost: the score of a decoder fitted on B less
+    that of A's, on the same steps; brackets: 95 % jackknife interval over stretches of B. By us:
+    what of the loss comes of components of each session's own. Ceiling: what the decoder refitted
+    on B recovers. Inputs: median shift of their means in standard deviations, and correlation of
+    their tuning; in parentheses the same within A."""
+    empty = False
+    layout: ClassVar = {"widest": 7, "kept": 2}
+    cells = (
+        value("Pair", "name", str, align="l"),
+        _of_drift("Sessions", _sessions, align="l"),
+        _of_drift(
+            "Inputs", lambda d: f"{number(d.value('inputs', 'a'), 0)} {d.words('inputs', 'a')}"
+        ),
+        _within("Shift (SD)", "inputs_moved"),
+        _within("Tuning r", "tuning"),
+        _of_drift("Within A", lambda d: number(d.value("within_a", d.best), 2), "Decoder"),
+        _decoded("Within B", "within_b"),
+        _decoded("A to B", "a_to_b"),
+        _decoded("Lost", "loss"),
+        _decoded("By us", "made"),
+        _of_drift("Ceiling\n(%)", lambda d: number(d.value("ceiling"), 0), "Decoder"),
+    )
+    optional = ("By us",)
+
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        pairs = ((drift, drift.pair or study.called("task", drift.task)) for drift in drifts(rows))
+        yield "", [{"drift": drift, "name": name} for drift, name in pairs]
+
+    def record(self, row: Row, study: StudyFacts) -> Row:
+        """A pair, with every measure as a column; the result has them a row each."""
+        drift = row["drift"]
+        measures = {
+            f"{measure}_{at}".strip("_"): one["value"]
+            for measure, places in drift.rows.items()
+            for at, one in places.items()
+            if measure not in ("session", "recording", "about", "kept", "correspondence")
+        }
+        return {"task": drift.task, "pair": drift.pair} | measures
+
+    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+        """A sentence on each pair, or how many drift; what else the sessions' files say."""
+        told, lines = list(drifts(needed[0])), sentences(needed[0])
+        for drift in told if len(told) <= MOST_TOLD else ():
+            for side, name in zip("ab", (drift.a, drift.b), strict=True):
+                words = (drift.words(measure, side) for measure in ("recording", "about", "kept"))
+                lines += [f"{name}: {said}" for said in words if said]
+            if said := drift.words("correspondence"):
+                lines.append(f"{drift.pair}: {said}.")
+        return list(dict.fromkeys(lines))
+
 
 _REFITTED = "refitted on the adapt part"
 _RATIOS = "‖ΔW_hh‖/‖ΔW_out‖"
@@ -39,19 +129,17 @@ def _rate(line: Line) -> str:
 
 class Heldout(
     Table, name="heldout", label="Held-out recovery", chapter="drift", order=10,
-    needs=("conditions", "heldout", "baselines"), paper="recoveries",
+    needs=("conditions", "heldout", "baselines"),
 ):  # fmt: skip
     """Held-out recovery and R2 of every condition at its selected rate, ours and the paper's."""
 
-    says = (
-        "Recovery and R² on the held-out part (R²: mean over outputs), each condition at the "
-        "rate selected on its validation part. Over best: recovery with the best constant in the "
-        f"place of a frozen network that is worse. Brackets: {OVER_SEEDS}; n: seeds, and how many "
-        "of them diverged (div.), which are left out of the mean. Adapt: recovery over the "
-        f"adapt part, while learning. {_REFITTED.capitalize()} and then fixed, as baselines: ridge "
-        "and recursive least squares (RLS) on the last inputs, a Kalman filter, the frozen "
-        "network's readout; their brackets are over the networks that recovery is counted from."
-    )
+    says = f"""Recovery and R² on the held-out part (R²: mean over outputs), each condition at the
+    rate selected on its validation part. Over best: recovery with the best constant in the place of
+    a frozen network that is worse. Brackets: {OVER_SEEDS}; n: seeds, and how many of them diverged
+    (div.), which are left out of the mean. Adapt: recovery over the adapt part, while learning.
+    {_REFITTED.capitalize()} and then fixed, as baselines: ridge and recursive least squares (RLS)
+    on the last inputs, a Kalman filter, the frozen network's readout; their brackets are over the
+    networks that recovery is counted from."""
     cells = (
         called("optimizer"),
         cell("Rate", _rate),
@@ -69,14 +157,12 @@ class Heldout(
         conditions, heldout, baselines = needed
         errors = ("frozen_heldout_error", "reference_error", "constant_error")
         columns = dict.fromkeys(errors, "mean") | {"updates": "max"}
-        columns = {name: how for name, how in columns.items() if name not in conditions}
-        keys = [column for column in conditions if column in heldout and column in KEYS]
-        means = heldout.groupby(keys, as_index=False)[list(columns)].agg(columns)
-        rows = conditions.merge(means, how="left", on=keys)
+        means = heldout.groupby([*KEYS], as_index=False)[list(columns)].agg(columns)
+        rows = conditions.merge(means, how="left", on=[*KEYS])
         if len(baselines):
-            named = {"learner": _REFITTED, "optimizer": baselines["baseline"].map(BASELINES)}
-            more = {name: value for name, value in DEFAULTS.items() if name not in baselines}
-            refitted = baselines.drop(columns="baseline").assign(**named, **more)
+            more = {"learner": _REFITTED, "intervention": DEFAULTS["intervention"]}
+            more["optimizer"] = baselines["baseline"].map(BASELINES)
+            refitted = baselines.drop(columns="baseline").assign(**more)
             rows = pd.concat([rows, refitted], ignore_index=True)
         return shared.with_paper_rows(rows, study, load().recoveries)
 
@@ -105,7 +191,7 @@ def _papers_gap(line: Line) -> str:
 
 class RatioGap(
     Table, name="ratio_gap", label="Update-magnitude ratio and gap", chapter="ratio", order=10,
-    needs=("ratio_gap", "ratio_gap_order"), paper="ratio_gap",
+    needs=("ratio_gap", "ratio_gap_order"),
 ):  # fmt: skip
     """Update-magnitude ratio and gap by optimizer, ours and the paper's."""
 
@@ -118,10 +204,8 @@ class RatioGap(
         value("n", "n_seeds", count),
     )
     optional = ("paper", "The paper")
-    says = (
-        f"Mean over updates of {_RATIOS} under the comparison's first learner, and the held-out "
-        f"recovery gap of {{main}}, each at its best rate. Brackets: {shared.BOOTSTRAP}; n: seeds."
-    )
+    says = f"""Mean over updates of {_RATIOS} under the comparison's first learner, and the held-out
+    recovery gap of {{main}}, each at its best rate. Brackets: {shared.BOOTSTRAP}; n: seeds."""
 
     def rows(self, ratios: pd.DataFrame, order: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """Beside the paper's table of ratios, and its other gaps elsewhere."""

@@ -1,13 +1,12 @@
 """Tables of gaps between learners: each of them, two by two, and over pairs of sessions."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import pandas as pd
 
 from orla.reports.cells import Cell, Line, Row, called, cell, ends, lost_seeds, value
 from orla.reports.estimates import (
-    ESTIMANDS,
     OF_HELDOUT,
     OVER_PAIRS,
     OVER_SEEDS,
@@ -63,7 +62,7 @@ def by_comparison(rows: list[Row]) -> list[Row]:
 
 class BciGap(
     Table, name="bci_gap", label="Gaps between learners", chapter="drift", order=20,
-    needs=("estimates",), paper="gaps",
+    needs=("estimates",),
 ):  # fmt: skip
     """Every comparison of the study by optimizer, and the paper's gap beside its own."""
 
@@ -83,13 +82,12 @@ class BciGap(
         return shared.with_paper_rows(estimates, study, papers, study.main)
 
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
-        beside = rows["paper_place"].notna().any()
         cells = [called("optimizer"), cell("n", _seeds)]
         for name in study.present(rows, "comparison") or [study.main]:
             # "full − immediate, per step" is a group of columns and a header.
             label = study.called("comparison", name)
             group, _, header = label.rpartition(", ")
-            if name == study.main and beside:
+            if name == study.main and rows["paper_place"].notna().any():
                 cells.append(_gap("ours", name, group or label))
                 cells.append(cell("paper", _papers_gap, group or label))
             else:
@@ -98,18 +96,16 @@ class BciGap(
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         several = rows["estimand"].nunique() > 1
-        for estimand, title, group in by_estimand(rows, study):
-            words = f": {ESTIMANDS.get(estimand, estimand)}" if several else ""
-            yield title + words, group.to_dict("records")
+        for words, title, group in by_estimand(rows, study):
+            yield title + f": {words}" * several, group.to_dict("records")
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         lost = sum(lost_seeds(row) > 0 for row in contents.records)
         diverged = f"{lost} of these gaps leave out seeds of which a model diverged: see the .csv."
         guards = guard_notes(contents.records, contents.panels)
-        return [diverged] * bool(lost) + [*guards, *shared.mark_notes(contents.panels)]
+        return [diverged] * bool(lost) + guards + shared.mark_notes(contents.panels)
 
 
-_NO_SQUARE = "The study's comparisons form no two by two: it needs two gradients at two cadences."
 _NO_SQUARE = "The study's comparisons form no two by two: it needs two gradients at two cadences."
 _GRADIENT, _CADENCE = "Gradient: full − immediate (pp)", "Cadence: per window − per step (pp)"
 # Of the four comparisons of a square.
@@ -127,11 +123,9 @@ class TwoByTwo(
 ):  # fmt: skip
     """Recovery of two gradients at two cadences, and their four differences, by optimizer."""
 
-    says = (
-        "Recovery of the held-out error (%) of two gradients at two cadences, and what each "
-        "of the two adds (pp, with differences of R² and of MSE, sign reversed). Brackets: "
-        f"{OVER_SEEDS}; n: seeds."
-    )
+    says = f"""Recovery of the held-out error (%) of two gradients at two cadences, and what each of
+    the two adds (pp, with differences of R² and of MSE, sign reversed). Brackets: {OVER_SEEDS}; n:
+    seeds."""
     empty = False
     layout: ClassVar = {"kept": 2, "widest": 6}
     lines = staticmethod(by_comparison)
@@ -161,11 +155,11 @@ class TwoByTwo(
         ]
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        for estimand, title, group in by_estimand(rows, study):
+        for words, title, group in by_estimand(rows, study):
             if group["comparison"].nunique() > 1:  # one difference stands among the gaps
                 lines = by_comparison(group.to_dict("records"))
                 records = [row for line in lines for row in line["cells"].values()]
-                yield f"{title}: {ESTIMANDS[estimand]}", records
+                yield f"{title}: {words}", records
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         notes = guard_notes(contents.records, contents.panels)
@@ -178,21 +172,17 @@ def _sizes(line: Line) -> str:
     return sizes + (f"\n({lost} div.)" if lost else "")
 
 
-def _interval(name: str) -> Callable[[Line], str]:
-    return lambda line: interval(*(line.row[f"{name}_{e}_pp"] for e in ("low", "high"))) or MISSING
-
-
 def _error(line: Line) -> str:
     """The gap of errors, its interval at 1 - 2 alpha and the smallest margin that it passes."""
     row = line.row
     if is_missing(row.get("error_gap")):
         return MISSING
-    ends = interval(row["error_t90_low"], row["error_t90_high"], 3)
-    smallest = number(row["error_delta_star"], 3)
-    return f"{number(row['error_gap'], 3, signed=True)}\n{ends}\nδ* {smallest}"
+    gap, smallest = number(row["error_gap"], 3, signed=True), number(row["error_delta_star"], 3)
+    return f"{gap}\n{interval(row['error_t90_low'], row['error_t90_high'], 3)}\nδ* {smallest}"
 
 
-_MIXED = ends("", "mixed_gap_pp", "mixed_low_pp", "mixed_high_pp", n="", signed=True).text
+def _new_pair(line: Line) -> str:
+    return interval(line.row["prediction_low_pp"], line.row["prediction_high_pp"]) or MISSING
 
 
 class OverPairs(
@@ -201,13 +191,11 @@ class OverPairs(
 ):  # fmt: skip
     """Each gap's mean over pairs, its intervals, and the interval for a new pair."""
 
-    says = (
-        "Differences of held-out recovery (pp) and of R², each the mean over pairs of the mean "
-        f"over seeds. Brackets: {OVER_PAIRS}. Error: what registrations judge, the second "
-        "learner's error minus the first's in units of the target's variance, its 90 % t interval, "
-        "and δ*. New pair: 95 % prediction interval of one pair's mean; mixed model: REML, pair as "
-        "random intercept; sd: between pairs, and of seeds within a pair."
-    )
+    says = f"""Differences of held-out recovery (pp) and of R², each the mean over pairs of the mean
+    over seeds. Brackets: {OVER_PAIRS}. Error: what registrations judge, the second learner's error
+    minus the first's in units of the target's variance, its 90 % t interval, and δ*. New pair: 95 %
+    prediction interval of one pair's mean; mixed model: REML, pair as random intercept; sd: between
+    pairs, and of seeds within a pair."""
     empty = False
     layout: ClassVar = {"widest": 6}
     cells = (
@@ -215,22 +203,21 @@ class OverPairs(
         cell("Pairs × seeds", _sizes),
         cell("Gap", lambda line: gap_lines(line.row)),
         cell("Error", _error),
-        cell("New pair", _interval("prediction")),
-        cell("Mixed model", lambda line: _MIXED(line).replace(" ", "\n", 1)),
+        cell("New pair", _new_pair),
+        ends("Mixed model", *(f"mixed_{e}_pp" for e in ("gap", "low", "high")), n="", signed=True,
+             stacked=True),
         cell("sd", lambda o: "\n".join(number(o.row[f"{s}_sd_pp"]) for s in ("between", "within"))),
         value("δ*", "delta_star_pp"),
         value("Failing", "n_failing", count),
-    )
+    )  # fmt: skip
+
+    def rows(self, over_pairs: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
+        # A pair without a gap fails a guard.
+        return over_pairs[over_pairs[["n_pairs", "n_failing"]].max(axis=1) > 1]
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        # A pair without a gap fails a guard.
-        several = rows[["n_pairs", "n_failing"]].max(axis=1) > 1
-        rows = rows[several].assign(pair="")
-        for estimand, title, group in by_estimand(rows, study, "comparison"):
-            yield f"{title}: {ESTIMANDS.get(estimand, estimand)}", group.to_dict("records")
-
-    def record(self, row: Row, study: StudyFacts) -> Row:
-        return {name: value for name, value in row.items() if name != "pair"}
+        for words, title, group in by_estimand(rows, study, "comparison", without="pair"):
+            yield f"{title}: {words}", group.to_dict("records")
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         one_pair = "No task has more than one pair of sessions with these learners."

@@ -42,41 +42,36 @@ def _undone(rows: pd.DataFrame) -> str:
     cost = f"the shift adds {number(rows['shift'].mean(), 2)} nats to the loss"
     if rows["before"].isna().all():
         return f"{cost}, not clearly more than nothing that could be undone"
-    shares = {
-        kind: [
-            "{} % [{}, {}]".format(*(number(row[f"{kind}{end}"]) for end in ("", "_low", "_high")))
-            for _, row in rows.reindex([*LEARNERS]).iterrows()
-        ]
+    shares = [
+        "{} % [{}, {}]".format(*(number(row[f"{kind}{end}"]) for end in ("", "_low", "_high")))
         for kind in ("before", "heldout_before")
-    }
+        for _, row in rows.reindex([*LEARNERS]).iterrows()
+    ]
     text = (
         "While they learn with Adam, immediate derivatives undo {} of it, TBPTT-64 {}; held out, "
         "{} and {}"
     )
-    return f"{cost}. " + text.format(*shares["before"], *shares["heldout_before"])
+    return f"{cost}. " + text.format(*shares)
 
 
 def _percent(header: str, column: str, group: str) -> Cell:
-    one = ends(header, column, f"{column}_low", f"{column}_high", group=group)
-    return one._replace(text=lambda line: one.text(line).replace(" [", "\n["))
+    return ends(header, column, f"{column}_low", f"{column}_high", group=group, stacked=True)
 
 
 class Lora(
     Table, name="lora", label="Online LoRA on language models",
-    chapter="language", order=10, needs=("language",), paper="lora",
+    chapter="language", order=10, needs=("language",),
 ):  # fmt: skip
     """A panel a model and rank, a line a learner and optimizer, and the paper's."""
 
-    says = (
-        "Cross-entropy (nats a token) of a stream whose domain shifts in its middle: after the "
-        "shift, of the frozen model and of the one that adapts in one pass, "
-        "without replay, each token before it is learned. Recovery is (frozen − adapted) over both "
-        "of the paper's denominators: what the shift costs the frozen model, over all of both "
-        "texts, and what TBPTT-64 with Adam gains, which updates once in 64 tokens; a dash where "
-        "that is less than three of its standard errors. Held out: the stream's last part, by the "
-        "weights before it. Rates are each optimizer's own, chosen on another text. Brackets: 95 % "
-        "t interval over seeds, each with its own adapter and place in the text."
-    )
+    says = """Cross-entropy (nats a token) of a stream whose domain shifts in its middle: after the
+    shift, of the frozen model and of the one that adapts in one pass, without replay, each token
+    before it is learned. Recovery is (frozen − adapted) over both of the paper's denominators: what
+    the shift costs the frozen model, over all of both texts, and what TBPTT-64 with Adam gains,
+    which updates once in 64 tokens; a dash where that is less than three of its standard errors.
+    Held out: the stream's last part, by the weights before it. Rates are each optimizer's own,
+    chosen on another text. Brackets: 95 % t interval over seeds, each with its own adapter and
+    place in the text."""
     empty = False
     layout: ClassVar = {"size": "scriptsize"}
     cells = (
@@ -136,11 +131,9 @@ class LoraSegments(
 ):  # fmt: skip
     """A panel a model, a line a segment of the stream with several shifts."""
 
-    says = (
-        "Immediate derivatives with Adam over a stream that changes its domain several times: "
-        "cross-entropy (nats a token) of each segment, of its first tokens (one bin), and recovery "
-        "of what the domain costs the frozen model over the first one. Means over seeds."
-    )
+    says = """Immediate derivatives with Adam over a stream that changes its domain several times:
+    cross-entropy (nats a token) of each segment, of its first tokens (one bin), and recovery of
+    what the domain costs the frozen model over the first one. Means over seeds."""
     empty = False
     cells = (
         value("Segment", "what", str, align="l"),
@@ -151,6 +144,10 @@ class LoraSegments(
         value("n", "n_seeds", count),
     )
 
+    quotes: ClassVar = {
+        "first_percent": "The paper on GPT-2: {first_percent} % and {second_percent} %."
+    }
+
     def rows(self, language: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         by = ["model", "rank", "stream", "segment", "domain"]
         return mean_intervals(segments(language), by, ["frozen", "loss", "first", "recovery"])
@@ -160,10 +157,6 @@ class LoraSegments(
             what = (group["segment"] + 1).astype(str) + " " + group["domain"]
             yield f"{model}, rank {rank}", group.assign(what=what).to_dict("records")
 
-    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        [given] = load().in_text("first_percent")
-        return ["The paper on GPT-2: {first_percent} % and {second_percent} %.".format(**given)]
-
 
 class LoraNorms(
     Table, name="lora_norms", label="Norms of LoRA gradients",
@@ -171,12 +164,15 @@ class LoraNorms(
 ):  # fmt: skip
     """A panel a model, a line a layer."""
 
-    says = (
-        "Norm of the gradient of each layer's adapter (A and B together), mean over every eighth "
-        "update by immediate derivatives with Adam and over seeds, on the stream with one shift."
-    )
+    says = """Norm of the gradient of each layer's adapter (A and B together), mean over every
+    eighth update by immediate derivatives with Adam and over seeds, on the stream with one
+    shift."""
     empty = False
     cells = (value("Layer", "layer", str, align="l"), value("Norm", "norm", digits=3))
+    quotes: ClassVar = {
+        "lora_norm_ratio": "The paper on Mamba: {lora_norm_ratio}, between {largest} "
+        "({largest_norm}) and {smallest} ({smallest_norm})."
+    }
 
     def rows(self, language_norms: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         some = where(language_norms, stream=0, learner="immediate", optimizer="adam")
@@ -187,10 +183,3 @@ class LoraNorms(
             ratio = number(group["norm"].max() / group["norm"].min())
             title = f"{model}, rank {rank}: largest over smallest {ratio}"
             yield title, group.to_dict("records")
-
-    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        text = (
-            "The paper on Mamba: {lora_norm_ratio}, between {largest} ({largest_norm}) and "
-            "{smallest} ({smallest_norm})."
-        )
-        return [text.format(**row) for row in load().in_text("lora_norm_ratio")]

@@ -7,16 +7,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orla.reports import paper_rows
-from orla.reports.beside import CELLS, EPISODE, BesidePaper, titled
+from orla.reports.beside import (
+    CELLS,
+    EPISODE,
+    BesidePaper,
+    drifting,
+    pairs_as_rows,
+    papers_first,
+    plain,
+    titled,
+)
 from orla.reports.cells import Cell, Line, Row, beside, called, cell, value
 from orla.reports.comparison import RECOVERY, Beside, Mean, Printed, mean_of, mean_text, printed
 from orla.reports.comparison import seeds as count_of
 from orla.reports.numbers import MISSING, estimate, is_missing, number
 from orla.reports.paper import load
-from orla.reports.paper_rows import drifting, plain
 from orla.reports.study import StudyFacts, where
-from orla.reports.tables.base import Contents
 from orla.reports.words import NOT_RUN
 from orla.statistics.ranks import spearman, spearman_p
 from orla.study.keys import DEFAULTS, KEYS
@@ -31,13 +37,11 @@ class ProjectedOut(
 ):  # fmt: skip
     """Recovery lost by an intervention with the optimizer of the paper's test, a line a network."""
 
-    says = (
-        "Whether networks whose past gradient is concentrated (top1 and energy, without the "
-        "intervention) lose more held-out recovery by it. Below: Spearman's rank correlation "
-        "of either and what is lost, 95 % BCa bootstrap interval over networks, and its "
-        "permutation p; of interventions that the paper tests otherwise the mean loss ± half "
-        "of its 95 % t interval. Routed: updates whose gradient is not the immediate one."
-    )
+    says = """Whether networks whose past gradient is concentrated (top1 and energy, without the
+    intervention) lose more held-out recovery by it. Below: Spearman's rank correlation of either
+    and what is lost, 95 % BCa bootstrap interval over networks, and its permutation p; of
+    interventions that the paper tests otherwise the mean loss ± half of its 95 % t interval.
+    Routed: updates whose gradient is not the immediate one."""
     cells = (
         value("Network", "name", str, align="l"),
         value("top1", _TOP1, group="G_past", digits=2),
@@ -48,7 +52,8 @@ class ProjectedOut(
         value("Routed (%)", "share", str),
     )
     optional = ("Routed (%)",)
-    remarks = ("The paper projects u_1 of G_past out of each window's gradient.",)
+    tells_pretraining = True
+    remarks = "The paper projects u_1 of G_past out of each window's gradient."
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
@@ -56,15 +61,14 @@ class ProjectedOut(
 
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         models = models[models["optimizer"] == self.papers_rows[0]["optimizer"]]
-        return paper_rows.pairs_as_rows(models)
+        return pairs_as_rows(models)
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         first, blank = self.papers_rows[0], True
         tested, unchanged = first["ours"]["intervention"], plain(rows)
         changed = rows[rows["start"] == DEFAULTS["start"]]
         changed = changed[changed["intervention"] != DEFAULTS["intervention"]]
-        groups = study.groups(changed, "learner", "optimizer")
-        for title, keys, group in paper_rows.papers_first(study, groups):
+        for title, keys, group in papers_first(study, changed, "learner", "optimizer"):
             pairs = _pairs(where(unchanged, **keys | DEFAULTS), group)
             if len(pairs):
                 blank = False
@@ -74,10 +78,6 @@ class ProjectedOut(
         if blank:
             none = pd.DataFrame(columns=[_TOP1, _ENERGY, "lost"], dtype=float)
             yield study.called("optimizer", first["optimizer"]), self._ranks(first, none)
-
-    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        more = paper_rows.notes_on_pretraining(contents.records, study)
-        return [*more, *super().notes(contents, study, *needed)]
 
     def _ranks(self, keys: Row, pairs: pd.DataFrame) -> list[Row]:
         """The rank correlation, ours and the paper's at each number of networks."""
@@ -116,12 +116,9 @@ def _mean(keys: Row, pairs: pd.DataFrame) -> Iterator[Row]:
 
 def _pairs(unchanged: pd.DataFrame, changed: pd.DataFrame) -> pd.DataFrame:
     """Networks that ran both, with the concentration of the plain run; none without any."""
-    if _TOP1 not in unchanged:
-        return unchanged.iloc[:0]
     before = unchanged.reindex(columns=["seed", RECOVERY, _TOP1, _ENERGY])
     after = changed.reindex(columns=["seed", RECOVERY, _ROUTED])
-    both = before.merge(after, on="seed", suffixes=("", "_changed"))
-    both = both.sort_values("seed", ignore_index=True)
+    both = before.merge(after, on="seed", suffixes=("", "_changed")).sort_values("seed")
     both["lost"] = both[RECOVERY] - both[f"{RECOVERY}_changed"]
     return both if np.isfinite(both[_TOP1]).any() else both.iloc[:0]
 
@@ -136,6 +133,7 @@ def _losses(keys: Row, pairs: pd.DataFrame) -> Iterator[Row]:
         yield _line(name, number(row["lost"], 1, signed=True), *numbers, **row)
 
 
+_CONDITION = "Condition number"
 _CONDITIONS = {"condition_number": ("∂h/∂θ", 1), "sensitivity_condition": ("P", 0)}
 _ERROR = "adapt_error"
 
@@ -146,11 +144,9 @@ class Isotropy(
 ):  # fmt: skip
     """Networks with a prescribed condition number of W_hh (option ``condition``), a row each."""
 
-    remarks = (
-        "Where ∂h/∂θ does not follow W_hh, nothing was imposed on it, and equal errors "
-        "say nothing of isotropy. Its condition number is that of the second learner's "
-        "networks, of the first where the second's was not measured.",
-    )
+    remarks = """Where ∂h/∂θ does not follow W_hh, nothing was imposed on it, and equal errors say
+    nothing of isotropy. Its condition number is that of the second learner's networks, of the first
+    where the second's was not measured."""
 
     @property
     def learners(self) -> list[str]:
@@ -158,29 +154,20 @@ class Isotropy(
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         names = " and ".join(study.called("learner", name) for name in self.learners)
-        return (
-            "Networks by the condition number that W_hh starts pretraining with: that of the "
-            "step's Jacobian ∂h/∂θ as adaptation measures it, that of exact RTRL's sensitivity P, "
-            f"in which the past is, squared error after the shift of {names}, and whether the 95 % "
-            f"t interval of their difference, paired by network, holds 0. {CELLS}"
-        )
+        return f"""Networks by the condition number that W_hh starts pretraining with: that of the
+        step's Jacobian ∂h/∂θ as adaptation measures it, that of exact RTRL's sensitivity P, in
+        which the past is, squared error after the shift of {names}, and whether the 95 % t interval
+        of their difference, paired by network, holds 0. {CELLS}"""
 
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
-        imposed = value("W_hh", "imposed", "{:g}".format, "Condition number")
-        return [
-            imposed._replace(numbers=lambda line: [line.row["difference"]]),
-            *(
-                beside(header, measure, "Condition number", digits=digits)
-                for measure, (header, digits) in _CONDITIONS.items()
-            ),
-            called("optimizer"),
-            cell("n", lambda line: count_of(line.row["seeds"])),
-            *(
-                beside(study.called("learner", name), name, "Squared error", digits=5)
-                for name in self.learners
-            ),
-            cell("Alike", _alike, align="l"),
-        ]
+        imposed = value("W_hh", "imposed", "{:g}".format, _CONDITION)
+        imposed = imposed._replace(numbers=lambda line: [line.row["difference"]])
+        measured = (beside(h, name, _CONDITION, digits=d) for name, (h, d) in _CONDITIONS.items())
+        heads = {name: study.called("learner", name) for name in self.learners}
+        errors = (beside(head, name, "Squared error", digits=5) for name, head in heads.items())
+        n = cell("n", lambda line: count_of(line.row["seeds"]))
+        alike = cell("Alike", _alike, align="l")
+        return [imposed, *measured, called("optimizer"), n, *errors, alike]
 
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """The models of the two learners in networks with a condition number, "imposed"."""
@@ -197,15 +184,15 @@ class Isotropy(
         for title, group in titled(study, rows if len(rows) else blank, EPISODE):
             group, lines = group if len(rows) else rows, []
             for imposed in sorted(papers | {*group["imposed"]}):
-                here = group[group["imposed"] == imposed]
+                here = where(group, imposed=imposed)
                 for name in study.present(here, "optimizer") or [""]:
-                    lines.append(self._line(imposed, name, here[here["optimizer"] == name]))
+                    lines.append(self._line(imposed, name, where(here, optimizer=name)))
             yield title, lines
 
     def _line(self, imposed: float, optimizer: str, rows: pd.DataFrame) -> Row:
         [text] = load().in_text("imposed")
         papers = {r["learner"]: r for r in self.papers_rows if r["condition_number"] == imposed}
-        sides = [rows[rows["learner"] == name] for name in self.learners]
+        sides = [where(rows, learner=name) for name in self.learners]
         blank = {"task": text["task"]} | DEFAULTS
         keys = [dict(r[list(KEYS)].iloc[0]) if len(r) else blank for r in sides]
         line: dict[str, Any] = {"imposed": imposed, "optimizer": optimizer}

@@ -6,16 +6,13 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from orla.reports import comparison, paper_rows
-from orla.reports.beside import CELLS, EPISODE, ByCondition
+from orla.reports.beside import CELLS, EPISODE, ByCondition, drifting, having, over_pairs, plain
 from orla.reports.cells import Cell, Line, Row, called, cell, mean, mean_seeds, network, value
 from orla.reports.cells import beside as both
-from orla.reports.comparison import RECOVERY, Beside, Mean, means_by_keys, printed
+from orla.reports.comparison import RECOVERY, Beside, Mean, kind_of, means_by_keys, printed
 from orla.reports.numbers import count
 from orla.reports.paper import load
-from orla.reports.paper_rows import full_learner, papers_structure, plain
 from orla.reports.study import StudyFacts, where
-from orla.reports.tables.base import Contents
 from orla.study.keys import KEYS
 
 _TOP1 = "top1_past"
@@ -50,6 +47,7 @@ def _once(header: str, *measure: str, **how: Any) -> Cell:
 class _OfReadings(ByCondition):
     """A condition has a line for each share and reading of its gradients that was measured."""
 
+    tells_pretraining = True
     concentration: ClassVar[tuple[Cell, ...]] = (
         called("optimizer"),
         mean_seeds(_TOP1),
@@ -58,22 +56,16 @@ class _OfReadings(ByCondition):
         _concentration("G_imm", "top1_immediate"),
         _concentration("gap", "top1_gap", digits=3, signed=True),
     )
-    readings: ClassVar[str] = (
-        "top1: largest singular value over the sum of all; energy: its square over the sum of "
-        "squares. The paper's number stands beside both. Sums: each column is the sum of the "
-        "windows so far. Last: gradients of each window's last loss alone."
-    )
+    readings: ClassVar[str] = """top1: largest singular value over the sum of all; energy: its
+    square over the sum of squares. The paper's number stands beside both. Sums: each column is the
+    sum of the windows so far. Last: gradients of each window's last loss alone."""
 
     def structures(self, measured: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
         """The conditions of the paper's full learner with a structure, and each network's kind."""
-        rows = paper_rows.having(paper_rows.over_pairs(measured), _TOP1)
-        rows = rows[rows["learner"] == full_learner()]
-        kinds = [paper_rows.kind_of(study, name) for name in rows["architecture"]]
+        rows = having(over_pairs(measured), _TOP1)
+        rows = rows[rows["learner"] == load().full_learner]
+        kinds = [kind_of(study, name) for name in rows["architecture"]]
         return rows.assign(kind=kinds)
-
-    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        more = paper_rows.notes_on_pretraining(contents.records, study)
-        return [*more, *super().notes(contents, study, *needed)]
 
     def lines(self, rows: list[Row]) -> list[Row]:
         every = list(enumerate(product(_READINGS, _SHARES)))
@@ -96,29 +88,26 @@ class Structure(
         _once("u_1", "whh_share", "whh_share_percent", **_SHARE),
         _once("shuffled", "whh_share_shuffled", **_SHARE),
     )
-    remarks = (
-        "g_past is exactly zero on the readout, because every learner's gradient of the "
-        "readout is exact: the share of u_1 on W_out is 0 by construction.",
-        "Row i of the gradient is a sum over steps of dL/da_i (x, h, 1): sizes of x and h fix "
-        "about how much of it lies on W_hh, whatever the errors. Shuffled is that null: the share "
-        "where dL/dh_t is shuffled in time within each window.",
-    )
+    remarks = """g_past is exactly zero on the readout, because every learner's gradient of the
+    readout is exact: the share of u_1 on W_out is 0 by construction.
+
+    Row i of the gradient is a sum over steps of dL/da_i (x, h, 1): sizes of x and h fix about how
+    much of it lies on W_hh, whatever the errors. Shuffled is that null: the share where dL/dh_t is
+    shuffled in time within each window."""
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         null = load().in_text("parameters_whh")[0]
-        full = study.called("learner", full_learner())
-        return (
-            f"Past and immediate gradients of {full}, a column a window: G_past, G_imm. "
-            f"{self.readings} Share on W_hh: squared norm there of u_1, the first left singular "
-            "vector of G_past; shuffled: its null (the paper's, the share of W_hh in all numbers, "
-            f"{null['whh_share_percent']:g} %, is a count). {CELLS}"
-        )
+        full = study.called("learner", load().full_learner)
+        return f"""Past and immediate gradients of {full}, a column a window: G_past, G_imm.
+        {self.readings} Share on W_hh: squared norm there of u_1, the first left singular vector of
+        G_past; shuffled: its null (the paper's, the share of W_hh in all numbers,
+        {null["whh_share_percent"]:g} %, is a count). {CELLS}"""
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
-        more = {"learner": full_learner(), "split": "shift"}
+        more = {"learner": load().full_learner, "split": "shift"}
         text = load().in_text(_TOP1, "whh_share_percent")
-        return papers_structure() + [row | more for row in text]
+        return load().table("structure") + [row | more for row in text]
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         rows = self.structures(measured, study)
@@ -136,20 +125,18 @@ class LSTMCrossArchitecture(
         *_OfReadings.concentration,
         _once(_RECOVERY, RECOVERY, "recovery_percent", digits=1, ending="_percent"),
     )
-    says = (
-        "As the table of the vanilla network, under {full} and drift. "
-        f"{_OfReadings.readings} {CELLS}"
-    )
+    says = f"""As the table of the vanilla network, under {{full}} and drift. {_OfReadings.readings}
+    {CELLS}"""
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
         rows = super().papers_rows
-        more = {"learner": full_learner(), "split": rows[0]["split"]}
+        more = {"learner": load().full_learner, "split": rows[0]["split"]}
         return rows + [row | more for row in load().in_text(_TOP1, "recovery_percent")]
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        rows = paper_rows.drifting(self.structures(measured, study))
-        return rows[rows["kind"] != papers_structure()[0]["architecture"]]
+        rows = drifting(self.structures(measured, study))
+        return rows[rows["kind"] != load().table("structure")[0]["architecture"]]
 
 
 # The paper's columns of both learners, with past and without.
@@ -186,11 +173,9 @@ class Capacity(
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         first = self.papers_rows[0]
         names = [study.called("learner", first[side]) for side in _LEARNERS]
-        return (
-            f"{study.called('optimizer', first['optimizer'])}: held-out recovery under {names[0]} "
-            f"(with past) and {names[1]} (without), and their difference, paired by network. h→h: "
-            f"numbers from state to state. {CELLS}"
-        )
+        return f"""{study.called("optimizer", first["optimizer"])}: held-out recovery under
+        {names[0]} (with past) and {names[1]} (without), and their difference, paired by network.
+        h→h: numbers from state to state. {CELLS}"""
 
     def conditions(
         self, gaps: pd.DataFrame, measured: pd.DataFrame, *, study: StudyFacts
@@ -211,6 +196,5 @@ class Capacity(
         for row in rows.to_dict("records"):
             for side in _LEARNERS:
                 keys = tuple({**row, "learner": self.papers_rows[0][side]}[name] for name in KEYS)
-                means = measured.get(keys, {})
-                row["means"][side] = comparison.mean_of_condition(means, RECOVERY)
+                row["means"][side] = measured.get(keys, {}).get(RECOVERY)
         return rows

@@ -1,6 +1,5 @@
 """Tables of numeric configurations: gaps at rates carried over, at each one's own, and flips."""
 
-from collections.abc import Iterator
 from typing import ClassVar
 
 import pandas as pd
@@ -8,8 +7,7 @@ import pandas as pd
 from orla.reports.cells import Row, called, cell, value
 from orla.reports.estimates import OVER_SEEDS
 from orla.reports.numbers import count, estimate, rate, span
-from orla.reports.paper import load
-from orla.reports.study import StudyFacts
+from orla.reports.study import StudyFacts, where
 from orla.reports.tables.base import Table
 from orla.reports.tables.shared import nullable
 from orla.study.keys import FORMATS
@@ -30,11 +28,11 @@ class PrecisionGrid(
 ):  # fmt: skip
     """A panel a condition and optimizer: a line a precision, their range, and the paper's."""
 
-    says = (
-        "Gap of held-out recovery, {main}, by precision: both learners at the rates that "
-        "{rates_of} chose. Flips: learners, of the two, for which a precision chooses another "
-        f"rate. {_RANGE}"
-    )
+    by, without = ("optimizer",), "precision"
+
+    says = f"""Gap of held-out recovery, {{main}}, by precision: both learners at the rates that
+    {{rates_of}} chose. Flips: learners, of the two, for which a precision chooses another rate.
+    {_RANGE}"""
     empty = False
     layout: ClassVar = {"size": "scriptsize"}
     cells = (
@@ -47,26 +45,23 @@ class PrecisionGrid(
     )
 
     def rows(self, numerics: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        rows = nullable(numerics[numerics["choice"] == "rolling"])
-        return rows[rows["rates_of"] == study.rates_of]
+        return nullable(where(numerics, choice="rolling", rates_of=study.rates_of))
 
-    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        theirs = load().table(self.part.more["paper"])
-        for title, keys, group in study.groups(rows, "optimizer", without="precision"):
-            blank = dict.fromkeys(group) | keys
-            same = {name: keys[name] for name in ("architecture", "optimizer", "split")}
-            lines = group.to_dict("records")
-            for name in FORMATS:
-                gaps = group.loc[group["precision"].map(study.format) == name, "gap_pp"]
-                if len(gaps) > 1:
-                    text = span(gaps, signed=True)
-                    lines.append(blank | {"precision": f"range, {name}", "text": text})
-            for row in theirs if study.paper(keys, study.main) else ():
-                if same.items() <= row.items():
-                    run = load().document["configurations"][row["configuration"]].split(", ")
-                    where = ", ".join(word for word in run if "rate" not in word)
-                    lines.append(blank | {"precision": f"paper: {where}", "gap_pp": row["gap_pp"]})
-            yield title, lines
+    def of_condition(self, keys: Row, rows: pd.DataFrame, study: StudyFacts) -> list[Row]:
+        paper, blank = study.paper(keys, study.main), dict.fromkeys(rows) | keys
+        same = {name: keys[name] for name in ("architecture", "optimizer", "split")}
+        lines = rows.to_dict("records")
+        for name in FORMATS:
+            gaps = rows.loc[rows["precision"].map(study.format) == name, "gap_pp"]
+            if len(gaps) > 1:
+                text = span(gaps, signed=True)
+                lines.append(blank | {"precision": f"range, {name}", "text": text})
+        for row in paper.table(self.part.more["paper"]) if paper else ():
+            if same.items() <= row.items():
+                run = paper.document["configurations"][row["configuration"]].split(", ")
+                words = ", ".join(word for word in run if "rate" not in word)
+                lines.append(blank | {"precision": f"paper: {words}", "gap_pp": row["gap_pp"]})
+        return lines
 
 
 class PrecisionLocalBest(
@@ -75,14 +70,12 @@ class PrecisionLocalBest(
 ):  # fmt: skip
     """The same at the rates that each precision chooses itself."""
 
-    says = (
-        "Gap of held-out recovery, {main}, by precision: both learners at the rates that each "
-        f"precision chose itself. {_RANGE}"
-    )
+    says = f"""Gap of held-out recovery, {{main}}, by precision: both learners at the rates that
+    each precision chose itself. {_RANGE}"""
     cells = tuple(one for one in PrecisionGrid.cells if one.column.header != "Flips")
 
     def rows(self, numerics: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        rows = nullable(numerics[numerics["choice"] == "rolling"])
+        rows = nullable(where(numerics, choice="rolling"))
         return rows[rows["rates_of"] == rows["precision"]]
 
 
@@ -92,11 +85,11 @@ class PrecisionFlips(
 ):  # fmt: skip
     """A panel a condition and choice of the rate, a line an optimizer."""
 
-    says = (
-        "Choices of a rate, of every other precision and both learners, that differ from those of "
-        "the precision whose rates are carried over; and by how much (absolute) the gap at own "
-        "rates then differs from that at rates carried over."
-    )
+    by, without = ("choice",), "precision"
+
+    says = """Choices of a rate, of every other precision and both learners, that differ from those
+    of the precision whose rates are carried over; and by how much (absolute) the gap at own rates
+    then differs from that at rates carried over."""
     empty = False
     cells = (
         called("optimizer"),
@@ -109,16 +102,15 @@ class PrecisionFlips(
         words = {"rolling": "rates by rolling origins", "tail": "rates by one freezing"}
         return numerics.assign(choice=numerics["choice"].map(words))
 
-    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        for title, keys, group in study.groups(rows, "choice", without="precision"):
-            by = study.arrange(group).groupby("optimizer", sort=False)
-            yield title, [keys | {"optimizer": name} | _flips(one, study) for name, one in by]
-
-
-def _flips(rows: pd.DataFrame, study: StudyFacts) -> Row:
-    carried = rows[rows["rates_of"] == study.rates_of].set_index("precision")
-    own = rows[rows["rates_of"] == rows["precision"]].set_index("precision")
-    flipped = carried["n_flipped"].drop(study.rates_of, errors="ignore")
-    change = (own["gap_pp"] - carried["gap_pp"])[flipped.index[flipped > 0]].abs()
-    numbers = {"n_flipped": int(flipped.sum()), "n_choices": 2 * len(flipped)}
-    return numbers | {"mean_change_pp": change.mean(), "largest_change_pp": change.max()}
+    def of_condition(self, keys: Row, rows: pd.DataFrame, study: StudyFacts) -> list[Row]:
+        lines = []
+        for name in study.present(rows, "optimizer"):
+            gaps = where(rows, optimizer=name)
+            carried = where(gaps, rates_of=study.rates_of).set_index("precision")
+            own = gaps[gaps["rates_of"] == gaps["precision"]].set_index("precision")
+            flipped = carried["n_flipped"].drop(study.rates_of, errors="ignore")
+            change = (own["gap_pp"] - carried["gap_pp"])[flipped.index[flipped > 0]].abs()
+            line = keys | {"optimizer": name, "n_flipped": int(flipped.sum())}
+            line |= {"n_choices": 2 * len(flipped), "mean_change_pp": change.mean()}
+            lines.append(line | {"largest_change_pp": change.max()})
+        return lines

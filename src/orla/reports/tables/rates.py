@@ -1,6 +1,6 @@
 """Tables of learning rates: what their choice adds, where models diverge, what recovery is of."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 import pandas as pd
@@ -8,7 +8,7 @@ import pandas as pd
 from orla.reports.cells import Cell, Line, Row, called, cell, ends, value
 from orla.reports.numbers import MISSING, Number, count, is_missing, number, rate
 from orla.reports.paper import load
-from orla.reports.study import PAPERS, StudyFacts
+from orla.reports.study import PAPERS, StudyFacts, where
 from orla.reports.tables.base import Contents, Table
 from orla.reports.tables.shared import BOOTSTRAP
 
@@ -22,17 +22,12 @@ class SelectionPrice(
 ):  # fmt: skip
     """What selecting the rate on the held-out part would add to each recovery."""
 
-    says = (
-        "Held-out recovery (percent) with the rate selected by rolling-origin validation, by "
-        "one freezing before the last fifth of the adapt part, and on the held-out part itself. "
-        "Price: the last minus the first (pp). Other: share of resamples of seeds that choose "
-        "another rate (%). The runner-up stands in the .csv. "
-        f"Brackets: {BOOTSTRAP}; n: seeds."
-    )
-    papers = (
-        " The caption of the paper's Table 6 says that its rates were selected on the held-out "
-        "part; it reports no price."
-    )
+    says = f"""Held-out recovery (percent) with the rate selected by rolling-origin validation, by
+    one freezing before the last fifth of the adapt part, and on the held-out part itself. Price:
+    the last minus the first (pp). Other: share of resamples of seeds that choose another rate (%).
+    The runner-up stands in the .csv. Brackets: {BOOTSTRAP}; n: seeds."""
+    papers = """ The caption of the paper's Table 6 says that its rates were selected on the
+    held-out part; it reports no price."""
     by = ("learner",)
     layout: ClassVar = {"size": "scriptsize"}
     cells = (
@@ -59,17 +54,14 @@ class Divergence(
 ):  # fmt: skip
     """Of every rate that was tried, a row an optimizer; where some model diverged."""
 
-    says = (
-        "Models that diverged at any rate that was tried: their error was no number or above "
-        "a million. First: the step at which the first of them diverged, and the median step. "
-        "Safe: the largest rate up to which every model survived. Conditions without a "
-        "diverged model are left out."
-    )
-    papers = (
-        " The paper's RWKV on chaotic dynamics (Appendix R): with Adam and RMSprop every seed "
-        "diverges, with Adam within 17 steps; with SGD every seed survives."
-    )
+    says = """Models that diverged at any rate that was tried: their error was no number or above a
+    million. First: the step at which the first of them diverged, and the median step. Safe: the
+    largest rate up to which every model survived. Conditions without a diverged model are left
+    out."""
+    papers = """ The paper's RWKV on chaotic dynamics (Appendix R): with Adam and RMSprop every seed
+    diverges, with Adam within 17 steps; with SGD every seed survives."""
     empty = False
+    by = ("learner",)
     cells = (
         called("optimizer"),
         cell("Rates tried", _tried),
@@ -80,40 +72,35 @@ class Divergence(
         value("Safe up to", "safe_rate", rate),
     )
 
-    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        for title, keys, group in study.groups(rows, "learner"):
-            if group["diverged"].any():
-                by_optimizer = study.arrange(group).groupby("optimizer", sort=False)
-                yield title, [{**keys, "optimizer": o, **_summed_up(g)} for o, g in by_optimizer]
-
-
-def _summed_up(rows: pd.DataFrame) -> Row:
-    lost = rows["diverged"].astype(bool)
-    steps = rows.loc[lost, "diverged_step"]
-    by_rate = lost.groupby(rows["learning_rate"]).any().sort_index()
-    rates, safe = by_rate.index, by_rate.index[~by_rate.cummax()]
-    numbers = {"rates": len(rates), "lowest_rate": rates[0], "highest_rate": rates[-1]}
-    numbers |= {"n_models": len(rows), "n_diverged": int(lost.sum())}
-    of_steps = {"first_step": float(steps.min()), "median_step": float(steps.median())}
-    return numbers | of_steps | {"safe_rate": float(safe.max())}
+    def of_condition(self, keys: Row, rows: pd.DataFrame, study: StudyFacts) -> list[Row]:
+        lines = []
+        for name in study.present(rows, "optimizer") if rows["diverged"].any() else ():
+            models = where(rows, optimizer=name)
+            lost = models["diverged"].astype(bool)
+            steps = models.loc[lost, "diverged_step"]
+            by_rate = lost.groupby(models["learning_rate"]).any().sort_index()
+            rates, safe = by_rate.index, by_rate.index[~by_rate.cummax()]
+            line = keys | {"optimizer": name, "rates": len(rates)}
+            line |= {"lowest_rate": rates[0], "highest_rate": rates[-1]}
+            line |= {"n_models": len(models), "n_diverged": int(lost.sum())}
+            line |= {"first_step": float(steps.min()), "median_step": float(steps.median())}
+            lines.append(line | {"safe_rate": float(safe.max())})
+        return lines
 
 
 class AdaptWindow(
     Table, name="adapt_window", label="Recovery over the adapt part, by definition",
-    chapter="rates", order=20, needs=("lr_curves",), paper="optimizers",
+    chapter="rates", order=20, needs=("lr_curves",),
 ):  # fmt: skip
     """What the paper's adapt-window recoveries would be under each reading of its words."""
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         full = study.called("learner", study.comparison(PAPERS).minuend)
         optimizer = study.called("optimizer", load().headline["optimizer"])
-        return (
-            "Recovery over the adapt part (%), while immediate derivatives learn. Reference: the "
-            "error without drift counts as 100, as in every other table. Full: what "
-            f"“{full}” recovers over the same part counts as 100, with {optimizer}, or with the "
-            "same optimizer. Mean over seeds of one pair; rates at which a model diverged are left "
-            "out of the best."
-        )
+        return f"""Recovery over the adapt part (%), while immediate derivatives learn. Reference:
+        the error without drift counts as 100, as in every other table. Full: what “{full}” recovers
+        over the same part counts as 100, with {optimizer}, or with the same optimizer. Mean over
+        seeds of one pair; rates at which a model diverged are left out of the best."""
 
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
         optimizer = study.called("optimizer", load().headline["optimizer"])
@@ -126,10 +113,32 @@ class AdaptWindow(
             cell("paper", _papers),
         )
 
-    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        for title, keys, group in study.groups(rows):
-            if study.paper(keys, PAPERS) is not None:
-                yield title, [keys | row for row in definitions(group, study)]
+    def of_condition(self, keys: Row, rows: pd.DataFrame, study: StudyFacts) -> list[Row]:
+        """Each optimizer's recovery by definition, and the paper's."""
+        if study.paper(keys, PAPERS) is None:
+            return []
+        _, full, immediate = study.comparison(PAPERS)
+        means = rows.groupby(["learner", "optimizer", "learning_rate"])[_MEASURE]
+        means = means.agg(lambda values: values.mean(skipna=False))
+        best = means.groupby(["learner", "optimizer"]).max()
+        selected = rows[rows["selected"].astype(bool)]
+        by_validation = selected.groupby(["learner", "optimizer"])[_MEASURE].mean()
+        default, table = load().headline["optimizer"], load().table("optimizers")
+        papers = {row["optimizer"]: row for row in table if _MEASURE_THERE in row}
+        lines = []
+        for name in study.present(where(rows, learner=immediate), "optimizer"):
+            reached, paper = best.get((immediate, name)), papers.get(name, {})
+            line = keys | {
+                "optimizer": name,
+                "own_reference_percent": by_validation.get((immediate, name)),
+                "best_reference_percent": reached,
+                "best_full_default_percent": _share(reached, best.get((full, default))),
+                "best_full_same_percent": _share(reached, best.get((full, name))),
+                "paper_percent": paper.get(_MEASURE_THERE),
+                "paper_spread_percent": paper.get("spread_percent"),
+            }
+            lines.append(line)
+        return lines
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         return ["The paper: its Table 5, in float32, ± as printed."] if contents.panels else []
@@ -147,35 +156,9 @@ class HorizonGaps(
         ends("Gap (pp)", "gap_pp", "low_pp", "high_pp", signed=True),
         value("n", "n_seeds", count),
     )
-    says = (
-        f"Gap of {{main}} by the steps adapted to. Brackets: {BOOTSTRAP}; n: seeds. Seeds that "
-        "share a stream share the step at which adaptation stops, so these intervals do not hold "
-        "the variation between horizons."
-    )
-
-
-def definitions(rows: pd.DataFrame, study: StudyFacts) -> Iterator[dict[str, float | str]]:
-    """Each optimizer's recovery by definition, and the paper's."""
-    comparison = study.comparison(PAPERS)
-    full, immediate = comparison.minuend, comparison.subtrahend
-    by = ["learner", "optimizer", "learning_rate"]
-    means = rows.groupby(by)[_MEASURE].agg(lambda values: values.mean(skipna=False))
-    best = means.groupby(["learner", "optimizer"]).max()
-    selected = rows[rows["selected"].astype(bool)]
-    by_validation = selected.groupby(["learner", "optimizer"])[_MEASURE].mean()
-    default = load().headline["optimizer"]
-    papers = {row["optimizer"]: row for row in load().table("optimizers") if _MEASURE_THERE in row}
-    for optimizer in study.present(rows[rows["learner"] == immediate], "optimizer"):
-        reached, paper = best.get((immediate, optimizer)), papers.get(optimizer, {})
-        yield {
-            "optimizer": optimizer,
-            "own_reference_percent": by_validation.get((immediate, optimizer)),
-            "best_reference_percent": reached,
-            "best_full_default_percent": _share(reached, best.get((full, default))),
-            "best_full_same_percent": _share(reached, best.get((full, optimizer))),
-            "paper_percent": paper.get(_MEASURE_THERE),
-            "paper_spread_percent": paper.get("spread_percent"),
-        }
+    says = f"""Gap of {{main}} by the steps adapted to. Brackets: {BOOTSTRAP}; n: seeds. Seeds that
+    share a stream share the step at which adaptation stops, so these intervals do not hold the
+    variation between horizons."""
 
 
 def _share(value: Number, whole: Number) -> Number:

@@ -30,11 +30,9 @@ class TruthControls(
 ):  # fmt: skip
     """How many made-up studies of each world got the right, the wrong and no verdict."""
 
-    says = (
-        "Made-up studies with a known true gap, through the same rules to the same judge: "
-        "their verdicts, and how many of these are right, wrong and undecided. Brackets: 95 % "
-        "interval of the wrong share over made-up studies."
-    )
+    says = """Made-up studies with a known true gap, through the same rules to the same judge: their
+    verdicts, and how many of these are right, wrong and undecided. Brackets: 95 % interval of the
+    wrong share over made-up studies."""
     layout: ClassVar = {"kept": 3, "widest": 8}
     cells = (
         value("World", "world", str, align=r"p{0.16\linewidth}"),
@@ -45,7 +43,7 @@ class TruthControls(
         *(value(name, name, count, "Answer") for name in ("right", "wrong", "undecided")),
         cell("Wrong (%)", _wrong),
     )
-    remarks = ("supp., fals., incon., untes.: supported, falsified, inconclusive, untestable.",)
+    remarks = "supp., fals., incon., untes.: supported, falsified, inconclusive, untestable."
 
     def rows(self, truth_controls: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         return truth_controls.assign(**{PANEL: ""})
@@ -57,11 +55,9 @@ class Power(
 ):  # fmt: skip
     """Power against the true gap at the scatter that was seen, and what 80 % would take."""
 
-    says = (
-        "Probability that a registration's claim is supported, if the true gap were the one "
-        "given, at the scatter seen and the registered number of pairs or seeds; and the "
-        "number that 80 % would take."
-    )
+    says = """Probability that a registration's claim is supported, if the true gap were the one
+    given, at the scatter seen and the registered number of pairs or seeds; and the number that 80 %
+    would take."""
     cells = (
         value("True gap", "true_gap", "{:+.3g}".format),
         cell("Power (%)", lambda line: number(100 * line.row["supported"], 0)),
@@ -82,9 +78,8 @@ def sample(row: Row) -> str:
 
 
 class Verdict(
-    Table, name="verdict", label="Verdicts", chapter="verdicts", order=10, needs=("verdicts",),
-    paper="claims",
-):  # fmt: skip
+    Table, name="verdict", label="Verdicts", chapter="verdicts", order=10, needs=("verdicts",)
+):
     """Every registration's verdict, with the paper's figure for the claim it tests."""
 
     cells = (
@@ -107,13 +102,10 @@ class Verdict(
         return [*self.cells[:2], former, *self.cells[2:]]
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
-        simulated = (
-            " A verdict on simulated sessions shows that the study works, not what the brain does."
-        )
-        return (
-            "Every registration and its verdict. Brackets: the interval that the registration "
-            f"names; n: seeds of one pair, or what stands beside it.{simulated * study.simulated}"
-        )
+        simulated = """ A verdict on simulated sessions shows that the study works, not what the
+        brain does."""
+        return f"""Every registration and its verdict. Brackets: the interval that the registration
+        names; n: seeds of one pair, or what stands beside it.{simulated * study.simulated}"""
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         lines = []
@@ -141,11 +133,10 @@ class Multiverse(
     layout: ClassVar = {"size": "scriptsize"}
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
-        return (
-            f"The gap of full minus immediate{of_what(specifications(rows, study), rows, study)} "
-            "under each choice, from the least to the greatest: recovery in pp, R² and MSE (sign "
-            "reversed) in hundredths. Brackets: 95 % t interval over seeds of one pair."
-        )
+        return f"""The gap of full minus
+        immediate{of_what(specifications(rows, study), rows, study)} under each choice, from the
+        least to the greatest: recovery in pp, R² and MSE (sign reversed) in hundredths. Brackets:
+        95 % t interval over seeds of one pair."""
 
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
         rows = specifications(rows, study)
