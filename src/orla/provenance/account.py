@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +18,6 @@ _UNITS, _INPUTS = 64, 40
 _GROWTH = 0.87
 
 
-def costs(*folders: str | Path, since: float = 0.0) -> Iterator[dict[str, Any]]:
-    """What each sound cost file under `folders` holds, of those written `since` (Unix time,
-    seconds).
-    """
-    for folder in folders:
-        for file in sorted(Path(folder).rglob("*.cost.json")):
-            if file.stat().st_mtime >= since and (cost := read_cost(file)):
-                yield cost
-
-
 def read_cost(file: Path) -> dict[str, Any] | None:
     """What a cost file holds; None of one that is missing, damaged, or older than CPU seconds."""
     try:
@@ -39,49 +28,27 @@ def read_cost(file: Path) -> dict[str, Any] | None:
 
 
 def cpu_summary(*folders: str | Path, since: float = 0.0) -> str:
-    """CPU seconds and shares over half a per cent: "CPU 512 s: learners 61 %, compiling 19 %,
-    ...".
+    """CPU seconds of all cost files under `folders` that were written `since` (Unix time, seconds),
+    and shares over half a per cent: "CPU 512 s: learners 61 %, compiling 19 %, ...".
     """
     cpu_s: Counter[str] = Counter()
-    for cost in costs(*folders, since=since):
-        cpu_s.update(cost["cpu_by_phase_s"])
+    for file in (file for folder in folders for file in sorted(Path(folder).rglob("*.cost.json"))):
+        if file.stat().st_mtime >= since and (cost := read_cost(file)):
+            cpu_s.update(cost["cpu_by_phase_s"])
     total = cpu_s.total()
     shares = [f"{n} {100 * s / total:.0f} %" for n, s in cpu_s.most_common() if s > total / 200]
     return f"CPU {total:.0f} s: {', '.join(shares) or 'no job ran'}"
 
 
-def counts(*folders: str | Path, since: float = 0.0) -> dict[str, int]:
-    """Work of a run without a clock: processes that wrote a cost file, those with PyTorch,
-    compiled programs, steps of single models by phase, and bytes of all files under `folders`.
+def planned_cpu_s(kind: str, steps: float, hidden: int = _UNITS) -> float:
+    """About how many CPU seconds work of a kind of `STEP_US` takes, without its process's start.
+
+    `steps` are those of single models: seeds x rates x steps of the stream.
     """
-    totals = Counter(processes=0, pytorch=0, programs=0, steps_learners=0, steps_scoring=0)
-    for cost in costs(*folders, since=since):
-        first = "starting" in cost["cpu_by_phase_s"]  # of a process's files
-        totals.update(processes=first, pytorch=first and cost["pytorch"], programs=cost["programs"])
-        totals.update({f"steps_{name}": n for name, n in cost["steps"].items()})
-    files = (file for folder in folders for file in Path(folder).rglob("*") if file.is_file())
-    totals["size_bytes"] = sum(file.stat().st_size for file in files)
-    return dict(totals)
-
-
-@dataclass(frozen=True)
-class PlannedWork:
-    """A part of a job that is to run: steps of single models (seeds x rates x steps of the
-    stream), each of a kind of `STEP_US`.
-    """
-
-    kind: str
-    steps: int
-    hidden: int = _UNITS
-
-    @property
-    def cpu_s(self) -> float:
-        """About how many CPU seconds it takes, without the start of its process."""
-        size = self.hidden * (self.hidden + _INPUTS)
-        usual = _UNITS * (_UNITS + _INPUTS)
-        if self.kind == "exact":  # which carries a derivative of each unit by each parameter
-            size, usual = size * self.hidden, usual * _UNITS
-        return 1e-6 * self.steps * STEP_US[self.kind] * (size / usual) ** _GROWTH
+    size, usual = hidden * (hidden + _INPUTS), _UNITS * (_UNITS + _INPUTS)
+    if kind == "exact":  # which carries a derivative of each unit by each parameter
+        size, usual = size * hidden, usual * _UNITS
+    return 1e-6 * steps * STEP_US[kind] * (size / usual) ** _GROWTH
 
 
 def forecast(jobs: Iterable[float], cores: int = 1) -> str:

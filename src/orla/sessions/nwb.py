@@ -3,16 +3,14 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pynwb
 
-from orla.catalogue import option
 from orla.errors import OrlaError
 from orla.sessions import checks, hdf5
-from orla.sessions.nwb_series import read_series
+from orla.sessions.nwb_series import Source, read_series
 from orla.sessions.nwb_tables import channels_of, excluded_intervals, spike_times, units_of
 from orla.sessions.nwb_write import CURSORS, OURS, UNKNOWN, write_session
 from orla.sessions.session import Session
@@ -20,47 +18,6 @@ from orla.sessions.session import Session
 __all__ = ["Source", "facts", "read_session", "write_session"]
 
 _FINGER = "finger_pos"
-
-
-@dataclass(frozen=True)
-class Source:
-    """NWB files with units and a series to decode."""
-
-    files: dict[str, str] = option({}, "File of each session, by the session's name.")
-    cursor: str | list[str] | None = option(
-        None,
-        "The series to decode, by its name or the end of its path, such as Position/hand; or a "
-        "list of series, put side by side; null: cursor_pos, else the only SpatialSeries.",
-    )
-    series: str = option(
-        "position",
-        "What the series is: a position, whose velocity is decoded, or values, such as a velocity, "
-        "a force or EMG, which are decoded themselves.",
-        choices=("position", "values"),
-    )
-    columns: list[int] | None = option(
-        None, "Columns of the series, from 0; null: x and y of a position, all of values."
-    )
-    metres_per_unit: float | None = option(
-        None, "Length of the series' unit in metres; null where the file names one.", above=0
-    )
-    units: str | None = option(
-        None, "Path or name of the table of units; null: units, else the only one there is."
-    )
-    trials: bool = option(False, "Only what lies inside the trials of the file's table.")
-    channels: str | None = option(
-        None,
-        "Whether a channel of session A is the one of that name in session B; null: the same where "
-        "arrays, electrodes and subject prove it, else different.",
-        choices=(None, "same", "different"),
-    )
-    most_outside: float = option(
-        0.05,
-        "Largest share of spikes that may lie outside the times of the series; with more the "
-        "clocks differ.",
-        least=0,
-        most=1,
-    )
 
 
 def read_session(path: str | Path, source: Source = Source()) -> Session:
@@ -80,36 +37,25 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
     path = Path(path)
     with hdf5.open_checked(path, "NWB", _open, zarr=True) as file:
         units = units_of(file, source.units)
-        cursor = read_series(
-            file,
-            source.cursor,
-            is_position=source.series == "position",
-            columns=source.columns,
-            metres_per_unit=source.metres_per_unit,
-        )
+        series = read_series(file, source)
         by_orla = (file.notes or "").startswith(OURS)
         notes = json.loads(file.notes[len(OURS) :]) if by_orla else {}
-        channels, arrays, areas, unit_channel = channels_of(file, units)
-        spikes, is_sorted, unit_channel, spikes_dropped = spike_times(units, unit_channel)
+        channels, unit_channel = channels_of(file, units)
+        trains = spike_times(units, unit_channel)
+        with suppress(OrlaError):  # x and y of the fingertip, where they have the cursor's times
+            finger = read_series(file, Source(cursor=_FINGER))
+            if np.array_equal(finger["time_s"], series["time_s"]):
+                series["behavior"][_FINGER] = finger["behavior"][CURSORS[0]]
+        trains["spikes_dropped"] = notes.get("spikes_dropped", {}) | trains["spikes_dropped"]
+        excluded = excluded_intervals(file, units, series["time_s"], source.trials, by_orla)
         session = Session(
             name=file.session_id or path.stem,
-            channels=channels,
-            unit_spikes=spikes,
-            unit_channel=unit_channel,
-            unit_sorted=is_sorted,
-            time_s=cursor.time_s,
-            behavior={CURSORS[not cursor.is_position]: cursor.values}
-            | _finger(file, cursor.time_s),
-            areas=areas,
             source=file.session_description or "",
-            cursor=notes.get("cursor", cursor.name),
-            arrays=arrays,
             subject=_subject(file),
-            unit=cursor.unit,
-            left_out=excluded_intervals(
-                file, units, cursor.time_s, trials=source.trials, by_orla=by_orla
-            ),
-            spikes_dropped=notes.get("spikes_dropped", {}) | spikes_dropped,
+            left_out=excluded,
+            **channels,
+            **trains,
+            **series | {"cursor": notes.get("cursor", series["cursor"])},
         )
         most = 1.0 if by_orla else source.most_outside
         checks.require_one_clock(session, most, "raise nwb.most_outside")
@@ -151,12 +97,3 @@ def facts(path: str | Path) -> dict[str, str]:
 def _subject(file: pynwb.NWBFile) -> str:
     name = (file.subject.subject_id or "") if file.subject else ""
     return "" if name.lower() == UNKNOWN else name
-
-
-def _finger(file: pynwb.NWBFile, time_s: np.ndarray) -> dict[str, np.ndarray]:
-    """x and y of the fingertip in metres, where the file has them at the cursor's times."""
-    try:
-        finger = read_series(file, _FINGER)
-    except OrlaError:
-        return {}
-    return {_FINGER: finger.values} if np.array_equal(finger.time_s, time_s) else {}

@@ -1,6 +1,7 @@
 """Tables of an NWB file: units, their spikes and channels, and the time that it excludes."""
 
 import sys
+from typing import Any
 
 import numpy as np
 import pynwb
@@ -34,17 +35,15 @@ def units_of(file: pynwb.NWBFile, name_or_path: str | None) -> Units:
     return tables.get("units") or next(iter(tables.values()))
 
 
-def channels_of(
-    file: pynwb.NWBFile, units: Units
-) -> tuple[list[str], list[str], list[str], np.ndarray]:
-    """Names, arrays and areas of the channels, and each unit's channel (its first electrode).
+def channels_of(file: pynwb.NWBFile, units: Units) -> tuple[dict[str, list[str]], np.ndarray]:
+    """Channels, arrays and areas of a Session, and each unit's channel (its first electrode).
 
     Units without electrodes get a channel each, of no array.
     """
     ids = units.id[:]
     if "electrodes" not in units.colnames or file.electrodes is None:
-        none = [""] * len(ids)
-        return [f"unit {i}" for i in ids], none, ["unknown"] * len(ids), np.arange(len(ids))
+        fields = {"channels": [f"unit {i}" for i in ids], "arrays": [""] * len(ids)}
+        return fields | {"areas": ["unknown"] * len(ids)}, np.arange(len(ids))
     table = file.electrodes
     column = next((name for name in _CHANNEL_COLUMNS if name in table.colnames), None)
     names = _texts(table, column) if column else [f"electrode {i}" for i in table.id[:]]
@@ -52,9 +51,10 @@ def channels_of(
     arrays = _texts(table, where) if where else ["array"] * len(names)
     checks.require_distinct(f"electrodes, {column}", list(zip(arrays, names, strict=True)))
     areas = _texts(table, "location") if "location" in table.colnames else []
+    fields = {"channels": names, "arrays": arrays, "areas": areas}
     electrodes, where = units["electrodes"], "units, electrodes"
     if not isinstance(electrodes, VectorIndex):
-        return names, arrays, areas, checks.indices(where, electrodes.data, len(names) - 1)
+        return fields, checks.indices(where, electrodes.data, len(names) - 1)
     channels = checks.indices(where, electrodes.target.data, len(names) - 1)
     ends = checks.indices(f"{where}_index", electrodes.data, len(channels))
     starts = np.concatenate([[0], ends[:-1]])
@@ -62,7 +62,7 @@ def channels_of(
         raise OrlaError(
             f"{where}_index: a unit has no electrode; give each unit one, or none to all"
         )
-    return names, arrays, areas, channels[starts]
+    return fields, channels[starts]
 
 
 def _texts(table: pynwb.core.DynamicTable, column: str) -> list[str]:
@@ -70,12 +70,9 @@ def _texts(table: pynwb.core.DynamicTable, column: str) -> list[str]:
     return [x.decode() if isinstance(x, bytes) else str(x) for x in values.ravel()]
 
 
-def spike_times(
-    units: Units, unit_channel: np.ndarray
-) -> tuple[list[np.ndarray], np.ndarray, np.ndarray, dict[str, int]]:
-    """Ascending spike times (s), whether sorted, and channel of each unit that is no noise.
-
-    Last comes how many spikes were left out, by reason.
+def spike_times(units: Units, unit_channel: np.ndarray) -> dict[str, Any]:
+    """Fields of a Session: of each unit that is no noise the ascending spike times (s), whether
+    it is sorted, and its channel; and how many spikes were left out, by reason.
     """
     ids = units.id[:]
     spikes = checks.ragged("units, spike_times", units["spike_times"], len(ids), checks.seconds)
@@ -91,16 +88,19 @@ def spike_times(
     if column is not None:
         words = np.array([word.strip().lower() for word in _texts(units, column)])
         good, is_sorted = ~np.isin(words, _NOISE), is_sorted & ~np.isin(words, _UNSORTED)
-        n_noise = sum(len(spikes[i]) for i in np.flatnonzero(~good))
-        if n_noise:
+        if n_noise := sum(len(spikes[i]) for i in np.flatnonzero(~good)):
             reason = f"units of {column} {' or '.join(sorted({*words[~good]}))}"
             spikes_dropped[reason] = n_noise
-    trains = [spikes[i] for i in np.flatnonzero(good)]
-    return trains, is_sorted[good], unit_channel[good], spikes_dropped
+    return {
+        "unit_spikes": [spikes[i] for i in np.flatnonzero(good)],
+        "unit_sorted": is_sorted[good],
+        "unit_channel": unit_channel[good],
+        "spikes_dropped": spikes_dropped,
+    }
 
 
 def excluded_intervals(
-    file: pynwb.NWBFile, units: Units, time_s: np.ndarray, *, trials: bool, by_orla: bool
+    file: pynwb.NWBFile, units: Units, time_s: np.ndarray, trials: bool, by_orla: bool
 ) -> list[tuple[str, float, float]]:
     """(reason, start, stop) of each interval, ends included, inside the times of the positions.
 

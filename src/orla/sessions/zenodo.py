@@ -4,9 +4,8 @@ import hashlib
 import os
 import re
 import time
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 from urllib.parse import quote
 
@@ -60,9 +59,7 @@ class Source:
 class _Interrupted(Exception):
     """The download stopped for a temporary reason; `pause_s` is the server's Retry-After."""
 
-    def __init__(self, reason: str, pause_s: float | None = None) -> None:
-        super().__init__(reason)
-        self.pause_s = pause_s
+    pause_s: float | None = None
 
 
 def file_url(base_url: str, file_name: str) -> str:
@@ -110,20 +107,18 @@ def download(
             kind = "a folder" if place.is_dir() else "a link"
             raise OrlaError(f"{place}: {kind} stands where the file goes; remove it")
     path.parent.mkdir(parents=True, exist_ok=True)
-    for last_attempt in (False, True):
+    for _ in range(2):
         # A run that ended between the last byte and the renaming leaves a whole partial file.
         if not (part.is_file() and _md5(part) == md5):
             _complete(url, part, retries, timeout_s, backoff_s)
-        digest = _md5(part)
-        if digest == md5:
+        if (digest := _md5(part)) == md5:
             os.replace(part, path)
             return
         part.unlink()
-        if last_attempt:
-            raise OrlaError(
-                f"{path}: {url} has MD5 {digest}, not {md5}, twice in a row; "
-                "check the file name, the base URL and the checksum"
-            )
+    raise OrlaError(
+        f"{path}: {url} has MD5 {digest}, not {md5}, twice in a row; "
+        "check the file name, the base URL and the checksum"
+    )
 
 
 def _complete(url: str, part: Path, retries: int, timeout_s: float, backoff_s: float) -> None:
@@ -131,8 +126,7 @@ def _complete(url: str, part: Path, retries: int, timeout_s: float, backoff_s: f
     failures, furthest = 0, _size(part)
     while True:
         try:
-            _fetch(url, part, timeout_s)
-            return
+            return _fetch(url, part, timeout_s)
         except _Interrupted as interruption:
             # Only failures without progress count: a poor line may break often.
             failures = 1 if _size(part) >= furthest + _PROGRESS_BYTES else failures + 1
@@ -142,8 +136,8 @@ def _complete(url: str, part: Path, retries: int, timeout_s: float, backoff_s: f
                     f"{part}: {url} failed {failures} times, at last: {interruption}; "
                     "try again later, it goes on from what has arrived"
                 ) from interruption
-            doubled_s = backoff_s * 2 ** (failures - 1)
-            pause_s = doubled_s if interruption.pause_s is None else interruption.pause_s
+            pause_s = interruption.pause_s
+            pause_s = backoff_s * 2 ** (failures - 1) if pause_s is None else pause_s
             time.sleep(min(pause_s, _LONGEST_PAUSE_S))
 
 
@@ -177,9 +171,14 @@ def _accept(url: str, part: Path, answer: requests.Response, start: int) -> int:
             return start
         # Another range than the one asked for, or the partial file is as long as the file or more.
         part.unlink()
-        raise _Interrupted("the server cannot go on from what has arrived", pause_s=0.0)
+        interruption = _Interrupted("the server cannot go on from what has arrived")
+        interruption.pause_s = 0.0
+        raise interruption
     if status in _WORTH_RETRYING:
-        raise _Interrupted(f"HTTP {status} {answer.reason}", _retry_after(answer))
+        interruption = _Interrupted(f"HTTP {status} {answer.reason}")
+        with suppress(urllib3.exceptions.InvalidHeader):
+            interruption.pause_s = urllib3.Retry().get_retry_after(answer.raw)
+        raise interruption
     raise OrlaError(
         f"{url}: the server answers HTTP {status} {answer.reason}; "
         "check the file name and the base URL"
@@ -216,17 +215,6 @@ def _save(url: str, part: Path, answer: requests.Response, start: int, timeout_s
         raise
     if total is not None and size != total:
         raise _Interrupted(f"{size} of {total} bytes arrived")
-
-
-def _retry_after(answer: requests.Response) -> float | None:
-    """Seconds from a Retry-After header, which holds a number or a date; None without one."""
-    value = answer.headers.get("Retry-After", "")
-    if value.isdecimal():
-        return float(value)
-    try:
-        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
-    except (TypeError, ValueError):
-        return None
 
 
 def _size(part: Path) -> int:

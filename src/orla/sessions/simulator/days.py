@@ -42,55 +42,44 @@ def simulate_spikes(
 ) -> Spikes:
     """Event times (s) of every channel: unsorted crossings, sorted units, then empty cells."""
     latents, *seeds = seed.spawn(1 + len(units))
-    rates = _Rates(units, reaching, settings, np.random.default_rng(latents))
+    rates = _rates(units, reaching, settings, np.random.default_rng(latents))
     columns = max(_MIN_COLUMNS, len(settings.array.sorted_shares))
     spikes = [[np.empty(0)] * columns for _ in range(settings.array.n_channels)]
     next_cell = [0] * settings.array.n_channels
-    for unit, unit_seed in enumerate(seeds):
-        channel = int(units.channel[unit])
+    for channel, rate_hz, unit_seed in zip(units.channel.tolist(), rates, seeds, strict=True):
         rng = np.random.default_rng(unit_seed)
-        spikes[channel][next_cell[channel]] = _poisson_times(rates.rate_hz(unit), reaching.t, rng)
+        spikes[channel][next_cell[channel]] = _poisson_times(rate_hz, reaching.t, rng)
         next_cell[channel] += 1
     return spikes
 
 
-class _Rates:
-    """Rates of the units of one session, given its behavior and its latents."""
-
-    def __init__(
-        self, units: Units, reaching: Reaching, settings: Settings, rng: np.random.Generator
-    ) -> None:
-        array, drift, hz = settings.array, settings.drift, settings.task.sample_hz
-        samples = len(reaching.t)
-        self.units, self.hz, self.drift, self.t = units, hz, drift, reaching.t
-        velocity = np.gradient(reaching.cursor_mm, 1 / hz, axis=0) / array.reference_speed_mm_s
-        speed = np.hypot(*velocity.T)
-        position = reaching.cursor_mm / array.reference_position_mm
-        self.movement = np.column_stack([velocity, speed - speed.mean(), position])
-        self.fast = ornstein_uhlenbeck(samples, array.n_fast, array.fast_s * hz, rng)
-        self.slow = ornstein_uhlenbeck(samples, array.n_slow, array.slow_s * hz, rng)
-        # A knot a second is ample for a drift over minutes.
-        self.knots = np.arange(int(np.ceil(samples / hz)) + 1) + reaching.t[0]
-        wander = ornstein_uhlenbeck(len(self.knots), 2 * len(units), drift.within_s, rng)
-        self.turn, self.level = np.split(wander, 2, axis=1)
-
-    def rate_hz(self, unit: int) -> np.ndarray:
-        """Rate of one unit at every sample, (k,)."""
-        u, last = self.units, len(self.t) - 1
-        if np.isneginf(u.log_rate[unit]):
-            return np.zeros(len(self.t))
-        later = np.arange(len(self.t)) + round(u.lag_s[unit] * self.hz)
-        movement = self.movement[np.clip(later, 0, last)]  # the ends are held
-        turn = self.drift.within_rotation_rad * self.turn[:, unit]
-        angle = u.direction_rad[unit] + np.interp(self.t, self.knots, turn)
-        level = self.drift.within_baseline * self.level[:, unit]
-        log_rate = u.log_rate[unit] + np.interp(self.t, self.knots, level)
-        log_rate += u.depth[unit] * (
-            np.cos(angle) * movement[:, 0] + np.sin(angle) * movement[:, 1]
-        )
-        log_rate += u.speed[unit] * movement[:, 2] + movement[:, 3:] @ u.position[unit]
-        log_rate += self.fast @ u.fast[unit] + self.slow @ u.slow[unit]
-        return np.exp(np.minimum(log_rate, np.log(_MAX_RATE_HZ)))
+def _rates(
+    u: Units, reaching: Reaching, settings: Settings, rng: np.random.Generator
+) -> Iterator[np.ndarray]:
+    """Rate of each unit (Hz) at every sample, (k,), given the session's behavior and latents."""
+    array, drift, hz, t = settings.array, settings.drift, settings.task.sample_hz, reaching.t
+    velocity = np.gradient(reaching.cursor_mm, 1 / hz, axis=0) / array.reference_speed_mm_s
+    speed = np.hypot(*velocity.T)
+    position = reaching.cursor_mm / array.reference_position_mm
+    movement_of_all = np.column_stack([velocity, speed - speed.mean(), position])
+    fast = ornstein_uhlenbeck(len(t), array.n_fast, array.fast_s * hz, rng)
+    slow = ornstein_uhlenbeck(len(t), array.n_slow, array.slow_s * hz, rng)
+    # A knot a second is ample for a drift over minutes.
+    knots = np.arange(int(np.ceil(len(t) / hz)) + 1) + t[0]
+    wander = ornstein_uhlenbeck(len(knots), 2 * len(u), drift.within_s, rng)
+    turn, level = np.split(wander, 2, axis=1)
+    for i in range(len(u)):
+        if np.isneginf(u.log_rate[i]):
+            yield np.zeros(len(t))
+            continue
+        later = np.arange(len(t)) + round(u.lag_s[i] * hz)
+        movement = movement_of_all[np.clip(later, 0, len(t) - 1)]  # the ends are held
+        angle = u.direction_rad[i] + np.interp(t, knots, drift.within_rotation_rad * turn[:, i])
+        log_rate = u.log_rate[i] + np.interp(t, knots, drift.within_baseline * level[:, i])
+        log_rate += u.depth[i] * (np.cos(angle) * movement[:, 0] + np.sin(angle) * movement[:, 1])
+        log_rate += u.speed[i] * movement[:, 2] + movement[:, 3:] @ u.position[i]
+        log_rate += fast @ u.fast[i] + slow @ u.slow[i]
+        yield np.exp(np.minimum(log_rate, np.log(_MAX_RATE_HZ)))
 
 
 def _poisson_times(rate_hz: np.ndarray, t: np.ndarray, rng: np.random.Generator) -> np.ndarray:
