@@ -28,7 +28,7 @@ def simulated_streams(task: Recordings, pair: str, study: str = "") -> Streams:
     days = both_days(task.simulation(pair))
     if isinstance(task, Swapped):
         session = _session(task.recording, task.source, *next(days))
-        return task.streams_of_session(pair, session, task.dataset(pair, study))
+        return task.streams_of(pair, iter([session]), task.dataset(pair, study))
     names = task.pairs[pair].a, task.pairs[pair].b
     a, b = (_session(name, task.source, *day) for name, day in zip(names, days, strict=True))
     tail = task.parts.tail_steps
