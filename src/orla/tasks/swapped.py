@@ -156,8 +156,7 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
             stream = whole.a.part(span)
             sides[side] = replace(stream, X=stream.X[:, columns])
             readings[side] = reading.part(columns).record()
-            scored = len(stream) if stream.scored is None else int(stream.scored.sum())
-            steps_of_side = {"steps": len(stream), "scored": scored}
+            steps_of_side = {"steps": len(stream), "scored": int(stream.mask.sum())}
             account[side] = whole.dataset["account"]["a"] | of_all | steps_of_side
         done = {
             "step": self.step,
