@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from orla.errors import OrlaError
 from orla.tasks.stream import Sealed, Stream, concatenate
 
