@@ -51,9 +51,7 @@ def bar(iterable_or_total: Iterable[Any] | int, description: str, unit: str = "i
 
 
 def advance(bar: tqdm, steps: int) -> None:
-    """Count steps of a job; time is measured from the first count on, which may include
-    compiling.
-    """
+    """Count steps of a job; time is measured from the first count on, past any compiling."""
     first = not bar.n
     if first:
         bar.unpause()

@@ -276,8 +276,6 @@ def all_forms(kind: str) -> list[str]:
 
 
 def make(kind: str, spec: str | Mapping[str, Any], **context: Any) -> Any:
-    """An instance of the part of a short form or mapping; `context` sets fields that are no
-    options.
-    """
+    """An instance of the part of a short form or mapping; `context` sets further fields."""
     part, options = specification(kind, spec)
     return part(**values(part, options, f"{kind} {part.part.name}"), **context)

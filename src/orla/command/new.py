@@ -56,9 +56,7 @@ def slug(name: str) -> str:
 
 
 def write(folder: Path, pair: Pair) -> dict[str, Any]:
-    """Write the folder of a study and answer its settings; nothing is left of it where that
-    fails.
-    """
+    """Write the folder of a study, or nothing where that fails; answers its settings."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise OrlaError(f"{folder}: is there already; name another folder, or remove it")
     if "{" in str(folder.resolve()) or "}" in str(folder.resolve()):

@@ -23,9 +23,7 @@ INTERRUPTED = 130
 
 
 def run(study: Study, targets: Sequence[str], watch: Watch) -> int:
-    """Run targets to the end, or until Ctrl-C (status `INTERRUPTED`); OrlaError with the reason
-    of a failure.
-    """
+    """Run targets to the end or Ctrl-C (then `INTERRUPTED`); OrlaError with why a run failed."""
     log = study.folder / _LOG
     log.parent.mkdir(parents=True, exist_ok=True)
     process = start(study, *targets)

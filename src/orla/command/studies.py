@@ -21,9 +21,7 @@ CONFIG = "config.yaml"
 
 @dataclass(frozen=True)
 class Study:
-    """A folder with a config.yaml (else OrlaError), overlays of it, and further options of
-    Snakemake.
-    """
+    """A folder with a config.yaml (else OrlaError), overlays of it, options of Snakemake."""
 
     folder: Path
     overlays: tuple[Path, ...] = ()
@@ -47,9 +45,7 @@ class Study:
         overlays: Sequence[Path] = (),
         options: Sequence[str] = (),
     ) -> Study:
-        """The study of a command line: `where` is a folder with a config.yaml, such a file, or
-        an overlay.
-        """
+        """The study of a command line; `where` is its folder or config.yaml, or an overlay."""
         folder, path = directory or Path(), Path(where or "")
         if where and path.is_dir():
             folder = path

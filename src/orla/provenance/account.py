@@ -52,9 +52,7 @@ def planned_cpu_s(kind: str, steps: float, hidden: int = _UNITS) -> float:
 
 
 def forecast(jobs: Iterable[float], cores: int = 1) -> str:
-    """About what jobs take (CPU seconds of each), a core each: "about 6 min on 2 cores (CPU 640
-    s)".
-    """
+    """About what jobs take (CPU seconds), a core each: "about 6 min on 2 cores (CPU 640 s)"."""
     seconds = [0.0, *jobs]
     cpu_s = sum(seconds)
     wall_s = max(cpu_s / cores, *seconds)

@@ -17,9 +17,7 @@ _KEY = b"orla"
 
 
 class Provenance(dict[str, Any]):
-    """A table's provenance, not to be changed; pandas copies what a frame carries at every
-    operation.
-    """
+    """A table's provenance, unchanged; pandas copies what a frame carries at every operation."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self

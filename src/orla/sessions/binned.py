@@ -121,11 +121,9 @@ def read(
     """Read an .npz with inputs, targets and ``bin_s`` (seconds); other arrays are ignored.
 
     Steps with NaN in inputs or targets are left out; a new stretch begins after them. With the
-    transform "sqrt" inputs must be counts; a share `least_kept` of the steps has no NaN.
-
-    Raises:
-        OrlaError: not an .npz, an array is missing, shapes disagree, or a value is invalid
-            (negative or fractional counts or categories, bin_s of 0), or too much is NaN.
+    transform "sqrt" inputs must be counts; a share `least_kept` of the steps has no NaN. OrlaError:
+    not an .npz, an array is missing, shapes disagree, or a value is invalid (negative or fractional
+    counts or categories, bin_s of 0), or too much is NaN.
     """
     bounds = source.boundaries
     order = [*bounds.changes, *([bounds.counter] if bounds.counter else [])]

@@ -21,9 +21,7 @@ def md5_of(session: str, source: Source, pins: Path) -> str:
 
     It is the config's; else the one pinned in the CSV file `pins`; else that of the record's list
     of files. The list is then pinned whole, so that a later change of the record is noticed.
-
-    Raises:
-        OrlaError: The list cannot be had or read, or the file is not in it.
+    OrlaError: The list cannot be had or read, or the file is not in it.
     """
     if session in source.md5:
         return source.md5[session]

@@ -41,12 +41,9 @@ def prepare_binned(
     either, but they turn and change places, and a network would have to follow that too.) On the
     same steps `features.align` turns B's components onto A's, by the channels of one name. Scaling
     is by A alone. A's tail is `tail_steps` as in `parts.parts`; the record is `dataset` with what
-    was done.
-
-    Raises:
-        OrlaError: bins of another width than the config's, too few columns or steps, columns that
-            cannot correspond or that B lacks, features that the columns do not allow, a constant
-            input or target, or a category that A's pretraining part lacks.
+    was done. OrlaError: bins of another width than the config's, too few columns or steps, columns
+    that cannot correspond or that B lacks, features that the columns do not allow, a constant input
+    or target, or a category that A's pretraining part lacks.
     """
     require_alike(a, b, correspondence, preparation)
     features, days = preparation.features, (a, b)

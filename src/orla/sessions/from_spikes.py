@@ -33,9 +33,7 @@ def prepare(
 
     `channels` is "same" or "different" where the user says so, by the key `option` of the config;
     `tail_steps` and `dataset` (name, source, simulated, label) are as in `prepare_binned`.
-
-    Raises:
-        OrlaError: as `bin_session` and `prepare_binned`; series of different names or units.
+    OrlaError: as `bin_session` and `prepare_binned`; series of different names or units.
     """
     days = session_a, session_b
     for name in ("cursor", "unit"):
@@ -56,9 +54,8 @@ def prepare(
 def bin_session(session: Session, preparation: Preparation) -> Binned:
     """Counts and velocities of a session in bins; a gap in the recording ends a stretch of bins.
 
-    Raises:
-        OrlaError: no such target, samples farther apart than bins, a session too short, or less of
-            it left than `preparation.least_kept`.
+    OrlaError: no such target, samples farther apart than bins, a session too short, or less of it
+    left than `preparation.least_kept`.
     """
     signal, bin_s, lag_s = preparation.target.signal, preparation.bin_s, preparation.target.lag_s
     name = TARGETS[signal]

@@ -22,15 +22,12 @@ def read_session(path: str | Path, *, source: str = "", spikes_outside: str = "r
     """Read a session of O'Doherty et al. from its MATLAB v7.3 file, whose stem names it.
 
     Layout: Zenodo record 3854034 (doi 10.5281/zenodo.3854034). Positions are in metres, the
-    fingertip as x, y in the cursor's orientation (the file holds z, -x, -y). The waveforms, most
-    of the file, are never read. Of the `source` "odoherty" the file's name begins with the
-    subject's. `spikes_outside` are those before the first or after the last sample of ``t``:
-    "refuse", or "drop" where most are inside.
-
-    Raises:
-        OrlaError: the file is no MATLAB v7.3 file or is cut short; a variable is missing or
-            misshapen, or its number of channels differs; events are not in order or on another
-            clock than the positions; nothing was recorded.
+    fingertip as x, y in the cursor's orientation (the file holds z, -x, -y). The waveforms, most of
+    the file, are never read. Of the `source` "odoherty" the file's name begins with the subject's.
+    `spikes_outside` are those before the first or after the last sample of ``t``: "refuse", or
+    "drop" where most are inside. OrlaError: the file is no MATLAB v7.3 file or is cut short; a
+    variable is missing or misshapen, or its number of channels differs; events are not in order or
+    on another clock than the positions; nothing was recorded.
     """
     path = Path(path)
     with hdf5.open_checked(path, "MATLAB v7.3 (save -v7.3)", h5py.File) as file:

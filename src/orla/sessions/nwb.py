@@ -27,12 +27,9 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
     has the cursor's times. Time that the file excludes (invalid_times, obs_intervals, trials)
     stands in `left_out`, lost samples are NaN. Without a column ``sorted`` all units count as
     sorted, those of quality "mua" aside, and those of quality "noise" are left out; units without
-    electrodes get a channel each.
-
-    Raises:
-        OrlaError: not an NWB file or a damaged one, no units, no such series, a series that is not
-            what it is taken for, two channels of one name, spikes not in order or on another
-            clock.
+    electrodes get a channel each. OrlaError: not an NWB file or a damaged one, no units, no such
+    series, a series that is not what it is taken for, two channels of one name, spikes not in order
+    or on another clock.
     """
     path = Path(path)
     with hdf5.open_checked(path, "NWB", _open, zarr=True) as file:
@@ -78,8 +75,7 @@ def _open(path: Path) -> Iterator[pynwb.NWBFile]:
 def facts(path: str | Path) -> dict[str, str]:
     """Subject, species, date, laboratory and area of a recording, as far as its file names them.
 
-    Raises:
-        OrlaError: not an NWB file or a damaged one.
+    OrlaError: not an NWB file or a damaged one.
     """
     with hdf5.open_checked(Path(path), "NWB", _open, zarr=True) as file:
         electrodes = file.electrodes

@@ -106,8 +106,7 @@ def _split(name: str, adapt: slice, stop: int, sizes: Sizes) -> Split:
 def stationary_split(parts: Parts, sizes: Sizes) -> Split:
     """The stationary control: it adapts to A's tail stream and is scored on A's held-out part.
 
-    Raises:
-        OrlaError: nothing is left to learn on or to score while rates are selected.
+    OrlaError: nothing is left to learn on or to score while rates are selected.
     """
     return _split("stationary", parts.a_tail_stream, parts.a_heldout.stop, sizes)
 

@@ -93,10 +93,8 @@ def download(
     `retries` is how often in a row an interruption or a busy server is borne; the count starts anew
     with each further megabyte. `timeout_s` is the longest silence of the server. `backoff_s` is the
     pause before the first retry, doubled each time up to two minutes, unless the server names one.
-
-    Raises:
-        OrlaError: the server refuses the file, stays unreachable, or serves another one; a folder
-            stands in the file's place; or the disk is full.
+    OrlaError: the server refuses the file, stays unreachable, or serves another one; a folder
+    stands in the file's place; or the disk is full.
     """
     path, md5 = Path(path), md5.lower()
     if path.is_file() and _md5(path) == md5:

@@ -54,8 +54,7 @@ class SessionPair:
 class Recordings(Task, name="recordings", label="recordings", order=10):
     """Pairs of sessions; variants are the splits of session B and the stationary control.
 
-    Raises:
-        OrlaError: a name that cannot be part of a path.
+    OrlaError: a name that cannot be part of a path.
     """
 
     needs_files: ClassVar[bool] = True
@@ -133,10 +132,8 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
     ) -> Streams:
         """The streams of a pair, from two NWB files of `sessions.nwb` or two binned .npz files.
 
-        The dataset record holds the SHA-256 of both files under "files".
-
-        Raises:
-            OrlaError: as in `prepare` and `prepare_binned`, or a part would be empty.
+        The dataset record holds the SHA-256 of both files under "files". OrlaError: as in `prepare`
+        and `prepare_binned`, or a part would be empty.
         """
         dataset = self.dataset(pair, study) | {"files": {"a": sha256(path_a), "b": sha256(path_b)}}
         read = self.binned_at if self.source == "binned" else nwb_files.read_session

@@ -113,11 +113,8 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
         session A at every share, and the columns that a larger share replaces include those of a
         smaller one. Each unit keeps its own scale: the drift is of tuning, not of rate. The dataset
         record has what was done under "swap": the columns, or channels, of the recording that are
-        inputs `before` and `after` the step.
-
-        Raises:
-            OrlaError: As in `bin_session` and `prepare_binned`; the step is not inside the
-                recording; fewer units than inputs are drawn from.
+        inputs `before` and `after` the step. OrlaError: As in `bin_session` and `prepare_binned`;
+        the step is not inside the recording; fewer units than inputs are drawn from.
         """
         day, draw = next(days), self.pairs[pair]
         day = day if isinstance(day, Binned) else bin_session(day, self.preparation)

@@ -120,8 +120,7 @@ class DriftSettings:
 class Settings:
     """All magnitudes of the simulation (docs/calibration.md), and the seed of its draws.
 
-    Raises:
-        OrlaError: a magnitude is not finite, or shares are negative or all 0.
+    OrlaError: a magnitude is not finite, or shares are negative or all 0.
     """
 
     task: TaskSettings = field(default_factory=TaskSettings)
