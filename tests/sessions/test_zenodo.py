@@ -7,6 +7,7 @@ import json
 import re
 import threading
 import time
+from dataclasses import replace
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
@@ -19,7 +20,7 @@ from orla.sessions import checksums, zenodo
 
 BODY = bytes(range(256)) * 2048  # 512 KiB
 MD5 = hashlib.md5(BODY).hexdigest()
-QUICK = {"retries": 3, "timeout_s": 0.5, "backoff_s": 0.01}
+QUICK = zenodo.Source(retries=3, timeout_s=0.5)
 HEADERS = {
     "trickle": ("Transfer-Encoding", "chunked"),
     "chunked": ("Transfer-Encoding", "chunked"),
@@ -109,10 +110,9 @@ def target(tmp_path):
     return tmp_path / "raw" / "indy 1.mat"
 
 
-def fetch(server, target, md5=MD5, **settings):
-    zenodo.download(
-        zenodo.file_url(server.base_url, target.name), target, md5, **{**QUICK, **settings}
-    )
+def fetch(server, target, md5=MD5, backoff_s=0.01, **settings):
+    url = zenodo.file_url(server.base_url, target.name)
+    zenodo.download(url, target, md5, replace(QUICK, **settings), backoff_s)
 
 
 def part_of(target):
@@ -258,9 +258,9 @@ def test_a_full_disk_is_one_clear_error(server, target, monkeypatch):
 
 def test_what_is_no_server_or_no_address_is_one_error(target):
     with pytest.raises(OrlaError, match="failed 2 times"):
-        zenodo.download("http://127.0.0.1:9/a.mat", target, MD5, retries=1, backoff_s=0.01)
+        zenodo.download("http://127.0.0.1:9/a.mat", target, MD5, zenodo.Source(retries=1), 0.01)
     with pytest.raises(OrlaError, match="mend the base URL"):  # and no retry
-        zenodo.download("zenodo/a.mat", target, MD5, retries=5, backoff_s=30.0)
+        zenodo.download("zenodo/a.mat", target, MD5, QUICK, backoff_s=30.0)
 
 
 def test_a_redirect_is_followed(server, target):
@@ -286,7 +286,7 @@ def test_a_redirect_from_an_encrypted_address_to_an_open_one_is_refused(read, ta
     url = "https://zenodo.org/records/1"
     with pytest.raises(OrlaError, match=r"redirects to http://elsewhere\.org.*not encrypted"):
         if read == "file":
-            zenodo.download(url, target, MD5, **QUICK)
+            zenodo.download(url, target, MD5, QUICK)
         else:
             checksums.md5_of("indy", zenodo.Source(list_url=url), target.with_name("pins.csv"))
 

@@ -13,6 +13,5 @@ with job(snakemake.log[0], snakemake.output.mat, "downloading"):
         zenodo.file_url(source.base_url, f"{session}.mat"),
         mat,
         checksums.md5_of(session, source, mat.parent / "checksums.csv"),
-        retries=source.retries,
-        timeout_s=source.timeout_s,
+        source,
     )

@@ -57,9 +57,7 @@ class Source:
 
 
 class _Interrupted(Exception):
-    """The download stopped for a temporary reason; `pause_s` is the server's Retry-After."""
-
-    pause_s: float | None = None
+    """The download stopped for a time: the reason, and the server's Retry-After (s) or None."""
 
 
 def file_url(base_url: str, file_name: str) -> str:
@@ -75,26 +73,16 @@ def require_secure(url: str, final_url: str) -> None:
         )
 
 
-def download(
-    url: str,
-    path: str | Path,
-    md5: str,
-    *,
-    retries: int = 8,
-    timeout_s: float = 30.0,
-    backoff_s: float = 1.0,
-) -> None:
+def download(url: str, path: str | Path, md5: str, source: Source, backoff_s: float = 1.0) -> None:
     """Download a file unless it is there already, whole and with the right checksum.
 
     Data is written to ``<path>.part`` until the MD5 checksum is right. An interrupted download is
     resumed, in this run or the next, where the server supports it (HTTP range requests, RFC 9110
-    section 14). After a wrong checksum the download starts once more from the beginning.
-
-    `retries` is how often in a row an interruption or a busy server is borne; the count starts anew
-    with each further megabyte. `timeout_s` is the longest silence of the server. `backoff_s` is the
-    pause before the first retry, doubled each time up to two minutes, unless the server names one.
-    OrlaError: the server refuses the file, stays unreachable, or serves another one; a folder
-    stands in the file's place; or the disk is full.
+    section 14). After a wrong checksum the download starts once more from the beginning. The count
+    of retries starts anew with each further megabyte. `backoff_s` is the pause before the first
+    one, doubled each time up to two minutes, unless the server names one. OrlaError: the server
+    refuses the file, stays unreachable, or serves another one; a folder or a link stands in the
+    file's place; or the disk is full.
     """
     path, md5 = Path(path), md5.lower()
     if path.is_file() and _md5(path) == md5:
@@ -108,7 +96,7 @@ def download(
     for _ in range(2):
         # A run that ended between the last byte and the renaming leaves a whole partial file.
         if not (part.is_file() and _md5(part) == md5):
-            _complete(url, part, retries, timeout_s, backoff_s)
+            _complete(url, part, source, backoff_s)
         if (digest := _md5(part)) == md5:
             os.replace(part, path)
             return
@@ -119,22 +107,22 @@ def download(
     )
 
 
-def _complete(url: str, part: Path, retries: int, timeout_s: float, backoff_s: float) -> None:
+def _complete(url: str, part: Path, source: Source, backoff_s: float) -> None:
     """Download what `part` lacks, with retries."""
     failures, furthest = 0, _size(part)
     while True:
         try:
-            return _fetch(url, part, timeout_s)
+            return _fetch(url, part, source.timeout_s)
         except _Interrupted as interruption:
             # Only failures without progress count: a poor line may break often.
+            reason, pause_s = interruption.args
             failures = 1 if _size(part) >= furthest + _PROGRESS_BYTES else failures + 1
             furthest = max(furthest, _size(part))
-            if failures > retries:
+            if failures > source.retries:
                 raise OrlaError(
-                    f"{part}: {url} failed {failures} times, at last: {interruption}; "
+                    f"{part}: {url} failed {failures} times, at last: {reason}; "
                     "try again later, it goes on from what has arrived"
                 ) from interruption
-            pause_s = interruption.pause_s
             pause_s = backoff_s * 2 ** (failures - 1) if pause_s is None else pause_s
             time.sleep(min(pause_s, _LONGEST_PAUSE_S))
 
@@ -151,9 +139,9 @@ def _fetch(url: str, part: Path, timeout_s: float) -> None:
             start = _accept(url, part, answer, start)
             _save(url, part, answer, start, timeout_s)
     except (requests.ConnectionError, requests.Timeout, urllib3.exceptions.TimeoutError) as error:
-        raise _Interrupted(f"no answer, or silence for {timeout_s:g} s") from error
+        raise _Interrupted(f"no answer, or silence for {timeout_s:g} s", None) from error
     except urllib3.exceptions.HTTPError as error:
-        raise _Interrupted("the connection broke within the file") from error
+        raise _Interrupted("the connection broke within the file", None) from error
     except (requests.RequestException, ValueError) as error:
         raise OrlaError(f"{url}: cannot be requested ({error}); mend the base URL") from error
 
@@ -169,14 +157,12 @@ def _accept(url: str, part: Path, answer: requests.Response, start: int) -> int:
             return start
         # Another range than the one asked for, or the partial file is as long as the file or more.
         part.unlink()
-        interruption = _Interrupted("the server cannot go on from what has arrived")
-        interruption.pause_s = 0.0
-        raise interruption
+        raise _Interrupted("the server cannot go on from what has arrived", 0.0)
     if status in _WORTH_RETRYING:
-        interruption = _Interrupted(f"HTTP {status} {answer.reason}")
+        pause_s = None
         with suppress(urllib3.exceptions.InvalidHeader):
-            interruption.pause_s = urllib3.Retry().get_retry_after(answer.raw)
-        raise interruption
+            pause_s = urllib3.Retry().get_retry_after(answer.raw)
+        raise _Interrupted(f"HTTP {status} {answer.reason}", pause_s)
     raise OrlaError(
         f"{url}: the server answers HTTP {status} {answer.reason}; "
         "check the file name and the base URL"
@@ -185,12 +171,9 @@ def _accept(url: str, part: Path, answer: requests.Response, start: int) -> int:
 
 def _save(url: str, part: Path, answer: requests.Response, start: int, timeout_s: float) -> None:
     """Write the body as it arrives, which is neither endless nor slower than a least rate."""
-    # A body that is compressed, though nobody asked for that, has another length.
-    is_compressed = answer.headers.get("Content-Encoding", "identity") != "identity"
-    length = None if is_compressed else answer.headers.get("Content-Length")
-    total = start + int(length) if length and length.isdecimal() else None
+    total = start + (answer.raw.length_remaining or 0)
     try:
-        progress = bar(total or 0, f"downloading {part.stem}", "B")
+        progress = bar(total, f"downloading {part.stem}", "B")
         with open(part, "ab" if start else "wb") as file, progress:
             progress.update(start)
             size, before, since = start, start, time.monotonic()
@@ -198,11 +181,11 @@ def _save(url: str, part: Path, answer: requests.Response, start: int, timeout_s
                 file.write(chunk)
                 progress.update(len(chunk))
                 size += len(chunk)
-                if max(size, total or 0) > _MOST_BYTES:
+                if max(size, total) > _MOST_BYTES:
                     raise OrlaError(f"{url}: more than {_MOST_BYTES >> 30} GiB; check the base URL")
                 if time.monotonic() > since + timeout_s:
                     if size < before + _LEAST_BYTES_S * timeout_s:
-                        raise _Interrupted(f"slower than {_LEAST_BYTES_S} bytes a second")
+                        raise _Interrupted(f"slower than {_LEAST_BYTES_S} bytes a second", None)
                     before, since = size, time.monotonic()
     except OSError as error:
         if is_disk_full(error):
@@ -211,8 +194,6 @@ def _save(url: str, part: Path, answer: requests.Response, start: int, timeout_s
                 "the download goes on from what has arrived"
             ) from error
         raise
-    if total is not None and size != total:
-        raise _Interrupted(f"{size} of {total} bytes arrived")
 
 
 def _size(part: Path) -> int:
