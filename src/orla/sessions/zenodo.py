@@ -1,6 +1,11 @@
-"""Files from Zenodo, or any server of files: resumed, retried, and checked against an MD5."""
+"""Recordings from Zenodo, or any server of files: resumed, retried, checked against an MD5.
 
+Checksums that the config does not give are those of the record's own list, which is then pinned.
+"""
+
+import csv
 import hashlib
+import json
 import os
 import re
 import time
@@ -14,8 +19,9 @@ import urllib3
 
 from orla.catalogue import option
 from orla.errors import OrlaError
-from orla.files import is_disk_full
+from orla.files import MOST_TEXT, as_one_line, atomic, content, is_disk_full
 from orla.progress import bar
+from orla.schema import nearest
 
 _CHUNK_BYTES = 1 << 16
 _PROGRESS_BYTES = 1 << 20
@@ -23,7 +29,6 @@ _MOST_BYTES = 20 << 30
 _LEAST_BYTES_S = 1000
 _LONGEST_PAUSE_S = 120.0
 _WORTH_RETRYING = {408, 425, 429, 500, 502, 503, 504}
-_RANGE_NOT_SATISFIABLE = 416
 
 
 @dataclass(frozen=True)
@@ -60,12 +65,7 @@ class _Interrupted(Exception):
     """The download stopped for a time: the reason, and the server's Retry-After (s) or None."""
 
 
-def file_url(base_url: str, file_name: str) -> str:
-    """The address of a file in a folder on the web."""
-    return f"{base_url.rstrip('/')}/{quote(file_name)}"
-
-
-def require_secure(url: str, final_url: str) -> None:
+def _require_secure(url: str, final_url: str) -> None:
     """Refuse an encrypted address whose answer comes, after redirects, from one that is not."""
     if url.startswith("https:") and not final_url.startswith("https:"):
         raise OrlaError(
@@ -73,18 +73,66 @@ def require_secure(url: str, final_url: str) -> None:
         )
 
 
-def download(url: str, path: str | Path, md5: str, source: Source, backoff_s: float = 1.0) -> None:
-    """Download a file unless it is there already, whole and with the right checksum.
-
-    Data is written to ``<path>.part`` until the MD5 checksum is right. An interrupted download is
-    resumed, in this run or the next, where the server supports it (HTTP range requests, RFC 9110
-    section 14). After a wrong checksum the download starts once more from the beginning. The count
-    of retries starts anew with each further megabyte. `backoff_s` is the pause before the first
-    one, doubled each time up to two minutes, unless the server names one. OrlaError: the server
-    refuses the file, stays unreachable, or serves another one; a folder or a link stands in the
-    file's place; or the disk is full.
+def md5_of(session: str, source: Source, pins: Path) -> str:
+    """The MD5 checksum of a session's file: the config's; else the one pinned in the CSV file
+    `pins`; else that of the record's list, which is then pinned whole, so that a later change of
+    the record is noticed. OrlaError: the list cannot be had or read, or the file is not in it.
     """
-    path, md5 = Path(path), md5.lower()
+    if session in source.md5:
+        return source.md5[session]
+    header = ["session", "md5"]
+    rows = [header]
+    if pins.exists():
+        with as_one_line(pins, "no table", "restore or delete it"):
+            rows = list(csv.reader(content(pins, MOST_TEXT).decode().splitlines()))
+    if rows[:1] != [header] or any(len(row) != 2 for row in rows):
+        raise OrlaError(f"{pins}: not a table of {' and '.join(header)}; restore or delete it")
+    checksums = dict(rows[1:])
+    if session not in checksums:
+        checksums = _download_list(source.list_url, source.timeout_s) | checksums
+        if session not in checksums:
+            near = nearest(session, checksums)
+            raise OrlaError(f"{source.list_url}: the record has no file {session}.mat; {near}")
+        with atomic(pins) as partial, partial.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([header, *sorted(checksums.items())])
+    return checksums[session]
+
+
+def _download_list(url: str, timeout_s: float) -> dict[str, str]:
+    """Checksums by session, from a record's JSON (``files``: ``key`` and ``checksum`` of each)."""
+    try:
+        with requests.get(url, timeout=timeout_s, stream=True) as answer:
+            answer.raise_for_status()
+            _require_secure(url, answer.url)
+            record = json.loads(answer.raw.read(MOST_TEXT, decode_content=True))
+        files = {str(file["key"]): str(file["checksum"]) for file in record["files"]}
+    except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
+        raise OrlaError(
+            f"{url}: the list of files cannot be had ({error}); try again, or give the checksum "
+            'under "odoherty.md5"'
+        ) from None
+    except (KeyError, RecursionError, TypeError, ValueError) as error:
+        raise OrlaError(f"{url}: no list of files ({error!r}); check odoherty.list_url") from None
+    return {
+        name.removesuffix(".mat"): checksum.removeprefix("md5:")
+        for name, checksum in files.items()
+        if name.endswith(".mat") and re.fullmatch("md5:[0-9a-f]{32}", checksum)
+    }
+
+
+def download(session: str, path: str | Path, source: Source, backoff_s: float = 1.0) -> None:
+    """Download a session's ``.mat`` unless it is there already, whole and of the right checksum.
+
+    Data is written to ``<path>.part`` until the MD5 checksum (`md5_of`, pinned in ``checksums.csv``
+    beside the file) is right. An interrupted download is resumed, in this run or the next, by HTTP
+    range requests (RFC 9110 section 14); after a wrong checksum it starts once more. The count of
+    retries starts anew with each further megabyte. `backoff_s` is the pause before the first one,
+    doubled each time up to two minutes, unless the server names one. OrlaError: the server refuses
+    the file, stays unreachable, or serves another one; a folder or link in its place; a full disk.
+    """
+    path = Path(path)
+    url = f"{source.base_url.rstrip('/')}/{quote(session)}.mat"
+    md5 = md5_of(session, source, path.with_name("checksums.csv"))
     if path.is_file() and _md5(path) == md5:
         return
     part = path.with_name(path.name + ".part")
@@ -131,13 +179,10 @@ def _fetch(url: str, part: Path, timeout_s: float) -> None:
     """One request: append to `part`, or write it anew where the server sends the whole file."""
     start = _size(part)
     # Compression would make the lengths in the headers differ from the bytes written.
-    headers = {"Accept-Encoding": "identity"}
-    if start:
-        headers["Range"] = f"bytes={start}-"
+    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})
     try:
         with requests.get(url, headers=headers, stream=True, timeout=timeout_s) as answer:
-            start = _accept(url, part, answer, start)
-            _save(url, part, answer, start, timeout_s)
+            _save(url, part, answer, _accept(url, part, answer, start), timeout_s)
     except (requests.ConnectionError, requests.Timeout, urllib3.exceptions.TimeoutError) as error:
         raise _Interrupted(f"no answer, or silence for {timeout_s:g} s", None) from error
     except urllib3.exceptions.HTTPError as error:
@@ -148,11 +193,11 @@ def _fetch(url: str, part: Path, timeout_s: float) -> None:
 
 def _accept(url: str, part: Path, answer: requests.Response, start: int) -> int:
     """Judge the answer's status; return the byte at which its body begins."""
-    require_secure(url, answer.url)
+    _require_secure(url, answer.url)
     status = answer.status_code
     if status == requests.codes.ok:
         return 0
-    if start and status in (requests.codes.partial, _RANGE_NOT_SATISFIABLE):
+    if start and status in (requests.codes.partial, requests.codes.requested_range):
         if answer.headers.get("Content-Range", "").startswith(f"bytes {start}-"):
             return start
         # Another range than the one asked for, or the partial file is as long as the file or more.
