@@ -8,13 +8,20 @@ from typing import Any
 import numpy as np
 
 from orla.errors import OrlaError
-from orla.sessions.account import Account
 from orla.sessions.binned import Binned
 from orla.sessions.channels import Correspondence, require_alike, same_channels, top_channels
 from orla.sessions.parts import pretraining_steps
 from orla.sessions.preparation import Features, Preparation
-from orla.sessions.projection import METHODS, Projection, align, require_enough
-from orla.sessions.reading import TRANSFORMS, Reading, Scaling
+from orla.sessions.reading import (
+    METHODS,
+    TRANSFORMS,
+    Projection,
+    Reading,
+    Scaling,
+    align,
+    require_enough,
+)
+from orla.sessions.session import Account
 from orla.sessions.streams import Streams
 from orla.tasks.stream import Stream
 
