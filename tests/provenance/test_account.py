@@ -3,8 +3,8 @@ import os
 
 import pytest
 
-from orla.provenance import account
-from orla.provenance.account import planned_cpu_s
+from orla.provenance import cost
+from orla.provenance.cost import planned_cpu_s
 
 
 def write(file, **changes):
@@ -34,25 +34,25 @@ def folders(tmp_path):
 
 
 def test_the_line_has_all_phases_of_all_files_the_largest_first(folders):
-    assert account.cpu_summary(*folders) == (
+    assert cost.cpu_summary(*folders) == (
         "CPU 20 s: learners 70 %, compiling 15 %, starting 12 %, reports 2 %"
     )
-    assert account.cpu_summary(folders[1]) == "CPU 1 s: starting 50 %, reports 50 %"
+    assert cost.cpu_summary(folders[1]) == "CPU 1 s: starting 50 %, reports 50 %"
 
 
 def test_an_earlier_run_is_not_counted(folders):
     old = folders[0] / "a.parquet.cost.json"
     os.utime(old, (1e9, 1e9))
-    assert account.cpu_summary(*folders, since=2e9).startswith("CPU 0 s")
-    assert account.cpu_summary(*folders, since=1.5e9).startswith("CPU 10 s: learners 90 %")
+    assert cost.cpu_summary(*folders, since=2e9).startswith("CPU 0 s")
+    assert cost.cpu_summary(*folders, since=1.5e9).startswith("CPU 10 s: learners 90 %")
 
 
 def test_files_that_are_missing_damaged_or_old_are_passed_over(folders, tmp_path):
-    expected = account.cpu_summary(*folders)
+    expected = cost.cpu_summary(*folders)
     (folders[0] / "c.cost.json").write_text("{")
     (folders[0] / "d.cost.json").write_text('{"wall_s": 3.0}')
-    assert account.cpu_summary(*folders, tmp_path / "no folder") == expected
-    assert account.cpu_summary(tmp_path / "no folder") == "CPU 0 s: no job ran"
+    assert cost.cpu_summary(*folders, tmp_path / "no folder") == expected
+    assert cost.cpu_summary(tmp_path / "no folder") == "CPU 0 s: no job ran"
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_other_sizes_are_near_what_was_measured(planned, measured_us):
 
 
 def test_jobs_run_beside_each_other_and_none_ends_before_its_own_time():
-    assert account.forecast([22.3] * 4, cores=2) == "about 45 s on 2 cores (CPU 89 s)"
-    assert account.forecast([22.3, 241.5], cores=2) == "about 4 min on 2 cores (CPU 264 s)"
-    assert account.forecast([241.5]) == "about 4 min on 1 core (CPU 242 s)"
-    assert account.forecast([], 2) == "about 0 s on 2 cores (CPU 0 s)"
+    assert cost.forecast([22.3] * 4, cores=2) == "about 45 s on 2 cores (CPU 89 s)"
+    assert cost.forecast([22.3, 241.5], cores=2) == "about 4 min on 2 cores (CPU 264 s)"
+    assert cost.forecast([241.5]) == "about 4 min on 1 core (CPU 242 s)"
+    assert cost.forecast([], 2) == "about 0 s on 2 cores (CPU 0 s)"

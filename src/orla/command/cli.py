@@ -78,7 +78,6 @@ def _new(arguments: argparse.Namespace) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> None:
-    from orla.command import run
     from orla.command.watching import Watch
     from orla.study import forecast
 
@@ -88,7 +87,7 @@ def _run(arguments: argparse.Namespace) -> None:
     results = plan.config["pathvars"]["results"]
     costs = {f"{results}/{c.path}": forecasts.condition(c) for c in plan.conditions}
     watch = Watch(study.folder, costs)
-    status = run.run(study, arguments.targets or ["all"], watch)
+    status = study.run(arguments.targets or ["all"], watch)
     since = watch.began if arguments.targets else 0.0
     if not status and "--unlock" not in study.options and (answer := study.answer(since)):
         print(answer, end="")
@@ -123,12 +122,11 @@ def _plan(arguments: argparse.Namespace) -> None:
 
 
 def _inspect(arguments: argparse.Namespace) -> None:
-    from orla.command import run
     from orla.command.watching import Watch
 
     study = _study(arguments)
     reports = study.folder / study.plan().config["pathvars"]["reports"] / "sessions"
-    if status := run.run(study, ["inspect"], Watch(study.folder, None)):
+    if status := study.run(["inspect"], Watch(study.folder, None)):
         sys.exit(status)
     print((reports / "answer.txt").read_text(encoding="utf-8"))
     print(f"page: {reports / 'index.html'}")

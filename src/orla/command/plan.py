@@ -13,8 +13,7 @@ from typing import Any
 import pandas as pd
 
 from orla.command.new import render
-from orla.command.run import reason, start
-from orla.command.studies import Study
+from orla.command.studies import Study, reason
 from orla.command.watching import MARK, Watch, duration
 from orla.errors import OrlaError
 from orla.study.condition import Condition
@@ -138,7 +137,7 @@ def _networks(job: Mapping[str, Any]) -> str:
 
 def _dry_run(study: Study, *targets: str) -> Iterator[Mapping[str, Any]]:
     """The jobs that Snakemake would run: rule_name, wildcards and resources."""
-    watch, process = Watch(study.folder), start(study, "--dry-run", *targets)
+    watch, process = Watch(study.folder), study.start("--dry-run", *targets)
     lines = process.communicate()[0].split("\n")
     if process.returncode:
         for line in lines:

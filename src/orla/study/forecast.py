@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 
 from orla.engine.memory_request import BESIDE, job_mb
-from orla.provenance.account import PROGRAM_S, START_S, planned_cpu_s
+from orla.provenance.cost import PROGRAM_S, START_S, planned_cpu_s
 from orla.study.condition import Condition
 from orla.study.plan import STATIONARY, Plan
 

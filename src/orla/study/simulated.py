@@ -9,8 +9,7 @@ import numpy as np
 
 from orla.sessions.from_spikes import prepare
 from orla.sessions.session import Session
-from orla.sessions.simulator.days import Spikes, both_days
-from orla.sessions.simulator.reaches import Reaching
+from orla.sessions.simulator.days import Reaching, Spikes, both_days
 from orla.sessions.streams import Streams
 from orla.tasks.recordings import Recordings
 from orla.tasks.swapped import Swapped
