@@ -72,7 +72,7 @@ def read_table(path: str | Path, expect: Mapping[str, Any] | None = None) -> pd.
 def read_merged(
     paths: Iterable[str], allow_mixed: bool = False
 ) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
-    """Tables by path, and the provenance of what is made from them alone (`merge.merge`)."""
+    """Tables by path, and the provenance of what is made from them alone (`merge`)."""
     tables = {path: read_table(path) for path in paths}
     sources = {path: table.attrs["provenance"] for path, table in tables.items()}
     return tables, merge(sources, allow_mixed)
