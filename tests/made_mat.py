@@ -14,8 +14,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from orla.sessions.simulator import Settings
 from orla.sessions.simulator.days import both_days
-from orla.sessions.simulator.settings import Settings
 
 _HEADER_BYTES = 512
 _REFERENCES = "#refs#"

@@ -71,35 +71,38 @@ def written(
         subject=pynwb.file.Subject(subject_id=subject) if subject else None,
     )
     if electrodes:
-        device = file.create_device("device")
-        groups = {
-            a: file.create_electrode_group(re.sub("[/:]", "_", a), a, a, device)
-            for a in dict.fromkeys(arrays)
-        }
-        if labels:
-            file.add_electrode_column("label", "its name")
-        for i, array in enumerate(arrays):
-            more = {"label": labels[i]} if labels else {}
-            file.add_electrode(location=array, group=groups[array], **more)
+        add_electrodes(file, arrays, labels)
     behavior = file.create_processing_module("behavior", "behavior")
     for one in series(time_s, position):
         behavior.add(one)
     if own_units:
-        add_units(file, spikes(trains), electrodes, columns)
+        channels = {"electrodes": [[i] for i in range(UNITS)]} if electrodes else {}
+        add_units(file, spikes(trains), **(columns or {}), **channels)
     fill(file)
     with warnings.catch_warnings(action="ignore"), pynwb.NWBHDF5IO(str(path), "w") as io:
         io.write(file)
     after(path)
 
 
-def add_units(file, trains, electrodes=True, columns=None):
-    columns = columns or {}
-    for name in columns:
-        if name != "obs_intervals":
-            file.add_unit_column(name, name)
+def add_electrodes(file, arrays, labels=(), area=""):
+    """Electrodes of arrays, with labels."""
+    device = file.create_device("device")
+    groups = {
+        a: file.create_electrode_group(re.sub("[/:]", "_", a), a, a, device)
+        for a in dict.fromkeys(arrays)
+    }
+    if labels:
+        file.add_electrode_column("label", "its name")
+    for i, array in enumerate(arrays):
+        more = {"label": labels[i]} if labels else {}
+        file.add_electrode(location=area or array, group=groups[array], **more)
+
+
+def add_units(file, trains, **columns):
+    for name in sorted(columns.keys() - {"electrodes", "obs_intervals"}):
+        file.add_unit_column(name, name)
     for i, times in enumerate(trains):
-        more = {name: values[i] for name, values in columns.items()}
-        file.add_unit(spike_times=times, **more, **({"electrodes": [i]} if electrodes else {}))
+        file.add_unit(spike_times=times, **{name: column[i] for name, column in columns.items()})
 
 
 @dataclass

@@ -71,9 +71,7 @@ def is_disk_full(error: BaseException | None) -> bool:
 
 @contextmanager
 def as_one_line(path: str | Path, what: str, mend: str) -> Iterator[None]:
-    """Turn any error of the block into an OrlaError: what `path` cannot be read as, and what to
-    do.
-    """
+    """Turn any error of the block into an OrlaError: what `path` cannot be read as, and a mend."""
     try:
         yield
     except OrlaError:

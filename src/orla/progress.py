@@ -3,7 +3,7 @@
 import io
 import sys
 from collections.abc import Iterable
-from typing import Any, TextIO
+from typing import Any
 
 from tqdm import tqdm
 
@@ -11,18 +11,11 @@ _DELAY_S = 10.0
 _LINE = "{desc}: {n_fmt} of {total_fmt}, {elapsed} gone, {remaining} left"
 
 
-class _Lines(io.TextIOBase):
-    """Writes each state of a tqdm bar as a line of text, without cursor movements."""
+class _Lines(tqdm):
+    """Writes each state as a line of text, without cursor movements."""
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        line = text.strip()
-        if line:
-            self._stream.write(line + "\n")
-            self._stream.flush()
-        return len(text)
+    def display(self, *_: Any, **__: Any) -> None:
+        print(self, file=sys.stderr, flush=True)
 
 
 def bar(iterable_or_total: Iterable[Any] | int, description: str, unit: str = "it") -> tqdm:
@@ -34,7 +27,7 @@ def bar(iterable_or_total: Iterable[Any] | int, description: str, unit: str = "i
     """
     total = iterable_or_total if isinstance(iterable_or_total, int) else None
     terminal = sys.stderr.isatty()
-    return tqdm(
+    return (tqdm if terminal else _Lines)(
         None if total is not None else iterable_or_total,
         total=total,
         desc=description,
@@ -43,7 +36,7 @@ def bar(iterable_or_total: Iterable[Any] | int, description: str, unit: str = "i
         delay=_DELAY_S,
         mininterval=0.5 if terminal else _DELAY_S,
         maxinterval=_DELAY_S,
-        file=sys.stderr if terminal else _Lines(sys.stderr),
+        file=sys.stderr if terminal else io.StringIO(),
         bar_format=None if terminal else _LINE,
         dynamic_ncols=terminal,
         leave=not terminal,
@@ -51,9 +44,7 @@ def bar(iterable_or_total: Iterable[Any] | int, description: str, unit: str = "i
 
 
 def advance(bar: tqdm, steps: int) -> None:
-    """Count steps of a job; time is measured from the first count on, which may include
-    compiling.
-    """
+    """Count steps of a job; time is measured from the first count on, past any compiling."""
     first = not bar.n
     if first:
         bar.unpause()

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from orla.command.run import reason
+from orla.command.studies import reason
 from orla.command.watching import MARK, Watch, duration
 
 NO_RULE = "No rule to produce %s (if you use input functions make sure that they don't raise"

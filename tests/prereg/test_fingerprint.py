@@ -134,8 +134,9 @@ def test_a_changed_swap_of_units_is_noticed(monkeypatch):
     before = digest()
     assert digest() == before
     assert len({before, digest(seed=2), digest(share=0.25), digest(pool=11)}) == 4
-    real = swapped.swap
-    monkeypatch.setattr(swapped, "swap", lambda *given: real(*given[:3], 1.0, *given[4:]))
+    real = swapped.Swapped.inputs_of
+    all_swapped = lambda task, pair: real(task, replace(pair, share=1.0))  # noqa: E731
+    monkeypatch.setattr(swapped.Swapped, "inputs_of", all_swapped)
     assert digest() != before
 
 

@@ -7,13 +7,12 @@ import pytest
 from scipy.stats import ortho_group
 
 from orla.errors import OrlaError
-from orla.sessions.account import Account
 from orla.sessions.binned import Binned
 from orla.sessions.channels import Correspondence
 from orla.sessions.from_bins import prepare_binned
 from orla.sessions.preparation import Features, Preparation
-from orla.sessions.projection import Projection
-from orla.sessions.reading import Reading
+from orla.sessions.reading import Projection, Reading
+from orla.sessions.session import Account
 
 DATASET = {"name": "test", "source": "made here", "simulated": True, "label": "SIMULATED"}
 CHANNELS, FIT, STEPS = 24, 800, 3000

@@ -7,7 +7,6 @@ import pytest
 from made import by_hand_counts, session
 
 from orla.errors import OrlaError
-from orla.sessions.account import Account
 from orla.sessions.channels import correspondence, top_channels
 from orla.sessions.checks import seconds
 from orla.sessions.from_spikes import (
@@ -18,6 +17,7 @@ from orla.sessions.from_spikes import (
     prepare,
 )
 from orla.sessions.preparation import Features, Preparation, Target
+from orla.sessions.session import Account
 
 DATASET = {"name": "test", "source": "made here", "simulated": True, "label": "SIMULATED"}
 

@@ -13,6 +13,7 @@ import met
 import numpy as np
 import pynwb
 import pytest
+from met import add_electrodes, add_units
 from pynwb.behavior import Position, SpatialSeries
 
 from orla.command import files
@@ -140,37 +141,15 @@ def save(file, path):
     return path
 
 
-def electrodes(file, groups, labels=None):
-    """Electrodes of groups, with labels."""
-    device = file.create_device("d")
-    made = {
-        g: file.create_electrode_group(g, g, location="M1", device=device)
-        for g in dict.fromkeys(groups)
-    }
-    if labels:
-        file.add_electrode_column("label", "name")
-    for i, group in enumerate(groups):
-        more = {"label": labels[i]} if labels else {}
-        file.add_electrode(location="M1", group=made[group], **more)
-
-
-def units(file, spikes, **columns):
-    for name in columns:
-        if name not in ("electrodes", "obs_intervals"):
-            file.add_unit_column(name, name)
-    for i, times in enumerate(spikes):
-        file.add_unit(spike_times=times, **{name: column[i] for name, column in columns.items()})
-
-
 def test_the_layout_of_mc_rtt_is_read_with_its_hole(path, tmp_path):
     """DANDI 000129: 1 kHz, millimetres, a hole kept for testing in between."""
     file, k = foreign(), 3000
-    electrodes(file, ["electrode_group"] * 4)
+    add_electrodes(file, ["electrode_group"] * 4, area="M1")
     mm = np.column_stack([np.arange(k), 10.0 * np.arange(k), np.full(k, 5.0)])
     mm[1000:1200] = np.nan
     observed = [[[0.0, 1.0], [1.2, 2.9995]]] * 3
     spikes = [[0.5, 1.5, 2.0], [1.25], [0.25, 0.75, 2.5]]
-    units(file, spikes, electrodes=[[3], [0], [3]], obs_intervals=observed, heldout=[False] * 3)
+    add_units(file, spikes, electrodes=[[3], [0], [3]], obs_intervals=observed, heldout=[False] * 3)
     behavior = file.create_processing_module("behavior", "Processed behavioral data")
     clock = {"rate": 1000.0, "starting_time": 0.0, "conversion": 0.001}
     for name, columns in (("cursor_pos", 2), ("finger_pos", 3), ("target_pos", 2)):
@@ -210,7 +189,7 @@ def with_series(*series, spikes=((0.5,),), **columns):
     behavior = file.create_processing_module("behavior", "b")
     for one in series:
         behavior.add(one)
-    units(file, spikes, **columns)
+    add_units(file, spikes, **columns)
     return file
 
 
@@ -226,7 +205,7 @@ def test_time_that_one_unit_was_not_observed_is_left_out(path):
 def test_the_only_position_is_the_cursor_wherever_it_stands(path, capsys):
     file = foreign(session_id=None)
     file.create_processing_module("kinematics", "k").add(Position(spatial_series=cursor("stylus")))
-    units(file, [[0.5], [0.25]])
+    add_units(file, [[0.5], [0.25]])
     read = nwb.read_session(save(file, path))
     path_of = "processing/kinematics/Position/stylus"
     assert f"{path_of}, the only SpatialSeries, is taken" in capsys.readouterr().err
@@ -242,8 +221,8 @@ def test_the_only_position_is_the_cursor_wherever_it_stands(path, capsys):
 
 def test_channel_names_and_sorting_of_others_are_kept(path):
     file = with_series(cursor(), spikes=())
-    electrodes(file, ["g", "g"], ["elec 7", "elec 9"])
-    units(file, [[0.5], [0.25]], electrodes=[[1, 0], [1]], sorted=[False, True])
+    add_electrodes(file, ["g", "g"], ["elec 7", "elec 9"], "M1")
+    add_units(file, [[0.5], [0.25]], electrodes=[[1, 0], [1]], sorted=[False, True])
     read = nwb.read_session(save(file, path))
     assert (read.channels, read.areas) == (["elec 7", "elec 9"], ["M1", "M1"])
     np.testing.assert_array_equal(read.unit_channel, [1, 1])
@@ -282,8 +261,8 @@ def test_a_series_with_a_rate_begins_at_its_starting_time_and_events_may_tie(pat
 
 def probes():
     file = with_series(cursor(), spikes=())
-    electrodes(file, ("p0", "p0", "p1", "p1"), ["1", "1", "1", "2"])
-    units(file, [[0.5], [0.25]], electrodes=[[0], [2]])
+    add_electrodes(file, ("p0", "p0", "p1", "p1"), ["1", "1", "1", "2"])
+    add_units(file, [[0.5], [0.25]], electrodes=[[0], [2]])
     return file
 
 
@@ -296,7 +275,6 @@ BAD_FILES = [
     (with_series, "There are: none; use a file that has one"),
     (fingers, r"which series .*/finger_pos, .*/hand_pos; name one as"),
     (probes, "electrodes, label: two channels are called 'p0 1'"),
-    (lambda: with_series(cursor(unit="pixels")), "in 'pixels', .*give metres_per_unit"),
     (lambda: with_series(cursor(k=1)), "cursor_pos .* has 1 samples and 1 times"),
     (lambda: with_series(cursor(), spikes=[[]]), "spike_times: the session is empty, no unit"),
     (lambda: with_series(cursor(), spikes=[[0.5, 0.25]]), "units, unit 0, spike_times: .*ascend"),

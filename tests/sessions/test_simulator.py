@@ -9,8 +9,13 @@ import pytest
 from orla.catalogue.options import settings
 from orla.errors import OrlaError
 from orla.sessions.simulator import ArraySettings, DriftSettings, Settings, TaskSettings
-from orla.sessions.simulator.days import both_days, ornstein_uhlenbeck, simulate_spikes
-from orla.sessions.simulator.reaches import _reach, simulate_reaching
+from orla.sessions.simulator.days import (
+    _reach,
+    both_days,
+    ornstein_uhlenbeck,
+    simulate_reaching,
+    simulate_spikes,
+)
 from orla.sessions.simulator.units import (
     Units,
     draw_units,

@@ -7,6 +7,7 @@ import json
 import re
 import threading
 import time
+from dataclasses import replace
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
@@ -15,11 +16,11 @@ import pytest
 import requests
 
 from orla.errors import OrlaError
-from orla.sessions import checksums, zenodo
+from orla.sessions import zenodo
 
 BODY = bytes(range(256)) * 2048  # 512 KiB
 MD5 = hashlib.md5(BODY).hexdigest()
-QUICK = {"retries": 3, "timeout_s": 0.5, "backoff_s": 0.01}
+QUICK = zenodo.Source(retries=3, timeout_s=0.5)
 HEADERS = {
     "trickle": ("Transfer-Encoding", "chunked"),
     "chunked": ("Transfer-Encoding", "chunked"),
@@ -109,10 +110,9 @@ def target(tmp_path):
     return tmp_path / "raw" / "indy 1.mat"
 
 
-def fetch(server, target, md5=MD5, **settings):
-    zenodo.download(
-        zenodo.file_url(server.base_url, target.name), target, md5, **{**QUICK, **settings}
-    )
+def fetch(server, target, md5=MD5, backoff_s=0.01, **settings):
+    about = {"base_url": server.base_url, "md5": {target.stem: md5}}
+    zenodo.download(target.stem, target, replace(QUICK, **about, **settings), backoff_s)
 
 
 def part_of(target):
@@ -182,7 +182,7 @@ def test_a_file_is_replaced_unless_it_has_the_right_checksum(server, target):
     target.write_bytes(b"old")
     fetch(server, target)
     assert target.read_bytes() == BODY
-    fetch(server, target, md5=MD5.upper())
+    fetch(server, target)
     assert len(server.seen) == 1
 
 
@@ -258,9 +258,9 @@ def test_a_full_disk_is_one_clear_error(server, target, monkeypatch):
 
 def test_what_is_no_server_or_no_address_is_one_error(target):
     with pytest.raises(OrlaError, match="failed 2 times"):
-        zenodo.download("http://127.0.0.1:9/a.mat", target, MD5, retries=1, backoff_s=0.01)
+        fetch(SimpleNamespace(base_url="http://127.0.0.1:9"), target, retries=1)
     with pytest.raises(OrlaError, match="mend the base URL"):  # and no retry
-        zenodo.download("zenodo/a.mat", target, MD5, retries=5, backoff_s=30.0)
+        fetch(SimpleNamespace(base_url="http://["), target, backoff_s=30.0)
 
 
 def test_a_redirect_is_followed(server, target):
@@ -286,9 +286,9 @@ def test_a_redirect_from_an_encrypted_address_to_an_open_one_is_refused(read, ta
     url = "https://zenodo.org/records/1"
     with pytest.raises(OrlaError, match=r"redirects to http://elsewhere\.org.*not encrypted"):
         if read == "file":
-            zenodo.download(url, target, MD5, **QUICK)
+            fetch(SimpleNamespace(base_url=url), target)
         else:
-            checksums.md5_of("indy", zenodo.Source(list_url=url), target.with_name("pins.csv"))
+            zenodo.md5_of("indy", zenodo.Source(list_url=url), target.with_name("pins.csv"))
 
 
 @pytest.mark.parametrize(
@@ -320,22 +320,22 @@ def listed(server, files=LISTED):
 
 def test_a_checksum_of_the_config_needs_no_list(tmp_path):
     source = zenodo.Source(md5={"one": "a" * 32}, list_url="http://127.0.0.1:9/none")
-    assert checksums.md5_of("one", source, tmp_path / "pins.csv") == "a" * 32
+    assert zenodo.md5_of("one", source, tmp_path / "pins.csv") == "a" * 32
     assert not (tmp_path / "pins.csv").exists()
 
 
 def test_the_list_is_asked_once_and_pinned(server, tmp_path):
     pins, source = tmp_path / "new" / "pins.csv", listed(server)
-    assert checksums.md5_of("two", source, pins) == "2" * 32
+    assert zenodo.md5_of("two", source, pins) == "2" * 32
     assert pins.read_text().split() == ["session,md5", "one," + "1" * 32, "two," + "2" * 32]
     listed(server, {"one.mat": "md5:" + "9" * 32})
-    assert checksums.md5_of("one", source, pins) == "1" * 32  # a change of it changes no pin
+    assert zenodo.md5_of("one", source, pins) == "1" * 32  # a change of it changes no pin
     assert len(server.seen) == 1
     # Nor does a list that has grown.
     pins.write_text("session,md5\none," + "7" * 32 + "\n")
     listed(server)
-    assert checksums.md5_of("two", source, pins) == "2" * 32
-    assert checksums.md5_of("one", source, pins) == "7" * 32
+    assert zenodo.md5_of("two", source, pins) == "2" * 32
+    assert zenodo.md5_of("one", source, pins) == "7" * 32
 
 
 @pytest.mark.parametrize(
@@ -354,7 +354,7 @@ def test_a_list_that_does_not_help_is_one_line(server, tmp_path, mode, body, mes
     source, server.modes = listed(server), [mode]
     server.body = server.body if body is None else body.encode()
     with pytest.raises(OrlaError, match=message) as refused:
-        checksums.md5_of("too", source, tmp_path / "pins.csv")
+        zenodo.md5_of("too", source, tmp_path / "pins.csv")
     assert "\n" not in str(refused.value) and not (tmp_path / "pins.csv").exists()
 
 
@@ -362,4 +362,4 @@ def test_a_list_that_does_not_help_is_one_line(server, tmp_path, mode, body, mes
 def test_a_table_of_pins_that_is_none_is_refused(tmp_path, text):
     (tmp_path / "pins.csv").write_text(text, encoding="latin-1")
     with pytest.raises(OrlaError, match="restore or delete it"):
-        checksums.md5_of("one", zenodo.Source(), tmp_path / "pins.csv")
+        zenodo.md5_of("one", zenodo.Source(), tmp_path / "pins.csv")

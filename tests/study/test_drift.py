@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from orla import catalogue
-from orla.sessions.account import Account
+from orla.sessions.session import Account
 from orla.sessions.streams import Streams
 from orla.study import drift, pair_facts
 from orla.tasks.stream import Stream

@@ -8,7 +8,7 @@ import yaml
 from running import ROOT
 
 from orla.engine.memory_request import job_mb
-from orla.provenance.account import PROGRAM_S, START_S, STEP_US
+from orla.provenance.cost import PROGRAM_S, START_S, STEP_US
 from orla.study.config import plan_from_config
 from orla.study.forecast import Forecast, lengths
 

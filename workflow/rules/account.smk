@@ -1,7 +1,7 @@
 # What a run is going to take, said before it; and what it took, said after it.
 import time
 
-from orla.provenance import account
+from orla.provenance import cost
 from orla.study.forecast import Forecast, lengths
 
 BEGAN = time.time()
@@ -17,7 +17,7 @@ def forecast():
     if COMPUTE["compile"] and not os.path.exists(f"{RESULTS}/programs.txt"):
         jobs.append(foreseen.programs([c for part in parts for c in part.conditions]))
     adapted = sum(len(part.conditions) for part in parts)
-    words = account.forecast(jobs, os.cpu_count())
+    words = cost.forecast(jobs, os.cpu_count())
     return f"{adapted} conditions to adapt in {len(parts)} jobs: {words}"
 
 
@@ -26,4 +26,4 @@ if FIRST_READING and (words := forecast()):
 
 
 onsuccess:
-    store.say(account.cpu_summary(RESULTS, since=BEGAN))
+    store.say(cost.cpu_summary(RESULTS, since=BEGAN))

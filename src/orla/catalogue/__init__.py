@@ -107,19 +107,16 @@ class Part:
         for word in sorted(keywords.keys() - fields):
             near = nearest(word, sorted(fields | more.keys()))
             raise TypeError(f"{cls.__name__}: {word!r} is not declared; {near}")
-        _check_keywords(cls.__name__, name, keywords)
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
+            raise TypeError(
+                f"{cls.__name__}: the name {name!r} goes into files' names; write it in letters, "
+                "digits, - and _"
+            )
         cls.part = Declaration(name=name, more=more, **({"label": name} | keywords))
-
-
-def _check_keywords(cls: str, name: str, keywords: Mapping[str, Any]) -> None:
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
-        raise TypeError(
-            f"{cls}: the name {name!r} goes into files' names; write it in letters, digits, - and _"
-        )
-    if not isinstance(order := keywords.get("order", 0), (int, float)):
-        raise TypeError(f"{cls}: order is {order!r}; make it a number")
-    if not isinstance(mark := keywords.get("mark"), Mark | None):
-        raise TypeError(f"{cls}: mark is {mark!r}; make it Mark(colour, marker, line)")
+        if not isinstance(order := cls.part.order, (int, float)):
+            raise TypeError(f"{cls.__name__}: order is {order!r}; make it a number")
+        if not isinstance(mark := cls.part.mark, Mark | None):
+            raise TypeError(f"{cls.__name__}: mark is {mark!r}; make it Mark(colour, marker, line)")
 
 
 _plugins: list[Path] = []
@@ -158,6 +155,32 @@ def parts(kind: str) -> dict[str, type[Any]]:
     return _parts[kind]
 
 
+def _parts_by_name(kind: str) -> dict[str, type[Part]]:
+    classes: dict[str, type[Part]] = {}
+    for part in _subclasses(Part):
+        if part.kind != kind or part.part is None or not _belongs(part):
+            continue
+        name, file = part.part.name, _file(part)
+        if classes.get(name, part) is not part:
+            files = sorted((_file(classes[name]), file))
+            raise OrlaError(
+                f"two parts of the kind {kind} are called {name!r}: {' and '.join(files)};"
+                " rename one"
+            )
+        words = {word for _, word, _, _ in Formatter().parse(part.part.label) if word is not None}
+        for word in sorted(words - {f.name for f in options_of(part)}):
+            raise OrlaError(
+                f"{file}: the label of the {kind} {name} names {{{word}}}, which is none of its "
+                "options"
+            )
+        classes[name] = part
+    return dict(sorted(classes.items(), key=lambda item: (item[1].part.order, item[0])))
+
+
+def _file(part: type[Part]) -> str:
+    return sys.modules[part.__module__].__file__ or ""
+
+
 def kinds_from_outside() -> list[str]:
     """The kinds that plug-in folders and installed packages, which are imported, add parts to."""
     if not plugins.import_all(_plugins):
@@ -182,35 +205,6 @@ def _package_parts(kind: str) -> dict[str, type[Part]]:
     room = f"{_import_room(kind)}."
     classes = (part for part in _subclasses(Part) if part.kind == kind and part.part is not None)
     return {part.part.name: part for part in classes if part.__module__.startswith(room)}
-
-
-def _parts_by_name(kind: str) -> dict[str, type[Part]]:
-    classes: dict[str, type[Part]] = {}
-    for part in _subclasses(Part):
-        if part.kind != kind or part.part is None or not _belongs(part):
-            continue
-        name = part.part.name
-        if name in classes and classes[name] is not part:
-            files = sorted(sys.modules[c.__module__].__file__ or "" for c in (classes[name], part))
-            raise OrlaError(
-                f"two parts of the kind {kind} are called {name!r}: {' and '.join(files)};"
-                " rename one"
-            )
-        _check_label(part)
-        classes[name] = part
-    return dict(sorted(classes.items(), key=lambda item: (item[1].part.order, item[0])))
-
-
-def _check_label(part: type[Part]) -> None:
-    placeholders = {
-        word for _, word, _, _ in Formatter().parse(part.part.label) if word is not None
-    }
-    for word in sorted(placeholders - {f.name for f in options_of(part)}):
-        file = sys.modules[part.__module__].__file__
-        raise OrlaError(
-            f"{file}: the label of the {part.kind} {part.part.name} names {{{word}}}, which is none"
-            " of its options"
-        )
 
 
 def _belongs(part: type[Part]) -> bool:
@@ -251,25 +245,21 @@ def specification(kind: str, spec: str | Mapping[str, Any]) -> tuple[type[Any], 
     the options that the part declares as `short`.
     """
     if isinstance(spec, str):
-        return _short_form(kind, spec)
+        parts_of_kind = parts(kind)
+        if spec in parts_of_kind:
+            return parts_of_kind[spec], {}
+        for name in sorted(parts_of_kind, key=len, reverse=True):
+            if re.fullmatch(re.escape(name) + r"(-[0-9]+)+", spec):
+                chosen = parts_of_kind[name]
+                numbers = [int(n) for n in spec[len(name) + 1 :].split("-")]
+                if len(numbers) == len(chosen.part.short):
+                    return chosen, dict(zip(chosen.part.short, numbers, strict=True))
+                raise OrlaError(f"{kind} {spec!r}: write {' or '.join(forms(chosen))}")
+        raise OrlaError(f"{kind} {spec!r} is unknown; {nearest(spec, all_forms(kind))}")
     if not isinstance(spec, Mapping) or "kind" not in spec:
         raise OrlaError(f"{kind}: {spec!r} names none; give a name, or kind: and options")
     options = dict(spec)
     return part(kind, str(options.pop("kind"))), options
-
-
-def _short_form(kind: str, form: str) -> tuple[type[Any], dict[str, Any]]:
-    parts_of_kind = parts(kind)
-    if form in parts_of_kind:
-        return parts_of_kind[form], {}
-    for name in sorted(parts_of_kind, key=len, reverse=True):
-        if re.fullmatch(re.escape(name) + r"(-[0-9]+)+", form):
-            part = parts_of_kind[name]
-            numbers = [int(n) for n in form[len(name) + 1 :].split("-")]
-            if len(numbers) == len(part.part.short):
-                return part, dict(zip(part.part.short, numbers, strict=True))
-            raise OrlaError(f"{kind} {form!r}: write {' or '.join(forms(part))}")
-    raise OrlaError(f"{kind} {form!r} is unknown; {nearest(form, all_forms(kind))}")
 
 
 def forms(part: type[Any]) -> list[str]:
@@ -286,8 +276,6 @@ def all_forms(kind: str) -> list[str]:
 
 
 def make(kind: str, spec: str | Mapping[str, Any], **context: Any) -> Any:
-    """An instance of the part of a short form or mapping; `context` sets fields that are no
-    options.
-    """
+    """An instance of the part of a short form or mapping; `context` sets further fields."""
     part, options = specification(kind, spec)
     return part(**values(part, options, f"{kind} {part.part.name}"), **context)

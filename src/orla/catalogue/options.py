@@ -122,9 +122,7 @@ def schema_of(
 
 
 def settings(kind: type[Any], mapping: Any, name: str) -> Any:
-    """A dataclass of settings, with those nested in it, from a mapping (or itself); OrlaError
-    with `name`.
-    """
+    """Settings, with those nested in them, from a mapping (or themselves); errors name `name`."""
     if isinstance(mapping, kind):
         return mapping
     validate(mapping, _type_schema(kind), name)

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from orla.command.studies import Study
@@ -14,7 +15,17 @@ def add_commands(subparsers: _Parsers) -> None:
     """Add the commands of a study to a program's subcommands."""
     from orla.command.files import SOURCES
 
-    new = subparsers.add_parser("new", help="write the folder of a study of two recordings")
+    def command(name: str, run: Callable[..., None], words: str) -> argparse.ArgumentParser:
+        parser = subparsers.add_parser(name, help=words)
+        parser.set_defaults(run=run)
+        if run is not _new:
+            study = "the study's folder"
+            parser.add_argument("--directory", type=Path, metavar="FOLDER", help=study)
+            files = {"type": Path, "nargs": "+", "default": [], "metavar": "FILE"}
+            parser.add_argument("--configfile", help="overlays of its config", **files)
+        return parser
+
+    new = command("new", _new, "write the folder of a study of two recordings")
     new.add_argument("folder", type=Path, metavar="FOLDER")
     new.add_argument(
         "--from",
@@ -34,46 +45,22 @@ def add_commands(subparsers: _Parsers) -> None:
         choices=("same", "different"),
         help="whether input i is one unit in both files; default: what the files prove",
     )
-    new.set_defaults(run=_new)
     for name, run, words in (
         ("inspect", _inspect, "the sessions of a study, and whether there is a drift to follow"),
         ("plan", _plan, "jobs, time, memory and disk of what is to run"),
         ("show", _show, "the answer and verdicts of the last run"),
     ):
-        parser = subparsers.add_parser(name, help=words)
         where = "a study's folder, or an overlay of its config"
-        parser.add_argument("where", nargs="?", metavar="CONFIG", help=where)
-        parser.set_defaults(run=run)
-        _add_study(parser)
-    words = "run what is missing; options after -- are Snakemake's"
-    parser = subparsers.add_parser("run", help=words)
+        command(name, run, words).add_argument("where", nargs="?", metavar="CONFIG", help=where)
+    run = command("run", _run, "run what is missing; options after -- are Snakemake's")
     words = "default: all; prepared, headline, ..."
-    parser.add_argument("targets", nargs="*", default=[], metavar="TARGET", help=words)
-    parser.set_defaults(run=_run)
-    _add_study(parser)
-    decoder = subparsers.add_parser("decoder", help="write a network of a study for use elsewhere")
+    run.add_argument("targets", nargs="*", default=[], metavar="TARGET", help=words)
+    decoder = command("decoder", _decoder, "write a network of a study for use elsewhere")
     decoder.add_argument("file", type=Path, metavar="FILE", help="the .safetensors file to write")
-    decoder.add_argument(
-        "condition",
-        metavar="CONDITION",
-        help="TASK[/PAIR]/sweeps/NETWORK/LEARNER/OPTIMIZER/SPLIT, as in the folder of results",
-    )
+    words = "TASK[/PAIR]/sweeps/NETWORK/LEARNER/OPTIMIZER/SPLIT, as in the folder of results"
+    decoder.add_argument("condition", metavar="CONDITION", help=words)
     decoder.add_argument("--seed", type=int, default=0, help="of the network; default: 0")
     decoder.add_argument("--frozen", action="store_true", help="the network before it adapts")
-    decoder.set_defaults(run=_decoder)
-    _add_study(decoder)
-
-
-def _add_study(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--directory", type=Path, metavar="FOLDER", help="the study's folder")
-    parser.add_argument(
-        "--configfile",
-        type=Path,
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help="overlays of its config",
-    )
 
 
 def _study(arguments: argparse.Namespace) -> Study:
@@ -91,7 +78,6 @@ def _new(arguments: argparse.Namespace) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> None:
-    from orla.command import run
     from orla.command.watching import Watch
     from orla.study import forecast
 
@@ -101,7 +87,7 @@ def _run(arguments: argparse.Namespace) -> None:
     results = plan.config["pathvars"]["results"]
     costs = {f"{results}/{c.path}": forecasts.condition(c) for c in plan.conditions}
     watch = Watch(study.folder, costs)
-    status = run.run(study, arguments.targets or ["all"], watch)
+    status = study.run(arguments.targets or ["all"], watch)
     since = watch.began if arguments.targets else 0.0
     if not status and "--unlock" not in study.options and (answer := study.answer(since)):
         print(answer, end="")
@@ -136,12 +122,11 @@ def _plan(arguments: argparse.Namespace) -> None:
 
 
 def _inspect(arguments: argparse.Namespace) -> None:
-    from orla.command import run
     from orla.command.watching import Watch
 
     study = _study(arguments)
     reports = study.folder / study.plan().config["pathvars"]["reports"] / "sessions"
-    if status := run.run(study, ["inspect"], Watch(study.folder, None)):
+    if status := study.run(["inspect"], Watch(study.folder, None)):
         sys.exit(status)
     print((reports / "answer.txt").read_text(encoding="utf-8"))
     print(f"page: {reports / 'index.html'}")

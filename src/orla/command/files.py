@@ -93,10 +93,16 @@ def read_pair(source: str, recordings: Sequence[str], **options: Any) -> Pair:
         _require_file(path, source)
     if filecmp.cmp(*files, shallow=False):
         raise OrlaError(f"{files[0]} and {files[1]} are the same file; give two recordings")
-    names = _names(files)
-    return (
-        _of_nwb(files, names, **settings) if source == "nwb" else _of_bins(files, names, **settings)
-    )
+    bins, is_input, facts = (_of_nwb if source == "nwb" else _of_bins)(files, **settings)
+    steps = tuple(len(day.inputs) for day in bins)
+    for count, path in zip(steps, files, strict=True):
+        if count < FEWEST_STEPS:
+            raise OrlaError(
+                f"{path}: {count} steps leave nothing to learn from; take a recording of "
+                f"{FEWEST_STEPS} steps or more"
+            )
+    live = int((bins[0].inputs[:, is_input].std(axis=0) > 0).sum())
+    return Pair(source, _names(files), steps, int(is_input.sum()), live, files, **facts)
 
 
 def _require_two(recordings: Sequence[str], what: str) -> None:
@@ -123,38 +129,27 @@ def _names(files: tuple[Path, ...]) -> tuple[str, str]:
     return (stems[0], stems[1]) if all(stems) and stems[0] != stems[1] else ("day_1", "day_2")
 
 
-def _of_nwb(
-    files: tuple[Path, ...], names: tuple[str, str], columns: str | None = None, **settings: Any
-) -> Pair:
+# Of both days the bins; which columns of A are inputs; and further facts of a `Pair`.
+_Facts = tuple[list[binned.Binned], np.ndarray, dict[str, Any]]
+
+
+def _of_nwb(files: tuple[Path, ...], columns: str | None = None, **settings: Any) -> _Facts:
     options = {name: value for name, value in settings.items() if value is not None}
     sessions = [nwb.read_session(path, nwb.Source(**options)) for path in files]
     a, b = (from_spikes.bin_session(session, Preparation(bin_s=BIN_S)) for session in sessions)
-    steps = (len(a.inputs), len(b.inputs))
-    _require_long(steps, files)
     match = correspondence(*sessions, columns)
-    in_both = [key in {*b.keys} for key in a.keys]
-    is_input = np.array(in_both) if match.columns == "same" else np.ones(len(a.keys), bool)
+    same, in_b = match.columns == "same", {*b.keys}
+    is_input = np.array([key in in_b or not same for key in a.keys])
     options |= {"channels": columns} if columns else {}
-    return Pair(
-        "nwb",
-        names,
-        steps,
-        int(is_input.sum()),
-        int((a.inputs[:, is_input].std(axis=0) > 0).sum()),
-        files,
-        options=options,
-        same=match.columns == "same",
-        because=match.because,
-    )
+    return [a, b], is_input, {"options": options, "same": same, "because": match.because}
 
 
 def _of_bins(
     files: tuple[Path, ...],
-    names: tuple[str, str],
     inputs: str | None = None,
     target: str | None = None,
     columns: str | None = None,
-) -> Pair:
+) -> _Facts:
     _, present = load_arrays(files[0], [])
     inputs = inputs or _first(INPUTS, present, "inputs", files[0])
     target = target or _first(TARGETS, present, "target", files[0])
@@ -176,21 +171,14 @@ def _of_bins(
     }
     source = binned.Source(**options, boundaries=binned.Boundaries(**boundaries))
     a, b = (binned.read(path, source, transform=transform) for path in files)
-    steps = (len(a.inputs), len(b.inputs))
-    _require_long(steps, files)
-    return Pair(
-        "binned",
-        names,
-        steps,
-        min(a.inputs.shape[1], b.inputs.shape[1]),
-        int((a.inputs.std(axis=0) > 0).sum()),
-        files,
-        a.bin_s,
-        categories,
-        options | ({"boundaries": boundaries} if boundaries else {}),
-        transform,
-        options["columns"] == "same",
-    )
+    facts = {
+        "bin_s": a.bin_s,
+        "categories": categories,
+        "options": options | ({"boundaries": boundaries} if boundaries else {}),
+        "transform": transform,
+        "same": options["columns"] == "same",
+    }
+    return [a, b], np.arange(a.inputs.shape[1]) < b.inputs.shape[1], facts
 
 
 def _first(names: Sequence[str], present: Sequence[str], what: str, path: Path) -> str:
@@ -201,12 +189,3 @@ def _first(names: Sequence[str], present: Sequence[str], what: str, path: Path) 
         f"{path}: which array holds the {what}? There are {', '.join(present)}; name one with "
         f"--{what}"
     )
-
-
-def _require_long(steps: Sequence[int], files: Sequence[Path]) -> None:
-    for count, path in zip(steps, files, strict=True):
-        if count < FEWEST_STEPS:
-            raise OrlaError(
-                f"{path}: {count} steps leave nothing to learn from; take a recording of "
-                f"{FEWEST_STEPS} steps or more"
-            )

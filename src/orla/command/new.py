@@ -56,9 +56,7 @@ def slug(name: str) -> str:
 
 
 def write(folder: Path, pair: Pair) -> dict[str, Any]:
-    """Write the folder of a study and answer its settings; nothing is left of it where that
-    fails.
-    """
+    """Write the folder of a study, or nothing where that fails; answers its settings."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise OrlaError(f"{folder}: is there already; name another folder, or remove it")
     if "{" in str(folder.resolve()) or "}" in str(folder.resolve()):
@@ -70,9 +68,9 @@ def write(folder: Path, pair: Pair) -> dict[str, Any]:
     except OSError as error:
         raise OrlaError(f"{folder}: {error.strerror}; name a folder that you may write") from None
     try:
-        for path, text in render(values).items():
+        for path in _TEMPLATES:
             (partial / path).parent.mkdir(parents=True, exist_ok=True)
-            (partial / path).write_text(text, encoding="utf-8")
+            (partial / path).write_text(render(Path(path).name, values), encoding="utf-8")
         (partial / "prereg/LOCK").touch()
         (partial / "plugins").mkdir()
         partial.chmod(0o755)
@@ -84,8 +82,14 @@ def write(folder: Path, pair: Pair) -> dict[str, Any]:
     return values
 
 
-def render(values: Mapping[str, Any]) -> dict[str, str]:
-    """The texts of a study's folder by their paths."""
+def summary(folder: Path, values: Mapping[str, Any]) -> str:
+    """What was written, and what comes next."""
+    place = {"folder": folder, "quoted": shlex.quote(str(folder)), "least": UPDATES}
+    return render("summary.txt", {**values, **place}).rstrip("\n")
+
+
+def render(template: str, values: Mapping[str, Any]) -> str:
+    """The text of a template of this command, filled in."""
     environment = Environment(
         loader=PackageLoader("orla.command", "template"),
         undefined=StrictUndefined,
@@ -93,35 +97,4 @@ def render(values: Mapping[str, Any]) -> dict[str, str]:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    return {
-        path: environment.get_template(f"{Path(path).name}.jinja").render(values)
-        for path in _TEMPLATES
-    }
-
-
-def summary(folder: Path, values: Mapping[str, Any]) -> str:
-    """What was written, and what comes next."""
-    pair = values["pair"]
-    sessions = " and ".join(
-        f"{name} ({steps:,} steps of {1000 * pair.bin_s:g} ms)"
-        for name, steps in zip(pair.names, pair.steps, strict=True)
-    )
-    lines = [
-        f"{folder}: a study of {sessions}",
-        f"  inputs   {values['count']} of {pair.inputs} columns"
-        + (f", of which {pair.live} vary in session A" if pair.live < pair.inputs else ""),
-        f"  windows  {values['cut']} steps: a window learner makes {values['updates']} updates",
-        f"  networks {values['seeds']} of each condition; 20 for a result",
-    ]
-    if not pair.same:
-        why = f" ({pair.because})" if pair.because else ""
-        lines.append(
-            f"  columns  taken for different units in the two files{why}, so that each session\n"
-            "           gets components of its own, a drift by itself; where column i is one unit: "
-            "--columns same"
-        )
-    if values["updates"] < UPDATES:
-        lines.append(f"  few      fewer than {UPDATES} updates tell learners apart badly")
-    lines.append(f"next: cd {shlex.quote(str(folder))} && orla inspect")
-    lines.append("then: a hypothesis, before orla run: prereg/example.yaml.txt")
-    return "\n".join(lines)
+    return environment.get_template(f"{template}.jinja").render(values)

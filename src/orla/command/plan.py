@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from orla.command.run import reason, start
-from orla.command.studies import Study
+import pandas as pd
+
+from orla.command.new import render
+from orla.command.studies import Study, reason
 from orla.command.watching import MARK, Watch, duration
 from orla.errors import OrlaError
 from orla.study.condition import Condition
@@ -23,14 +25,8 @@ STAGES = (
     ("download", "convert"),
     ("streams", "vision_network"),
     (
-        "programs",
-        "pretrain",
-        "adapt",
-        "peers",
-        "vision_adapt",
-        "truth_studies",
-        "drift",
-        "inspection",
+        *("programs", "pretrain", "adapt", "peers"),
+        *("vision_adapt", "truth_studies", "drift", "inspection"),
     ),
     ("language_pretraining",),
     ("language_adaptation",),
@@ -64,33 +60,33 @@ def estimate(study: Study, *targets: str) -> Estimate:
     jobs = list(_dry_run(study, *(targets or ("all",))))
     job_estimates = _JobEstimates(plan, Forecast(plan, lengths(plan)), jobs)
     conditions = [c for job in jobs for c in job_estimates.conditions(job)]
-    estimates = [(job["rule_name"], *job_estimates.job(job)) for job in jobs]
-    compiles = any(rule == "programs" for rule, *_ in estimates)
+    rows = [(job["rule_name"], *job_estimates.job(job)) for job in jobs]
+    table = pd.DataFrame(rows, columns=["rule", "cpu_s", "mb"])
+    compiles = "programs" in table["rule"].to_list()
     compiling_s = job_estimates.forecast.programs(conditions) if compiles else 0.0
-    cores = os.cpu_count() or 1
-    wall_s, memory_mb = SNAKEMAKE_S, 0.0
-    least_s = SNAKEMAKE_S
-    for stage in (*STAGES, None):
-        in_stage = [
-            (cpu_s, mb)
-            for rule, cpu_s, mb in estimates
-            if (rule in stage if stage else not any(rule in rules for rules in STAGES))
-        ]
-        cpu = [cpu_s for cpu_s, _ in in_stage] or [0.0]
-        memory = sorted((mb for _, mb in in_stage), reverse=True)[:cores]
-        if stage and "adapt" in stage:  # whose loops two jobs at most compile beside each other
+    stage_of = {rule: i for i, stage in enumerate(STAGES) for rule in stage}
+    cores, memory_mb = os.cpu_count() or 1, SNAKEMAKE_MB
+    wall_s = least_s = SNAKEMAKE_S
+    for stage, part in table.groupby(table["rule"].map(stage_of).fillna(len(STAGES))):
+        cpu_s, longest_s = part["cpu_s"].sum(), part["cpu_s"].max()
+        wall_s += max(cpu_s / cores, longest_s)
+        least_s += longest_s if stage < len(STAGES) else cpu_s
+        memory = part["mb"].nlargest(cores).sum()
+        if compiling_s and stage == stage_of["adapt"]:  # two jobs at most compile at once
             wall_s += compiling_s / min(cores, 2)
             least_s += compiling_s / 2
-            memory.append(COMPILER_MB * min(cores, 2) if compiling_s else 0.0)
-        wall_s += max(sum(cpu) / cores, max(cpu))
-        least_s += max(cpu) if stage else sum(cpu)
-        memory_mb = max(memory_mb, SNAKEMAKE_MB + sum(memory))
-    job_counts = Counter(job["rule_name"] for job in jobs if job["resources"]["mem_mb"])
-    cpu_s = sum(cpu_s for _, cpu_s, _ in estimates) + compiling_s + SNAKEMAKE_S
+            memory += COMPILER_MB * min(cores, 2)
+        memory_mb = max(memory_mb, SNAKEMAKE_MB + memory)
     return Estimate(
-        dict(job_counts),
-        *(len(conditions), cpu_s, compiling_s, wall_s, least_s, cores, memory_mb),
-        job_estimates.forecast.megabytes(plan.conditions),
+        jobs=dict(Counter(job["rule_name"] for job in jobs if job["resources"]["mem_mb"])),
+        conditions=len(conditions),
+        cpu_s=table["cpu_s"].sum() + compiling_s + SNAKEMAKE_S,
+        compiling_s=compiling_s,
+        wall_s=wall_s,
+        least_s=least_s,
+        cores=cores,
+        memory_mb=memory_mb,
+        disk_mb=job_estimates.forecast.megabytes(plan.conditions),
     )
 
 
@@ -122,9 +118,8 @@ class _JobEstimates:
             conditions = [c for c in self.plan.conditions if c.networks == _networks(job)]
             return self.forecast.networks(conditions[0], max(c.seeds for c in conditions)), TORCH_MB
         if rule == "peers":
-            return self.forecast.peers(
-                job["wildcards"]["domain"], int(job["wildcards"]["seed"])
-            ), TORCH_MB
+            words = job["wildcards"]
+            return self.forecast.peers(words["domain"], int(words["seed"])), TORCH_MB
         base, more, megabytes = OF_JOB.get(rule, (0.0, 0.0, 0.0))
         return base + more * count, megabytes
 
@@ -133,21 +128,7 @@ def summary(what: Estimate) -> str:
     """The table of a plan as text."""
     if not what.jobs:
         return "Nothing is left to do: everything has been made of this config. orla show"
-    rules = ", ".join(f"{n} {rule}" for rule, n in what.jobs.items())
-    of_compiling = (
-        f", {duration(what.compiling_s)} of it to compile; less where loops are kept from before"
-        if what.compiling_s
-        else ""
-    )
-    lines = {
-        "jobs": f"{sum(what.jobs.values())} ({rules}); {what.conditions} conditions to adapt",
-        "CPU": f"{what.cpu_s / 3600:.2f} core-hours ({duration(what.cpu_s)}{of_compiling})",
-        "time": f"about {duration(what.wall_s)} on {what.cores} cores that have nothing else to do;"
-        f" {duration(what.least_s)} on a core for each job",
-        "memory": f"about {what.memory_mb / 1000:.1f} GB at its peak",
-        "disk": f"about {what.disk_mb:.0f} MB",
-    }
-    return "\n".join(f"{name:7} {line}" for name, line in lines.items())
+    return render("plan.txt", vars(what) | {"duration": duration}).rstrip("\n")
 
 
 def _networks(job: Mapping[str, Any]) -> str:
@@ -156,7 +137,7 @@ def _networks(job: Mapping[str, Any]) -> str:
 
 def _dry_run(study: Study, *targets: str) -> Iterator[Mapping[str, Any]]:
     """The jobs that Snakemake would run: rule_name, wildcards and resources."""
-    watch, process = Watch(study.folder), start(study, "--dry-run", *targets)
+    watch, process = Watch(study.folder), study.start("--dry-run", *targets)
     lines = process.communicate()[0].split("\n")
     if process.returncode:
         for line in lines:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from orla.command.logger.snakemake_logger_plugin_orla import MARK
-from orla.provenance.account import PROGRAM_S
+from orla.provenance.cost import PROGRAM_S
 
 _STARTED = re.compile(r"^orla: \d+ of \d+: (\S.*?)(, kept)?$")
 _FORECAST = re.compile(r"^orla: .* on (\d+) cores? \(CPU (\d+) s\)$")

@@ -33,10 +33,8 @@ def write(
     A study keeps no adapted weights. They are made again, and held to the held-out error of the
     study's own table. The working folder is the study's; `path` is the condition's as in results:
     TASK[/PAIR]/sweeps/NETWORK/LEARNER/OPTIMIZER/SPLIT. A `frozen` network is not adapted.
-
-    Raises:
-        OrlaError: no such condition or seed, it is not of recordings or has not run, the network
-            diverged, or adapting again gives another error than the study's.
+    OrlaError: no such condition or seed, it is not of recordings or has not run, the network
+    diverged, or adapting again gives another error than the study's.
     """
     catalogue.use_plugins(plan.config.get("plugins", ()))
     condition = _condition(plan, path)

@@ -7,12 +7,9 @@ Snakefile is the workflow, and one run of it made the reports from the config.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import mimetypes
 import socket
-import subprocess
-import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,7 +17,8 @@ from typing import Any
 import yaml
 
 from orla.errors import OrlaError
-from orla.files import results_in
+from orla.files import atomic, results_in, sha256
+from orla.provenance import collect
 
 WORKFLOW = "Snakefile"
 PROFILES = ("process", "workflow")
@@ -70,40 +68,40 @@ def write(file: Path, name: str, configs: list[Path], results: Path, reports: Pa
     page = reports / "index.html"
     if page not in outputs:
         raise OrlaError(f"{page}: not here; run the study first: snakemake {page}")
-    code = _code()
-    _refuse_private([*code, *configs, *outputs])
+    files = dict.fromkeys([*_code(), *configs, *outputs])
+    for path in files:
+        _refuse_private(path)
     end_time = datetime.fromtimestamp(int(page.stat().st_mtime), UTC)
     about = yaml.safe_load(Path("CITATION.cff").read_text("utf-8"))
     crate = ROCrate(version="1.1")
     crate.metadata.extra_terms["sha256"] = _SHA256
     crate.name = f"{about['title']}, study {name}"
     crate.description = f"Code, settings, registrations, results and reports of the study {name}."
+    crate.datePublished, root = end_time, crate.root_dataset
     licence = _add(crate, _LICENCES[about["license"]], "CreativeWork", name=about["license"])
-    crate.root_dataset["license"] = licence
-    crate.datePublished = end_time
-    crate.root_dataset["conformsTo"] = [
+    profiles = [(_PROFILE.format(p), f"{p.title()} Run Crate", "0.5") for p in PROFILES]
+    profiles.append((_WORKFLOW_CRATE, "Workflow RO-Crate", "1.0"))
+    root["license"] = licence
+    root["conformsTo"] = [
         _add(crate, url, "CreativeWork", name=label, version=version)
-        for url, label, version in (
-            *((_PROFILE.format(p), f"{p.title()} Run Crate", "0.5") for p in PROFILES),
-            (_WORKFLOW_CRATE, "Workflow RO-Crate", "1.0"),
-        )
+        for url, label, version in profiles
     ]
     [author] = about["authors"]
-    crate.root_dataset["author"] = _add(crate, "#author", "Organization", name=author["name"])
+    root["author"] = _add(crate, "#author", "Organization", name=author["name"])
     entries = {
         path: crate.add_file(path, path.as_posix(), properties=_describe(path))
-        for path in dict.fromkeys([*code, *configs, *outputs])
+        for path in files
         if path != Path(WORKFLOW)
     }
     workflow = crate.add_workflow(
         WORKFLOW, WORKFLOW, main=True, lang="snakemake", properties=_describe(Path(WORKFLOW))
     )
     workflow["hasPart"] = [e for p, e in entries.items() if p.parts[0] == "workflow"]
-    workflow["author"], workflow["license"] = crate.root_dataset["author"], licence
+    workflow["author"], workflow["license"] = root["author"], licence
     workflow["version"] = about["version"]
     workflow["conformsTo"] = _add(crate, _BIOSCHEMAS, "CreativeWork", name="ComputationalWorkflow")
     if readme := entries.get(Path("README.md")):
-        readme["about"] = crate.root_dataset
+        readme["about"] = root
     run = {
         "name": f"Run of the study {name}",
         "description": f"snakemake all --configfile {' '.join(map(str, configs))}",
@@ -114,11 +112,9 @@ def write(file: Path, name: str, configs: list[Path], results: Path, reports: Pa
     registrations = [path for path in entries if path.parts[0] == "prereg"]
     action["object"] = [entries[path] for path in (*configs, *registrations)]
     action["result"] = [entries[path] for path in outputs]
-    crate.root_dataset["mentions"] = action
-    with tempfile.TemporaryDirectory(dir=file.parent) as folder:
-        partial = Path(folder) / file.name
+    root["mentions"] = action
+    with atomic(file) as partial:
         crate.write_zip(partial)
-        partial.replace(file)
 
 
 def _add(crate: Any, identifier: str, kind: str, **properties: Any) -> Any:
@@ -130,35 +126,26 @@ def _add(crate: Any, identifier: str, kind: str, **properties: Any) -> Any:
 
 def _describe(path: Path) -> Mapping[str, Any]:
     kind = _KINDS.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "text/plain"
-    content = path.read_bytes()
-    return {
-        "name": path.as_posix(),
-        "encodingFormat": kind,
-        "contentSize": str(len(content)),
-        "sha256": hashlib.sha256(content).hexdigest(),
-    }
+    about = {"name": path.as_posix(), "encodingFormat": kind, "sha256": sha256(path)}
+    return about | {"contentSize": str(path.stat().st_size)}
 
 
 def _code() -> list[Path]:
     """The files of the checkout that the study is run with; tests and pictures are left out."""
-    try:
-        names = subprocess.check_output(["git", "ls-files"], text=True, stderr=subprocess.DEVNULL)
-    except (OSError, subprocess.SubprocessError):
-        raise OrlaError("this is no git checkout; run in the folder of the Snakefile") from None
+    if (names := collect.git(Path(), "ls-files")) is None:
+        raise OrlaError("this is no git checkout; run in the folder of the Snakefile")
     left_out = {"tests", "benchmarks", "docs", ".ci", "results", "reports"}
     paths = [Path(name) for name in names.splitlines()]
     return [path for path in paths if path.parts[0] not in left_out and path.is_file()]
 
 
-def _refuse_private(paths: Iterable[Path]) -> None:
-    private = [f"{Path.home()}/".encode()]
+def _refuse_private(path: Path) -> None:
+    private = [f"{Path.home()}/"]
     if len(host := socket.gethostname()) > len("localhost"):
-        private.append(host.encode())
-    for path in paths:
-        content = path.read_bytes()
-        for text in private:
-            if text in content:
-                raise OrlaError(
-                    f"{path}: holds {text.decode()}, which tells of this machine; give paths "
-                    "relative to the study's folder, and run it again"
-                )
+        private.append(host)
+    content = path.read_bytes()
+    if told := [text for text in private if text.encode() in content]:
+        raise OrlaError(
+            f"{path}: holds {told[0]}, which tells of this machine; give paths relative to the "
+            "study's folder, and run it again"
+        )

@@ -33,9 +33,7 @@ def write_arrays(
 def read_arrays(
     path: str | Path, expect: Mapping[str, Any] | None = None
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Arrays of `write_arrays` and their provenance; refused as by
-    `orla.provenance.tables.read_table`.
-    """
+    """Arrays of `write_arrays` and their provenance; refused as by `tables.read_table`."""
     with digest.open_result(path) as content:
         arrays, _ = arrays_in(io.BytesIO(content), most=MOST_BYTES)
         provenance = json.loads(str(arrays.pop(_KEY)))

@@ -167,9 +167,7 @@ def _entry(file: Path, stamp: tuple[int, int]) -> tuple[str, str, tuple[Path, ..
 
 @lru_cache(maxsize=4096)
 def _parse(file: Path, stamp: tuple[int, int]) -> tuple[set[str], list[str]]:
-    """What a file imports ("a.b" too of ``from a import b``), and names that its class
-    statements declare.
-    """
+    """What a file imports ("a.b" too of ``from a import b``); names that its classes declare."""
     modules: set[str] = set()
     names = []
     for node in _statements(file):

@@ -39,9 +39,7 @@ def save(
 def load(
     path: str | Path, seeds: int | None = None, expect: Mapping[str, Any] | None = None
 ) -> dict[str, Tensor]:
-    """The first `seeds` networks of a file, or all, on the CPU; refused as by
-    `tables.read_table`.
-    """
+    """The first `seeds` networks of a file, or all, on the CPU; refused as by `read_table`."""
     import safetensors.torch
 
     with digest.open_result(path) as content:

@@ -1,5 +1,6 @@
 """Recordings that are binned already: inputs and targets by step in an .npz."""
 
+from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -83,7 +84,9 @@ class Binned:
     account: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.keys = self.keys or list(range(self.inputs.shape[1]))
+        numbers = range(self.inputs.shape[1])
+        self.keys = self.keys or [*numbers]
+        self.columns = self.columns or [f"column {i}" for i in numbers]
         self.outputs = self.outputs or [
             f"{self.about['target']} column {i}" for i in range(self.targets[:1].size)
         ]
@@ -92,6 +95,14 @@ class Binned:
     def by_number(self) -> bool:
         """Whether columns have numbers alone."""
         return self.keys[0] == 0
+
+    @property
+    def labels(self) -> list[Any]:
+        """Channels in a record: names, with the array where two have one; or numbers of columns."""
+        if self.by_number:
+            return self.keys
+        count = Counter(name for _, name in self.keys)
+        return [name if count[name] == 1 else f"{array} {name}" for array, name in self.keys]
 
     def masks(self) -> tuple[np.ndarray | None, np.ndarray | None]:
         """`scored` and `starts` of a Stream."""
@@ -110,11 +121,9 @@ def read(
     """Read an .npz with inputs, targets and ``bin_s`` (seconds); other arrays are ignored.
 
     Steps with NaN in inputs or targets are left out; a new stretch begins after them. With the
-    transform "sqrt" inputs must be counts; a share `least_kept` of the steps has no NaN.
-
-    Raises:
-        OrlaError: not an .npz, an array is missing, shapes disagree, or a value is invalid
-            (negative or fractional counts or categories, bin_s of 0), or too much is NaN.
+    transform "sqrt" inputs must be counts; a share `least_kept` of the steps has no NaN. OrlaError:
+    not an .npz, an array is missing, shapes disagree, or a value is invalid (negative or fractional
+    counts or categories, bin_s of 0), or too much is NaN.
     """
     bounds = source.boundaries
     order = [*bounds.changes, *([bounds.counter] if bounds.counter else [])]

@@ -1,7 +1,6 @@
 """Streams of two binned sessions."""
 
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -9,13 +8,20 @@ from typing import Any
 import numpy as np
 
 from orla.errors import OrlaError
-from orla.sessions.account import Account
 from orla.sessions.binned import Binned
 from orla.sessions.channels import Correspondence, require_alike, same_channels, top_channels
 from orla.sessions.parts import pretraining_steps
 from orla.sessions.preparation import Features, Preparation
-from orla.sessions.projection import METHODS, Projection, align, require_enough
-from orla.sessions.reading import TRANSFORMS, Reading, Scaling
+from orla.sessions.reading import (
+    METHODS,
+    TRANSFORMS,
+    Projection,
+    Reading,
+    Scaling,
+    align,
+    require_enough,
+)
+from orla.sessions.session import Account
 from orla.sessions.streams import Streams
 from orla.tasks.stream import Stream
 
@@ -34,32 +40,26 @@ def prepare_binned(
 ) -> Streams:
     """Make the streams of two binned sessions: one to pretrain on, one to adapt to.
 
-    Where column i of one session is not the unit of column i of the other (`columns: different`),
-    no weights fitted on A can be applied to B's columns. Each session is then reduced to the
-    components of its own inputs: A's are fitted on its pretraining part, B's on its first
-    `features.own_fit` steps. The stream of B begins after those steps, so that no input depends on
-    a later step. (Components fitted anew as steps arrive would depend on no later step either, but
-    they turn and change places, and a network would have to follow that too.) Targets are not used.
-    Components are in order of variance; the sum of the loadings fixes their sign. On the same steps
-    `features.align` turns B's components onto A's, by the channels of one name, where names last.
-    Scaling is by A alone. Where columns correspond, channels or components are chosen on A's
-    pretraining part and used on both, unless `features.of` is "own" or they are aligned.
-    A's tail is `tail_steps` as in `parts.parts`; the record is `dataset` with what was done.
-
-    Raises:
-        OrlaError: bins of another width than the config's, too few columns or steps, columns that
-            cannot correspond or that B lacks, features that the columns do not allow, a constant
-            input or target, or a category that A's pretraining part lacks.
+    Where columns correspond, channels or components are chosen on A's pretraining part and used on
+    both, unless `features.of` is "own" or they are aligned. Else no weights fitted on A can be
+    applied to B's columns: each session is reduced to components of its own inputs, A's fitted on
+    its pretraining part, B's on its first `features.own_fit` steps, after which its stream begins,
+    so that no input depends on a later step. (Components fitted anew as steps arrive would not
+    either, but they turn and change places, and a network would have to follow that too.) On the
+    same steps `features.align` turns B's components onto A's, by the channels of one name. Scaling
+    is by A alone. A's tail is `tail_steps` as in `parts.parts`; the record is `dataset` with what
+    was done. OrlaError: bins of another width than the config's, too few columns or steps, columns
+    that cannot correspond or that B lacks, features that the columns do not allow, a constant input
+    or target, or a category that A's pretraining part lacks.
     """
     require_alike(a, b, correspondence, preparation)
-    features, days, labels = preparation.features, (a, b), _names(a)
+    features, days = preparation.features, (a, b)
     left_out = _own_fit_steps(b, correspondence, features)
     n = pretraining_steps(len(a.inputs), tail_steps)
-    components = METHODS.get(features.method, "")
+    components, alignment = METHODS.get(features.method, ""), ""
     about: dict[str, Any] = {"reduction": features.method, "transform": preparation.transform}
     about |= a.about | {"fitted_on": "pretraining part of session A"}
     columns: Sequence[slice | np.ndarray] = (slice(None), slice(None))
-    pairs, names, alignment = _pairs(a, b), [], ""
     if left_out:
         about["fitted_on"] += (
             f"; session B's {components}, without targets, on its first {left_out} steps, which are"
@@ -69,20 +69,16 @@ def prepare_binned(
     else:
         require_enough(a.inputs.shape[1], features.count, a.name, "channels")
         on_a = np.arange(a.inputs.shape[1])
-        if not components:
-            on_a = top_channels(a.inputs[:n], features.count)
-        columns = on_a, np.array(same_channels([a.keys[i] for i in on_a], b.keys, a.name, b.name))
-        if a.by_number:
-            about["columns"] = on_a.tolist()
-        else:
-            about["channels"] = [labels[i] for i in on_a]
-        names = [a.columns[i] if a.columns else f"column {i}" for i in on_a]
         if components:
             alignment = f"{components} of session A"
-    inputs, readings, stable = _inputs(days, columns, names, n, preparation, left_out, pairs)
+        else:
+            on_a = top_channels(a.inputs[:n], features.count)
+        columns = on_a, np.array(same_channels([a.keys[i] for i in on_a], b.keys, a.name, b.name))
+        about["columns" if a.by_number else "channels"] = [a.labels[i] for i in on_a]
+    inputs, readings, aligned = _inputs(days, columns, n, preparation, left_out)
     if features.align:
-        about["align"] = features.align
-        about["stable"] = [labels[i] for i in pairs[stable, 0].tolist()]
+        stable, pairs = aligned
+        about |= {"align": features.align, "stable": [a.labels[i] for i in pairs[stable, 0]]}
         alignment += (
             f", B's turned onto A's by {features.align} over {len(stable)} of the {len(pairs)} "
             "channels that both have"
@@ -103,13 +99,12 @@ def prepare_binned(
             seconds_of_fit = {"B's components are fitted on it": round(left_out * b.bin_s, 3)}
             account["seconds_dropped"] = account.get("seconds_dropped", {}) | seconds_of_fit
         streams.append(stream)
-        of_channels = day.inputs.shape[1]
         accounts[side] = Account(
             steps=len(stream),
-            scored=len(stream) if stream.scored is None else int(stream.scored.sum()),
+            scored=int(stream.mask.sum()),
             stretches=1 if day.begins is None else int(day.begins.sum()),
-            channels=of_channels if left_out else len(columns[0]),
-            of_channels=of_channels,
+            channels=day.inputs.shape[1] if left_out else len(columns[0]),
+            of_channels=day.inputs.shape[1],
             correspondence=correspondence.columns,
             because=correspondence.because,
             alignment=alignment,
@@ -125,30 +120,35 @@ def prepare_binned(
 def _inputs(
     days: tuple[Binned, Binned],
     columns: Sequence[slice | np.ndarray],
-    names: list[str],
     n: int,
     preparation: Preparation,
     b_fit_steps: int,
-    pairs: np.ndarray,
-) -> tuple[list[np.ndarray], dict[str, Any], np.ndarray]:
-    """Inputs of both sessions, how either is read, and the `pairs` that B is aligned by.
+) -> tuple[list[np.ndarray], dict[str, Any], tuple[np.ndarray, np.ndarray] | None]:
+    """Inputs of both sessions, how either is read, and the pairs of channels that B is aligned by.
 
-    Inputs are of `columns`, called `names`, z-scored by A's pretraining part of `n` steps. B's
-    components are A's, or its own, fitted on its first `b_fit_steps`.
+    Inputs are of `columns`, z-scored by A's pretraining part of `n` steps. B's components are A's,
+    or its own, fitted on its first `b_fit_steps`. Pairs (channels, 2) are columns of one array and
+    name, or number; the rows that are stable come before them.
     """
-    features, (a, b) = preparation.features, days
+    features, (a, b), aligned = preparation.features, days, None
     transform, method, count = TRANSFORMS[preparation.transform], features.method, features.count
     rows = [transform(day.inputs[:, used]) for day, used in zip(days, columns, strict=True)]
-    projections, stable = None, np.array([], dtype=int)
+    projections = None
     if method in METHODS:
         names = [f"component {i + 1}" for i in range(count)]
         on_b = on_a = Projection.fit(rows[0][:n], count, a.name, method)
         if b_fit_steps:
             on_b = Projection.fit(rows[1][:b_fit_steps], count, b.name, method)
         if features.align:
+            on_day_b = {key: i for i, key in enumerate(b.keys)}
+            pairs = [(i, on_day_b[key]) for i, key in enumerate(a.keys) if key in on_day_b]
+            pairs = np.array(pairs, dtype=int).reshape(-1, 2)
             on_b, stable = align(on_a, on_b, pairs, features.align, features.stable, b.name)
+            aligned = stable, pairs
         projections = on_a, on_b
         rows = [on_a(rows[0]), on_b(rows[1])]
+    else:
+        names = [a.columns[i] for i in columns[0]]
     scaling, readings = Scaling.fit(rows[0][:n], names, a.name), {}
     for side, (day, used) in enumerate(zip(days, columns, strict=True)):
         weights, offset = np.eye(len(scaling.sd)), -scaling.mean
@@ -157,9 +157,9 @@ def _inputs(
             offset = offset - projections[side].mean @ weights
         numbers = np.arange(day.inputs.shape[1])[used]
         weights, offset = weights / scaling.sd, offset / scaling.sd
-        reading = Reading(preparation.transform, _names(day), numbers, weights, offset)
+        reading = Reading(preparation.transform, day.labels, numbers, weights, offset)
         readings["ab"[side]] = reading.record()
-    return [scaling(each) for each in rows], readings, stable
+    return [scaling(each) for each in rows], readings, aligned
 
 
 def _tell(days: tuple[Binned, Binned], accounts: dict[str, Account]) -> None:
@@ -173,21 +173,6 @@ def _tell(days: tuple[Binned, Binned], accounts: dict[str, Account]) -> None:
             "features.count says how many",
             file=sys.stderr,
         )
-
-
-def _names(day: Binned) -> list[Any]:
-    """Channels in a record: names, with the array where two have one; or numbers of columns."""
-    if day.by_number:
-        return day.keys
-    count = Counter(name for _, name in day.keys)
-    return [name if count[name] == 1 else f"{array} {name}" for array, name in day.keys]
-
-
-def _pairs(a: Binned, b: Binned) -> np.ndarray:
-    """(channels, 2): columns of both sessions that have one array and name, or one number."""
-    columns = {key: i for i, key in enumerate(b.keys)}
-    pairs = [(i, columns[key]) for i, key in enumerate(a.keys) if key in columns]
-    return np.array(pairs, dtype=int).reshape(-1, 2)
 
 
 def _own_fit_steps(b: Binned, correspondence: Correspondence, features: Features) -> int:

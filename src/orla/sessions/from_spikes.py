@@ -33,9 +33,7 @@ def prepare(
 
     `channels` is "same" or "different" where the user says so, by the key `option` of the config;
     `tail_steps` and `dataset` (name, source, simulated, label) are as in `prepare_binned`.
-
-    Raises:
-        OrlaError: as `bin_session` and `prepare_binned`; series of different names or units.
+    OrlaError: as `bin_session` and `prepare_binned`; series of different names or units.
     """
     days = session_a, session_b
     for name in ("cursor", "unit"):
@@ -56,14 +54,12 @@ def prepare(
 def bin_session(session: Session, preparation: Preparation) -> Binned:
     """Counts and velocities of a session in bins; a gap in the recording ends a stretch of bins.
 
-    Raises:
-        OrlaError: no such target, samples farther apart than bins, a session too short, or less of
-            it left than `preparation.least_kept`.
+    OrlaError: no such target, samples farther apart than bins, a session too short, or less of it
+    left than `preparation.least_kept`.
     """
     signal, bin_s, lag_s = preparation.target.signal, preparation.bin_s, preparation.target.lag_s
-    name = TARGETS[signal]
-    if signal == "cursor" and _VALUES in session.behavior:
-        name = _VALUES
+    is_values = signal == "cursor" and _VALUES in session.behavior
+    name = _VALUES if is_values else TARGETS[signal]
     if name not in session.behavior:
         names = ", ".join(sorted(session.behavior)) or "none"
         raise OrlaError(
@@ -85,7 +81,7 @@ def bin_session(session: Session, preparation: Preparation) -> Binned:
             continue
         counts.append(channel_counts(session, edges, preparation.units))
         place, factor = values[piece], 1.0
-        if name == _VALUES:  # the mean of a series over a bin is the velocity of its integral
+        if is_values:  # the mean of a series over a bin is the velocity of its integral
             place, factor = cumulative_trapezoid(place, time_s[piece], axis=0, initial=0), 1e-3
         targets.append(factor * bin_velocities(time_s[piece], place, edges + lag_s))
         begins.append(np.arange(len(edges) - 1) == 0)
@@ -106,12 +102,11 @@ def bin_session(session: Session, preparation: Preparation) -> Binned:
             f"stretches ({reasons}); mend the recording, or lower preparation.least_kept"
         )
     inputs, numbers = np.concatenate(counts), range(values.shape[1])
-    account = {
-        "seconds": round(whole, 3),
-        "seconds_dropped": seconds_dropped,
-        "bridged": holes,
-        "source": session.source,
-    }
+    outputs = [*_AXES, *(f"{name} {i}" for i in numbers[2:])]
+    if is_values:
+        outputs = [f"{session.cursor} column {i}" for i in numbers]
+    account = {"seconds": round(whole, 3), "seconds_dropped": seconds_dropped, "bridged": holes}
+    account |= {"source": session.source} | _spikes(session, preparation, int(inputs.sum()))
     return Binned(
         inputs,
         np.concatenate(targets),
@@ -120,11 +115,9 @@ def bin_session(session: Session, preparation: Preparation) -> Binned:
         name=session.name,
         keys=list(zip(session.arrays, session.channels, strict=True)),
         columns=[f"channel '{channel}'" for channel in session.channels],
-        outputs=[f"{session.cursor} column {i}" for i in numbers]
-        if name == _VALUES
-        else [*_AXES, *(f"{name} {i}" for i in numbers[2:])],
+        outputs=outputs,
         about={"units": preparation.units, "target": signal, "lag_s": lag_s},
-        account=account | _spikes(session, preparation, int(inputs.sum())),
+        account=account,
     )
 
 

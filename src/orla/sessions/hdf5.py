@@ -47,11 +47,9 @@ def open_checked(
     """The content of a file, as `opener(path)` gives it; every error of the block names the file.
 
     `form` is the expected format in messages; `zarr`: whether it opens folders in Zarr too.
-
-    Raises:
-        OrlaError: there is no such file, and why it cannot be read: a folder, no permission,
-            locked, packed by a filter that is missing, an extension that is missing, another
-            format, cut short or damaged; and every OrlaError of the block.
+    OrlaError: there is no such file, and why it cannot be read: a folder, no permission, locked,
+    packed by a filter that is missing, an extension that is missing, another format, cut short or
+    damaged; and every OrlaError of the block.
     """
     if path.is_dir():
         if not is_zarr(path):

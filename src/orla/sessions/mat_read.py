@@ -1,8 +1,7 @@
 """Sessions read from MATLAB v7.3 files in the layout of O'Doherty et al."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal
 
 import h5py
 import numpy as np
@@ -13,37 +12,27 @@ from orla.progress import bar
 from orla.sessions import checks, hdf5
 from orla.sessions.session import Session
 
+# Columns that each may have; the finger's are in cm, the others in mm.
 _COLUMNS = {"cursor_pos": (2,), "finger_pos": (3, 6), "target_pos": (2,)}
-_METRES_PER_MM = 1e-3
-_METRES_PER_CM = 1e-2
 _MOST_CELLS = 1 << 16
 _MEND = "use a file in the layout of O'Doherty et al."
 
 
-def read_session(
-    path: str | Path,
-    *,
-    source: str = "",
-    spikes_outside: Literal["refuse", "drop"] = "refuse",
-) -> Session:
+def read_session(path: str | Path, *, source: str = "", spikes_outside: str = "refuse") -> Session:
     """Read a session of O'Doherty et al. from its MATLAB v7.3 file, whose stem names it.
 
     Layout: Zenodo record 3854034 (doi 10.5281/zenodo.3854034). Positions are in metres, the
-    fingertip as x, y in the cursor's orientation (the file holds z, -x, -y). The waveforms, most
-    of the file, are never read. Of the `source` "odoherty" the file's name begins with the
-    subject's. With `spikes_outside` "refuse" a file with events before the first or after the last
-    sample of ``t`` is refused; one with most events outside is refused in any case: its variables
-    have different clocks or units of time.
-
-    Raises:
-        OrlaError: the file is no MATLAB v7.3 file or is cut short; a variable is missing or
-            misshapen, or its number of channels differs; events are not in order or on another
-            clock than the positions; nothing was recorded.
+    fingertip as x, y in the cursor's orientation (the file holds z, -x, -y). The waveforms, most of
+    the file, are never read. Of the `source` "odoherty" the file's name begins with the subject's.
+    `spikes_outside` are those before the first or after the last sample of ``t``: "refuse", or
+    "drop" where most are inside. OrlaError: the file is no MATLAB v7.3 file or is cut short; a
+    variable is missing or misshapen, or its number of channels differs; events are not in order or
+    on another clock than the positions; nothing was recorded.
     """
     path = Path(path)
     with hdf5.open_checked(path, "MATLAB v7.3 (save -v7.3)", h5py.File) as file:
         time_s = _time_base(file)
-        behavior = {name: _position(file, name, time_s) for name in _COLUMNS}
+        behavior = {name: _position(file, name, len(time_s)) for name in _COLUMNS}
         spikes = _cells(file, "spikes")
         names = _cells(file, "chan_names").ravel()
         if len(names) != spikes.shape[0]:
@@ -53,17 +42,15 @@ def read_session(
             )
         channels = [_text(file, reference) for reference in names]
         checks.require_distinct("chan_names", channels)
-        channel = bar(range(len(names)), f"reading {path.name}", "channel")
-        units = list(_units(file, spikes, channel))
-        rows, columns, times = zip(*units, strict=True) if units else ((), (), ())
-        cells = [_cell_name(row, column) for row, column in zip(rows, columns, strict=True)]
-        checks.require_ascending(cells, times)
+        trains = _trains(file, spikes, bar(range(len(names)), f"reading {path.name}", "channel"))
+        checks.require_ascending([_cell_name(*cell) for cell in trains], [*trains.values()])
+        rows, columns = np.array([*trains], dtype=int).reshape(-1, 2).T
         session = Session(
             name=path.stem,
             channels=channels,
-            unit_spikes=list(times),
-            unit_channel=np.array(rows),
-            unit_sorted=np.array(columns) > 0,
+            unit_spikes=[*trains.values()],
+            unit_channel=rows,
+            unit_sorted=columns > 0,
             time_s=time_s,
             behavior=behavior,
             source=source,
@@ -79,6 +66,12 @@ def _variable(file: h5py.File, name: str) -> h5py.Dataset:
         present = ", ".join(sorted(key for key in file if not key.startswith("#"))) or "none"
         raise OrlaError(f"variable {name} is missing (the file has: {present}); {_MEND}")
     return file[name]
+
+
+def _cell(file: h5py.File, variable: str, reference: h5py.Reference) -> h5py.Dataset:
+    if not reference or not isinstance(dataset := file[reference], h5py.Dataset):
+        raise OrlaError(f"{variable}: refers to no array; get the file again")
+    return dataset
 
 
 def _read_whole(variable: str, dataset: h5py.Dataset) -> np.ndarray:
@@ -114,16 +107,14 @@ def _time_base(file: h5py.File) -> np.ndarray:
     return time_s
 
 
-def _position(file: h5py.File, name: str, time_s: np.ndarray) -> np.ndarray:
+def _position(file: h5py.File, name: str, samples: int) -> np.ndarray:
     """One position as (k, 2) x, y in metres."""
     values = _matrix(file, name, *_COLUMNS[name])
-    if len(values) != len(time_s):
+    if len(values) != samples:
         raise OrlaError(
-            f"{name} has {len(values)} samples but t has {len(time_s)}; give both one row a sample"
+            f"{name} has {len(values)} samples but t has {samples}; give both one row a sample"
         )
-    if name == "finger_pos":
-        return -_METRES_PER_CM * values[:, 1:3]
-    return _METRES_PER_MM * values
+    return -1e-2 * values[:, 1:3] if name == "finger_pos" else 1e-3 * values
 
 
 def _cells(file: h5py.File, name: str) -> np.ndarray:
@@ -150,12 +141,11 @@ def _cell_name(row: int, column: int) -> str:
     return f"spikes{{{row + 1},{column + 1}}}"
 
 
-def _units(
+def _trains(
     file: h5py.File, spikes: np.ndarray, channels: Iterable[int]
-) -> Iterator[tuple[int, int, np.ndarray]]:
-    """(channel, column, event times in seconds) of every cell that holds an event."""
-    ids: set[h5py.h5d.DatasetID] = set()
-    numbers = 0
+) -> dict[tuple[int, int], np.ndarray]:
+    """Event times (s) of every cell that holds an event, by its channel and column."""
+    trains, ids, numbers = {}, set(), 0
     for row in channels:
         for column, reference in enumerate(spikes[row]):
             variable = _cell_name(row, column)
@@ -172,10 +162,5 @@ def _units(
             if dataset.id in ids or numbers > MOST_NUMBERS:
                 raise OrlaError(f"{variable}: the events of another cell, or too many; mend it")
             ids.add(dataset.id)
-            yield row, column, checks.seconds(times.ravel())
-
-
-def _cell(file: h5py.File, variable: str, reference: h5py.Reference) -> h5py.Dataset:
-    if not reference or not isinstance(dataset := file[reference], h5py.Dataset):
-        raise OrlaError(f"{variable}: refers to no array; get the file again")
-    return dataset
+            trains[row, column] = checks.seconds(times.ravel())
+    return trains

@@ -1,66 +1,30 @@
 """Sessions as NWB files, ours or others such as DANDI 000129; in HDF5 or Zarr."""
 
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pynwb
+from hdmf.common import VectorIndex
+from pynwb.misc import Units
 
-from orla.catalogue import option
 from orla.errors import OrlaError
 from orla.sessions import checks, hdf5
-from orla.sessions.nwb_series import read_series
-from orla.sessions.nwb_tables import channels_of, excluded_intervals, spike_times, units_of
+from orla.sessions.nwb_series import Source, below, find, read_series
 from orla.sessions.nwb_write import CURSORS, OURS, UNKNOWN, write_session
 from orla.sessions.session import Session
 
 __all__ = ["Source", "facts", "read_session", "write_session"]
 
 _FINGER = "finger_pos"
-
-
-@dataclass(frozen=True)
-class Source:
-    """NWB files with units and a series to decode."""
-
-    files: dict[str, str] = option({}, "File of each session, by the session's name.")
-    cursor: str | list[str] | None = option(
-        None,
-        "The series to decode, by its name or the end of its path, such as Position/hand; or a "
-        "list of series, put side by side; null: cursor_pos, else the only SpatialSeries.",
-    )
-    series: str = option(
-        "position",
-        "What the series is: a position, whose velocity is decoded, or values, such as a velocity, "
-        "a force or EMG, which are decoded themselves.",
-        choices=("position", "values"),
-    )
-    columns: list[int] | None = option(
-        None, "Columns of the series, from 0; null: x and y of a position, all of values."
-    )
-    metres_per_unit: float | None = option(
-        None, "Length of the series' unit in metres; null where the file names one.", above=0
-    )
-    units: str | None = option(
-        None, "Path or name of the table of units; null: units, else the only one there is."
-    )
-    trials: bool = option(False, "Only what lies inside the trials of the file's table.")
-    channels: str | None = option(
-        None,
-        "Whether a channel of session A is the one of that name in session B; null: the same where "
-        "arrays, electrodes and subject prove it, else different.",
-        choices=(None, "same", "different"),
-    )
-    most_outside: float = option(
-        0.05,
-        "Largest share of spikes that may lie outside the times of the series; with more the "
-        "clocks differ.",
-        least=0,
-        most=1,
-    )
+_CHANNEL_COLUMNS = ("channel_name", "electrode_name", "label", "channel")
+_QUALITY_COLUMNS = ("quality", "unit_quality", "KSLabel", "group")
+_NOISE = ("noise", "bad", "artifact", "artefact", "reject", "rejected")
+_UNSORTED = ("mua", "multi", "multiunit", "unsorted")
 
 
 def read_session(path: str | Path, source: Source = Source()) -> Session:
@@ -70,46 +34,32 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
     has the cursor's times. Time that the file excludes (invalid_times, obs_intervals, trials)
     stands in `left_out`, lost samples are NaN. Without a column ``sorted`` all units count as
     sorted, those of quality "mua" aside, and those of quality "noise" are left out; units without
-    electrodes get a channel each.
-
-    Raises:
-        OrlaError: not an NWB file or a damaged one, no units, no such series, a series that is not
-            what it is taken for, two channels of one name, spikes not in order or on another
-            clock.
+    electrodes get a channel each. OrlaError: not an NWB file or a damaged one, no units, no such
+    series, a series that is not what it is taken for, two channels of one name, spikes not in order
+    or on another clock.
     """
     path = Path(path)
     with hdf5.open_checked(path, "NWB", _open, zarr=True) as file:
-        units = units_of(file, source.units)
-        cursor = read_series(
-            file,
-            source.cursor,
-            is_position=source.series == "position",
-            columns=source.columns,
-            metres_per_unit=source.metres_per_unit,
-        )
+        units = _units_of(file, source.units)
+        series = read_series(file, source)
         by_orla = (file.notes or "").startswith(OURS)
         notes = json.loads(file.notes[len(OURS) :]) if by_orla else {}
-        channels, arrays, areas, unit_channel = channels_of(file, units)
-        spikes, is_sorted, unit_channel, spikes_dropped = spike_times(units, unit_channel)
+        channels, unit_channel = _channels_of(file, units)
+        trains = _spike_times(units, unit_channel)
+        with suppress(OrlaError):  # x and y of the fingertip, where they have the cursor's times
+            finger = read_series(file, Source(cursor=_FINGER))
+            if np.array_equal(finger["time_s"], series["time_s"]):
+                series["behavior"][_FINGER] = finger["behavior"][CURSORS[0]]
+        trains["spikes_dropped"] = notes.get("spikes_dropped", {}) | trains["spikes_dropped"]
+        excluded = _excluded_intervals(file, units, series["time_s"], source.trials, by_orla)
         session = Session(
             name=file.session_id or path.stem,
-            channels=channels,
-            unit_spikes=spikes,
-            unit_channel=unit_channel,
-            unit_sorted=is_sorted,
-            time_s=cursor.time_s,
-            behavior={CURSORS[not cursor.is_position]: cursor.values}
-            | _finger(file, cursor.time_s),
-            areas=areas,
             source=file.session_description or "",
-            cursor=notes.get("cursor", cursor.name),
-            arrays=arrays,
             subject=_subject(file),
-            unit=cursor.unit,
-            left_out=excluded_intervals(
-                file, units, cursor.time_s, trials=source.trials, by_orla=by_orla
-            ),
-            spikes_dropped=notes.get("spikes_dropped", {}) | spikes_dropped,
+            left_out=excluded,
+            **channels,
+            **trains,
+            **series | {"cursor": notes.get("cursor", series["cursor"])},
         )
         most = 1.0 if by_orla else source.most_outside
         checks.require_one_clock(session, most, "raise nwb.most_outside")
@@ -132,8 +82,7 @@ def _open(path: Path) -> Iterator[pynwb.NWBFile]:
 def facts(path: str | Path) -> dict[str, str]:
     """Subject, species, date, laboratory and area of a recording, as far as its file names them.
 
-    Raises:
-        OrlaError: not an NWB file or a damaged one.
+    OrlaError: not an NWB file or a damaged one.
     """
     with hdf5.open_checked(Path(path), "NWB", _open, zarr=True) as file:
         electrodes = file.electrodes
@@ -153,10 +102,136 @@ def _subject(file: pynwb.NWBFile) -> str:
     return "" if name.lower() == UNKNOWN else name
 
 
-def _finger(file: pynwb.NWBFile, time_s: np.ndarray) -> dict[str, np.ndarray]:
-    """x and y of the fingertip in metres, where the file has them at the cursor's times."""
-    try:
-        finger = read_series(file, _FINGER)
-    except OrlaError:
-        return {}
-    return {_FINGER: finger.values} if np.array_equal(finger.time_s, time_s) else {}
+def _units_of(file: pynwb.NWBFile, name_or_path: str | None) -> Units:
+    """The table of units: the file's own, else the only one in a processing module."""
+    tables = {} if file.units is None else {"units": file.units}
+    for name, module in sorted(file.processing.items()):
+        tables.update(below(f"processing/{name}", module, Units))
+    tables = {p: t for p, t in tables.items() if len(t) and "spike_times" in t.colnames}
+    if name_or_path is not None:
+        return tables[find("units", name_or_path, tables, list(tables))]
+    if not tables:
+        raise OrlaError("units: no unit with spike_times; use a file with sorted spikes")
+    if "units" not in tables:
+        if len(tables) > 1:
+            raise OrlaError(f"units: which of {', '.join(tables)}? Name one as nwb.units")
+        print(f"units are those of {next(iter(tables))}", file=sys.stderr)
+    return tables.get("units") or next(iter(tables.values()))
+
+
+def _channels_of(file: pynwb.NWBFile, units: Units) -> tuple[dict[str, list[str]], np.ndarray]:
+    """Channels, arrays and areas of a Session, and each unit's channel (its first electrode).
+
+    Units without electrodes get a channel each, of no array.
+    """
+    ids = units.id[:]
+    if "electrodes" not in units.colnames or file.electrodes is None:
+        fields = {"channels": [f"unit {i}" for i in ids], "arrays": [""] * len(ids)}
+        return fields | {"areas": ["unknown"] * len(ids)}, np.arange(len(ids))
+    table = file.electrodes
+    column = next((name for name in _CHANNEL_COLUMNS if name in table.colnames), None)
+    names = _texts(table, column) if column else [f"electrode {i}" for i in table.id[:]]
+    where = next((name for name in ("array", "group_name") if name in table.colnames), None)
+    arrays = _texts(table, where) if where else ["array"] * len(names)
+    checks.require_distinct(f"electrodes, {column}", list(zip(arrays, names, strict=True)))
+    areas = _texts(table, "location") if "location" in table.colnames else []
+    fields = {"channels": names, "arrays": arrays, "areas": areas}
+    electrodes, where = units["electrodes"], "units, electrodes"
+    if not isinstance(electrodes, VectorIndex):
+        return fields, checks.indices(where, electrodes.data, len(names) - 1)
+    channels = checks.indices(where, electrodes.target.data, len(names) - 1)
+    ends = checks.indices(f"{where}_index", electrodes.data, len(channels))
+    starts = np.concatenate([[0], ends[:-1]])
+    if len(ends) != len(ids) or (ends <= starts).any():
+        raise OrlaError(
+            f"{where}_index: a unit has no electrode; give each unit one, or none to all"
+        )
+    return fields, channels[starts]
+
+
+def _texts(table: pynwb.core.DynamicTable, column: str) -> list[str]:
+    values = checks.values_of(column, table[column].data, "OSUfiub", "words")
+    return [x.decode() if isinstance(x, bytes) else str(x) for x in values.ravel()]
+
+
+def _spike_times(units: Units, unit_channel: np.ndarray) -> dict[str, Any]:
+    """Fields of a Session: of each unit that is no noise the ascending spike times (s), whether
+    it is sorted, and its channel; and how many spikes were left out, by reason.
+    """
+    ids = units.id[:]
+    spikes = checks.ragged("units, spike_times", units["spike_times"], len(ids), checks.seconds)
+    checks.require_ascending([f"units, unit {unit}, spike_times" for unit in ids], spikes)
+    is_sorted, good = np.ones(len(ids), dtype=bool), np.ones(len(ids), dtype=bool)
+    if "sorted" in units.colnames:
+        values = checks.values_of("units, sorted", units["sorted"].data, "biu", "true or false")
+        if not np.isin(values, (0, 1)).all():
+            raise OrlaError("units, sorted: holds numbers but 0 and 1; give true or false")
+        is_sorted = values.astype(bool)
+    column = next((name for name in _QUALITY_COLUMNS if name in units.colnames), None)
+    spikes_dropped = {}
+    if column is not None:
+        words = np.array([word.strip().lower() for word in _texts(units, column)])
+        good, is_sorted = ~np.isin(words, _NOISE), is_sorted & ~np.isin(words, _UNSORTED)
+        if n_noise := sum(len(spikes[i]) for i in np.flatnonzero(~good)):
+            reason = f"units of {column} {' or '.join(sorted({*words[~good]}))}"
+            spikes_dropped[reason] = n_noise
+    return {
+        "unit_spikes": [spikes[i] for i in np.flatnonzero(good)],
+        "unit_sorted": is_sorted[good],
+        "unit_channel": unit_channel[good],
+        "spikes_dropped": spikes_dropped,
+    }
+
+
+def _excluded_intervals(
+    file: pynwb.NWBFile, units: Units, time_s: np.ndarray, trials: bool, by_orla: bool
+) -> list[tuple[str, float, float]]:
+    """(reason, start, stop) of each interval, ends included, inside the times of the positions.
+
+    They are invalid_times, whose tags are the reasons in a file `by_orla`, the time that some unit
+    was not observed, and that between `trials` where these are asked for.
+    """
+    intervals = []
+    if file.invalid_times is not None:
+        tags = [""] * len(file.invalid_times)
+        if "tags" in file.invalid_times.colnames:
+            tags = [", ".join(map(str, row)) for row in file.invalid_times["tags"][:]]
+        for tag, (start, stop) in zip(tags, _rows(file.invalid_times), strict=True):
+            reason = tag if by_orla else "invalid_times" + (f" ({tag})" if tag else "")
+            intervals.append((reason, start, stop))
+    if "obs_intervals" in units.colnames:
+        name = "units, obs_intervals"
+        observed_by_unit = checks.ragged(name, units["obs_intervals"], len(units))
+        if any(x.shape[1:] != (2,) for x in observed_by_unit):
+            raise OrlaError(f"{name}: give a start and a stop (s) each")
+        distinct = {x.tobytes(): x for x in observed_by_unit if len(x)}
+        for spans in distinct.values():
+            intervals += [("not all units observed", *gap) for gap in _outside(spans)]
+    if trials:
+        if file.trials is None:
+            raise OrlaError("trials: there is no such table; leave nwb.trials out")
+        intervals += [("between trials", *gap) for gap in _outside(_rows(file.trials))]
+    elif file.trials is not None:
+        print("trials are not used; nwb.trials: true takes what is inside them", file=sys.stderr)
+    first, last = time_s[[0, -1]]
+    inside = [(why, max(float(a), first), min(float(b), last)) for why, a, b in intervals]
+    return [(why, float(start), float(stop)) for why, start, stop in inside if start <= stop]
+
+
+def _rows(table: pynwb.epoch.TimeIntervals) -> np.ndarray:
+    """Start and stop (s) of each interval; one without a stop goes on to the end."""
+    columns = [
+        checks.seconds(checks.values_of(f"{table.name}, {name}", table[name].data, "fiu", "times"))
+        for name in ("start_time", "stop_time")
+    ]
+    return np.nan_to_num(np.column_stack(columns), nan=np.inf)
+
+
+def _outside(intervals: np.ndarray) -> list[tuple[float, float]]:
+    """What lies between intervals (n, 2), which may touch or overlap; their ends are inside."""
+    gaps, end = [], -np.inf
+    for start, stop in intervals[np.argsort(intervals[:, 0], kind="stable")]:
+        if start > end:
+            gaps.append((np.nextafter(end, np.inf), np.nextafter(start, -np.inf)))
+        end = max(end, stop)
+    return [*gaps, (np.nextafter(end, np.inf), np.inf)]

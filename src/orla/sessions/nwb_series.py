@@ -3,12 +3,14 @@
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pynwb
 from pynwb.behavior import SpatialSeries
 
+from orla.catalogue import option
 from orla.errors import OrlaError
 from orla.sessions import checks
 from orla.sessions.nwb_write import CURSORS
@@ -27,17 +29,45 @@ _PLACES = ("acquisition", "processing", "analysis", "stimulus", "scratch")
 Series = Mapping[str, pynwb.TimeSeries]
 
 
-class DecodedSeries(NamedTuple):
-    """A series to decode: its name, values (k, d) in `unit`, and ascending times (k,).
+@dataclass(frozen=True)
+class Source:
+    """NWB files with units and a series to decode."""
 
-    Values are metres where it is a position, whose velocity is decoded; NaN where one was lost.
-    """
-
-    name: str
-    values: np.ndarray
-    time_s: np.ndarray
-    unit: str
-    is_position: bool
+    files: dict[str, str] = option({}, "File of each session, by the session's name.")
+    cursor: str | list[str] | None = option(
+        None,
+        "The series to decode, by its name or the end of its path, such as Position/hand; or a "
+        "list of series, put side by side; null: cursor_pos, else the only SpatialSeries.",
+    )
+    series: str = option(
+        "position",
+        "What the series is: a position, whose velocity is decoded, or values, such as a velocity, "
+        "a force or EMG, which are decoded themselves.",
+        choices=("position", "values"),
+    )
+    columns: list[int] | None = option(
+        None, "Columns of the series, from 0; null: x and y of a position, all of values."
+    )
+    metres_per_unit: float | None = option(
+        None, "Length of the series' unit in metres; null where the file names one.", above=0
+    )
+    units: str | None = option(
+        None, "Path or name of the table of units; null: units, else the only one there is."
+    )
+    trials: bool = option(False, "Only what lies inside the trials of the file's table.")
+    channels: str | None = option(
+        None,
+        "Whether a channel of session A is the one of that name in session B; null: the same where "
+        "arrays, electrodes and subject prove it, else different.",
+        choices=(None, "same", "different"),
+    )
+    most_outside: float = option(
+        0.05,
+        "Largest share of spikes that may lie outside the times of the series; with more the "
+        "clocks differ.",
+        least=0,
+        most=1,
+    )
 
 
 def below(path: str, item: object, kind: type) -> Iterator[tuple[str, object]]:
@@ -59,25 +89,18 @@ def find(what: str, name: str, paths: Iterable[str], labels: Sequence[str]) -> s
     raise OrlaError(f"{what}: there is no {name}; there are: {', '.join(labels) or 'none'}")
 
 
-def read_series(
-    file: pynwb.NWBFile,
-    cursor: str | list[str] | None,
-    *,
-    is_position: bool = True,
-    columns: list[int] | None = None,
-    metres_per_unit: float | None = None,
-) -> DecodedSeries:
-    """The series to decode, read and checked; arguments as the options of `nwb.Source`."""
+def read_series(file: pynwb.NWBFile, source: Source) -> dict[str, Any]:
+    """The series to decode, checked, as fields of a Session: metres where it is a position."""
     series: dict[str, pynwb.TimeSeries] = {}
     for place in _PLACES:
         for name, item in sorted(getattr(file, place).items()):
             series.update(below(f"{place}/{name}", item, pynwb.TimeSeries))
     labels = [f"{path} {np.shape(item.data)} in {item.unit}" for path, item in series.items()]
-    names = [cursor] if isinstance(cursor, str) else cursor or []
+    names = [source.cursor] if isinstance(source.cursor, str) else source.cursor or []
     paths = [path for name in names for path in _paths_of(name, series, labels)]
     paths = paths or [_only(series, labels)]
     items = [series[path] for path in paths]
-    is_position &= not paths[0].endswith(f"/{CURSORS[1]}")
+    is_position = source.series == "position" and not paths[0].endswith(f"/{CURSORS[1]}")
     time_s = _timestamps(items[0])
     for item in items[1:]:
         alike = len(item.data) == len(time_s) and item.unit == items[0].unit
@@ -86,12 +109,15 @@ def read_series(
                 f"cursor: {items[0].name} and {item.name} have other times or units; name series of"
                 " one clock and one unit"
             )
-    values = np.hstack([_values(item, columns, is_position) for item in items])
-    unit = str(items[0].unit or "").strip()
+    values = np.hstack([_values(item, source.columns, is_position) for item in items])
     if is_position:
-        values *= max(_scale_of(item, metres_per_unit) for item in items)
-        unit = "m"
-    return DecodedSeries(", ".join(names) or paths[0], values, time_s, unit, is_position)
+        values *= max(_scale_of(item, source.metres_per_unit) for item in items)
+    return {
+        "cursor": ", ".join(names) or paths[0],
+        "time_s": time_s,
+        "behavior": {CURSORS[not is_position]: values},
+        "unit": "m" if is_position else str(items[0].unit or "").strip(),
+    }
 
 
 def _paths_of(name: str, series: Series, labels: Sequence[str]) -> list[str]:

@@ -89,51 +89,33 @@ def pretraining_steps(steps_a: int, tail_steps: int | float) -> int:
     return steps
 
 
-def _selection_cut(name: str, adapt: int, sizes: Sizes) -> int:
-    selection_cut = _whole_windows(sizes.selection_fraction * adapt, sizes.cut)
-    if not 0 < selection_cut < adapt:
+def _split(name: str, adapt: slice, stop: int, sizes: Sizes) -> Split:
+    """The split that adapts to these steps and is scored on those that follow, up to `stop`."""
+    steps = adapt.stop - adapt.start
+    selection_cut = _whole_windows(sizes.selection_fraction * steps, sizes.cut)
+    if not 0 < selection_cut < steps:
         side = "learns" if selection_cut == 0 else "scores"
         raise OrlaError(
             f"split {name}: the part on which selection {side} is empty: "
-            f"{sizes.selection_fraction:g} of an adapt part of {adapt} steps, cut at multiples of "
+            f"{sizes.selection_fraction:g} of an adapt part of {steps} steps, cut at multiples of "
             f"{sizes.cut}, is {selection_cut}; lower cut or change selection_fraction"
         )
-    return selection_cut
+    return Split(adapt, slice(adapt.stop, stop), selection_cut)
 
 
 def stationary_split(parts: Parts, sizes: Sizes) -> Split:
     """The stationary control: it adapts to A's tail stream and is scored on A's held-out part.
 
-    Raises:
-        OrlaError: nothing is left to learn on or to score while rates are selected.
+    OrlaError: nothing is left to learn on or to score while rates are selected.
     """
-    stream = parts.a_tail_stream
-    selection_cut = _selection_cut("stationary", stream.stop - stream.start, sizes)
-    return Split(stream, parts.a_heldout, selection_cut)
-
-
-def _split(name: str, steps_b: int, sizes: Sizes) -> Split:
-    fraction = sizes.splits[name]
-    adapt = _whole_windows(fraction * steps_b, sizes.cut)
-    if adapt == 0:
-        raise OrlaError(
-            f"split {name}: the adapt part is empty: {fraction:g} of {steps_b} steps is less than "
-            f"one window of {sizes.cut}; lower cut, raise the fraction, or take a longer session"
-        )
-    if adapt >= steps_b:
-        raise OrlaError(
-            f"split {name}: the held-out part is empty: all {steps_b} steps of session B adapt; "
-            "lower the fraction"
-        )
-    selection_cut = _selection_cut(name, adapt, sizes)
-    return Split(slice(0, adapt), slice(adapt, steps_b), selection_cut)
+    return _split("stationary", parts.a_tail_stream, parts.a_heldout.stop, sizes)
 
 
 def parts(steps_a: int, steps_b: int, sizes: Sizes) -> Parts:
     """Cut two sessions, of so many steps each, into the parts of the study.
 
     A size that is a fraction is rounded down: of the tail's stream and of the splits to a multiple
-    of `sizes.cut`.
+    of `sizes.cut`. OrlaError where a part would be empty.
     """
     pretraining = pretraining_steps(steps_a, sizes.tail_steps)
     tail = steps_a - pretraining
@@ -150,6 +132,19 @@ def parts(steps_a: int, steps_b: int, sizes: Sizes) -> Parts:
             f"a_heldout is empty: the tail has {tail} steps and tail_stream_steps takes {stream}; "
             "raise tail_steps or lower tail_stream_steps"
         )
-    end = pretraining + stream
-    splits = {name: _split(name, steps_b, sizes) for name in sizes.splits}
+    splits, end = {}, pretraining + stream
+    for name, fraction in sizes.splits.items():
+        adapt = _whole_windows(fraction * steps_b, sizes.cut)
+        if adapt == 0:
+            raise OrlaError(
+                f"split {name}: the adapt part is empty: {fraction:g} of {steps_b} steps is less "
+                f"than one window of {sizes.cut}; lower cut, raise the fraction, or take a longer "
+                "session"
+            )
+        if adapt >= steps_b:
+            raise OrlaError(
+                f"split {name}: the held-out part is empty: all {steps_b} steps of session B adapt;"
+                " lower the fraction"
+            )
+        splits[name] = _split(name, slice(0, adapt), steps_b, sizes)
     return Parts(slice(0, pretraining), slice(pretraining, end), slice(end, steps_a), splits)

@@ -9,8 +9,7 @@ targets) of its first steps, and B's stream begins after those steps. The datase
 from dataclasses import dataclass, field
 
 from orla.catalogue import option
-from orla.sessions.projection import ALIGNMENTS, METHODS
-from orla.sessions.reading import TRANSFORMS
+from orla.sessions.reading import ALIGNMENTS, METHODS, TRANSFORMS
 
 TARGETS = {"cursor": "cursor_pos", "finger": "finger_pos"}
 

@@ -46,8 +46,7 @@ class Streams(Sealed):
     def read(cls, path: Path | str, task: Mapping[str, Any]) -> Self:
         """`load`, of a pair of a task as it is specified.
 
-        Raises:
-            OrlaError: As in `load`, or the streams are of other settings, such as another seed.
+        OrlaError: As in `load`, or the streams are of other settings, such as another seed.
         """
         streams = cls.load(path)
         settings = streams.dataset.get(_SETTINGS, {})

@@ -1,12 +1,16 @@
-"""Files from Zenodo, or any server of files: resumed, retried, and checked against an MD5."""
+"""Recordings from Zenodo, or any server of files: resumed, retried, checked against an MD5.
 
+Checksums that the config does not give are those of the record's own list, which is then pinned.
+"""
+
+import csv
 import hashlib
+import json
 import os
 import re
 import time
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 from urllib.parse import quote
 
@@ -15,8 +19,9 @@ import urllib3
 
 from orla.catalogue import option
 from orla.errors import OrlaError
-from orla.files import is_disk_full
+from orla.files import MOST_TEXT, as_one_line, atomic, content, is_disk_full
 from orla.progress import bar
+from orla.schema import nearest
 
 _CHUNK_BYTES = 1 << 16
 _PROGRESS_BYTES = 1 << 20
@@ -24,7 +29,6 @@ _MOST_BYTES = 20 << 30
 _LEAST_BYTES_S = 1000
 _LONGEST_PAUSE_S = 120.0
 _WORTH_RETRYING = {408, 425, 429, 500, 502, 503, 504}
-_RANGE_NOT_SATISFIABLE = 416
 
 
 @dataclass(frozen=True)
@@ -58,19 +62,10 @@ class Source:
 
 
 class _Interrupted(Exception):
-    """The download stopped for a temporary reason; `pause_s` is the server's Retry-After."""
-
-    def __init__(self, reason: str, pause_s: float | None = None) -> None:
-        super().__init__(reason)
-        self.pause_s = pause_s
+    """The download stopped for a time: the reason, and the server's Retry-After (s) or None."""
 
 
-def file_url(base_url: str, file_name: str) -> str:
-    """The address of a file in a folder on the web."""
-    return f"{base_url.rstrip('/')}/{quote(file_name)}"
-
-
-def require_secure(url: str, final_url: str) -> None:
+def _require_secure(url: str, final_url: str) -> None:
     """Refuse an encrypted address whose answer comes, after redirects, from one that is not."""
     if url.startswith("https:") and not final_url.startswith("https:"):
         raise OrlaError(
@@ -78,30 +73,66 @@ def require_secure(url: str, final_url: str) -> None:
         )
 
 
-def download(
-    url: str,
-    path: str | Path,
-    md5: str,
-    *,
-    retries: int = 8,
-    timeout_s: float = 30.0,
-    backoff_s: float = 1.0,
-) -> None:
-    """Download a file unless it is there already, whole and with the right checksum.
-
-    Data is written to ``<path>.part`` until the MD5 checksum is right. An interrupted download is
-    resumed, in this run or the next, where the server supports it (HTTP range requests, RFC 9110
-    section 14). After a wrong checksum the download starts once more from the beginning.
-
-    `retries` is how often in a row an interruption or a busy server is borne; the count starts anew
-    with each further megabyte. `timeout_s` is the longest silence of the server. `backoff_s` is the
-    pause before the first retry, doubled each time up to two minutes, unless the server names one.
-
-    Raises:
-        OrlaError: the server refuses the file, stays unreachable, or serves another one; a folder
-            stands in the file's place; or the disk is full.
+def md5_of(session: str, source: Source, pins: Path) -> str:
+    """The MD5 checksum of a session's file: the config's; else the one pinned in the CSV file
+    `pins`; else that of the record's list, which is then pinned whole, so that a later change of
+    the record is noticed. OrlaError: the list cannot be had or read, or the file is not in it.
     """
-    path, md5 = Path(path), md5.lower()
+    if session in source.md5:
+        return source.md5[session]
+    header = ["session", "md5"]
+    rows = [header]
+    if pins.exists():
+        with as_one_line(pins, "no table", "restore or delete it"):
+            rows = list(csv.reader(content(pins, MOST_TEXT).decode().splitlines()))
+    if rows[:1] != [header] or any(len(row) != 2 for row in rows):
+        raise OrlaError(f"{pins}: not a table of {' and '.join(header)}; restore or delete it")
+    checksums = dict(rows[1:])
+    if session not in checksums:
+        checksums = _download_list(source.list_url, source.timeout_s) | checksums
+        if session not in checksums:
+            near = nearest(session, checksums)
+            raise OrlaError(f"{source.list_url}: the record has no file {session}.mat; {near}")
+        with atomic(pins) as partial, partial.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([header, *sorted(checksums.items())])
+    return checksums[session]
+
+
+def _download_list(url: str, timeout_s: float) -> dict[str, str]:
+    """Checksums by session, from a record's JSON (``files``: ``key`` and ``checksum`` of each)."""
+    try:
+        with requests.get(url, timeout=timeout_s, stream=True) as answer:
+            answer.raise_for_status()
+            _require_secure(url, answer.url)
+            record = json.loads(answer.raw.read(MOST_TEXT, decode_content=True))
+        files = {str(file["key"]): str(file["checksum"]) for file in record["files"]}
+    except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
+        raise OrlaError(
+            f"{url}: the list of files cannot be had ({error}); try again, or give the checksum "
+            'under "odoherty.md5"'
+        ) from None
+    except (KeyError, RecursionError, TypeError, ValueError) as error:
+        raise OrlaError(f"{url}: no list of files ({error!r}); check odoherty.list_url") from None
+    return {
+        name.removesuffix(".mat"): checksum.removeprefix("md5:")
+        for name, checksum in files.items()
+        if name.endswith(".mat") and re.fullmatch("md5:[0-9a-f]{32}", checksum)
+    }
+
+
+def download(session: str, path: str | Path, source: Source, backoff_s: float = 1.0) -> None:
+    """Download a session's ``.mat`` unless it is there already, whole and of the right checksum.
+
+    Data is written to ``<path>.part`` until the MD5 checksum (`md5_of`, pinned in ``checksums.csv``
+    beside the file) is right. An interrupted download is resumed, in this run or the next, by HTTP
+    range requests (RFC 9110 section 14); after a wrong checksum it starts once more. The count of
+    retries starts anew with each further megabyte. `backoff_s` is the pause before the first one,
+    doubled each time up to two minutes, unless the server names one. OrlaError: the server refuses
+    the file, stays unreachable, or serves another one; a folder or link in its place; a full disk.
+    """
+    path = Path(path)
+    url = f"{source.base_url.rstrip('/')}/{quote(session)}.mat"
+    md5 = md5_of(session, source, path.with_name("checksums.csv"))
     if path.is_file() and _md5(path) == md5:
         return
     part = path.with_name(path.name + ".part")
@@ -110,40 +141,37 @@ def download(
             kind = "a folder" if place.is_dir() else "a link"
             raise OrlaError(f"{place}: {kind} stands where the file goes; remove it")
     path.parent.mkdir(parents=True, exist_ok=True)
-    for last_attempt in (False, True):
+    for _ in range(2):
         # A run that ended between the last byte and the renaming leaves a whole partial file.
         if not (part.is_file() and _md5(part) == md5):
-            _complete(url, part, retries, timeout_s, backoff_s)
-        digest = _md5(part)
-        if digest == md5:
+            _complete(url, part, source, backoff_s)
+        if (digest := _md5(part)) == md5:
             os.replace(part, path)
             return
         part.unlink()
-        if last_attempt:
-            raise OrlaError(
-                f"{path}: {url} has MD5 {digest}, not {md5}, twice in a row; "
-                "check the file name, the base URL and the checksum"
-            )
+    raise OrlaError(
+        f"{path}: {url} has MD5 {digest}, not {md5}, twice in a row; "
+        "check the file name, the base URL and the checksum"
+    )
 
 
-def _complete(url: str, part: Path, retries: int, timeout_s: float, backoff_s: float) -> None:
+def _complete(url: str, part: Path, source: Source, backoff_s: float) -> None:
     """Download what `part` lacks, with retries."""
     failures, furthest = 0, _size(part)
     while True:
         try:
-            _fetch(url, part, timeout_s)
-            return
+            return _fetch(url, part, source.timeout_s)
         except _Interrupted as interruption:
             # Only failures without progress count: a poor line may break often.
+            reason, pause_s = interruption.args
             failures = 1 if _size(part) >= furthest + _PROGRESS_BYTES else failures + 1
             furthest = max(furthest, _size(part))
-            if failures > retries:
+            if failures > source.retries:
                 raise OrlaError(
-                    f"{part}: {url} failed {failures} times, at last: {interruption}; "
+                    f"{part}: {url} failed {failures} times, at last: {reason}; "
                     "try again later, it goes on from what has arrived"
                 ) from interruption
-            doubled_s = backoff_s * 2 ** (failures - 1)
-            pause_s = doubled_s if interruption.pause_s is None else interruption.pause_s
+            pause_s = backoff_s * 2 ** (failures - 1) if pause_s is None else pause_s
             time.sleep(min(pause_s, _LONGEST_PAUSE_S))
 
 
@@ -151,35 +179,35 @@ def _fetch(url: str, part: Path, timeout_s: float) -> None:
     """One request: append to `part`, or write it anew where the server sends the whole file."""
     start = _size(part)
     # Compression would make the lengths in the headers differ from the bytes written.
-    headers = {"Accept-Encoding": "identity"}
-    if start:
-        headers["Range"] = f"bytes={start}-"
+    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})
     try:
         with requests.get(url, headers=headers, stream=True, timeout=timeout_s) as answer:
-            start = _accept(url, part, answer, start)
-            _save(url, part, answer, start, timeout_s)
+            _save(url, part, answer, _accept(url, part, answer, start), timeout_s)
     except (requests.ConnectionError, requests.Timeout, urllib3.exceptions.TimeoutError) as error:
-        raise _Interrupted(f"no answer, or silence for {timeout_s:g} s") from error
+        raise _Interrupted(f"no answer, or silence for {timeout_s:g} s", None) from error
     except urllib3.exceptions.HTTPError as error:
-        raise _Interrupted("the connection broke within the file") from error
+        raise _Interrupted("the connection broke within the file", None) from error
     except (requests.RequestException, ValueError) as error:
         raise OrlaError(f"{url}: cannot be requested ({error}); mend the base URL") from error
 
 
 def _accept(url: str, part: Path, answer: requests.Response, start: int) -> int:
     """Judge the answer's status; return the byte at which its body begins."""
-    require_secure(url, answer.url)
+    _require_secure(url, answer.url)
     status = answer.status_code
     if status == requests.codes.ok:
         return 0
-    if start and status in (requests.codes.partial, _RANGE_NOT_SATISFIABLE):
+    if start and status in (requests.codes.partial, requests.codes.requested_range):
         if answer.headers.get("Content-Range", "").startswith(f"bytes {start}-"):
             return start
         # Another range than the one asked for, or the partial file is as long as the file or more.
         part.unlink()
-        raise _Interrupted("the server cannot go on from what has arrived", pause_s=0.0)
+        raise _Interrupted("the server cannot go on from what has arrived", 0.0)
     if status in _WORTH_RETRYING:
-        raise _Interrupted(f"HTTP {status} {answer.reason}", _retry_after(answer))
+        pause_s = None
+        with suppress(urllib3.exceptions.InvalidHeader):
+            pause_s = urllib3.Retry().get_retry_after(answer.raw)
+        raise _Interrupted(f"HTTP {status} {answer.reason}", pause_s)
     raise OrlaError(
         f"{url}: the server answers HTTP {status} {answer.reason}; "
         "check the file name and the base URL"
@@ -188,12 +216,9 @@ def _accept(url: str, part: Path, answer: requests.Response, start: int) -> int:
 
 def _save(url: str, part: Path, answer: requests.Response, start: int, timeout_s: float) -> None:
     """Write the body as it arrives, which is neither endless nor slower than a least rate."""
-    # A body that is compressed, though nobody asked for that, has another length.
-    is_compressed = answer.headers.get("Content-Encoding", "identity") != "identity"
-    length = None if is_compressed else answer.headers.get("Content-Length")
-    total = start + int(length) if length and length.isdecimal() else None
+    total = start + (answer.raw.length_remaining or 0)
     try:
-        progress = bar(total or 0, f"downloading {part.stem}", "B")
+        progress = bar(total, f"downloading {part.stem}", "B")
         with open(part, "ab" if start else "wb") as file, progress:
             progress.update(start)
             size, before, since = start, start, time.monotonic()
@@ -201,11 +226,11 @@ def _save(url: str, part: Path, answer: requests.Response, start: int, timeout_s
                 file.write(chunk)
                 progress.update(len(chunk))
                 size += len(chunk)
-                if max(size, total or 0) > _MOST_BYTES:
+                if max(size, total) > _MOST_BYTES:
                     raise OrlaError(f"{url}: more than {_MOST_BYTES >> 30} GiB; check the base URL")
                 if time.monotonic() > since + timeout_s:
                     if size < before + _LEAST_BYTES_S * timeout_s:
-                        raise _Interrupted(f"slower than {_LEAST_BYTES_S} bytes a second")
+                        raise _Interrupted(f"slower than {_LEAST_BYTES_S} bytes a second", None)
                     before, since = size, time.monotonic()
     except OSError as error:
         if is_disk_full(error):
@@ -214,19 +239,6 @@ def _save(url: str, part: Path, answer: requests.Response, start: int, timeout_s
                 "the download goes on from what has arrived"
             ) from error
         raise
-    if total is not None and size != total:
-        raise _Interrupted(f"{size} of {total} bytes arrived")
-
-
-def _retry_after(answer: requests.Response) -> float | None:
-    """Seconds from a Retry-After header, which holds a number or a date; None without one."""
-    value = answer.headers.get("Retry-After", "")
-    if value.isdecimal():
-        return float(value)
-    try:
-        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
-    except (TypeError, ValueError):
-        return None
 
 
 def _size(part: Path) -> int:

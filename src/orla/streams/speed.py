@@ -17,7 +17,7 @@ from orla.engine.loop import loop_of
 from orla.engine.memory import one_model
 from orla.engine.state import dtype_of
 from orla.errors import OrlaError
-from orla.provenance import account
+from orla.provenance.cost import read_cost
 
 # A network, its optimizer's state, and what a learner carries; tapes last as long as a row.
 _STATE_PARTS = ("params", "optimizer", "carry", "buffers")
@@ -27,7 +27,7 @@ def microseconds(results: Iterable[str], phase: str) -> float:
     """CPU microseconds of a row of one model, over the jobs that made these results."""
     totals: Counter[str] = Counter()
     for result in results:
-        cost = account.read_cost(Path(f"{result}.cost.json"))
+        cost = read_cost(Path(f"{result}.cost.json"))
         if cost is None:
             raise OrlaError(f"{result}: its cost file is missing; delete the result and run again")
         totals["s"] += cost["cpu_by_phase_s"].get(phase, 0.0)

@@ -21,10 +21,10 @@ from orla.engine.network import network_of
 from orla.engine.state import dtype_of
 from orla.errors import OrlaError
 from orla.programs.store import say
-from orla.provenance import collect, cost, digest, merge, networks
+from orla.provenance import collect, cost, digest, networks
 from orla.provenance.arrays import read_arrays, write_arrays
 from orla.provenance.code import files_of
-from orla.provenance.tables import read_table, write_table
+from orla.provenance.tables import merge, read_table, write_table
 from orla.sessions.streams import Streams, episode_settings
 from orla.study import tidy
 from orla.study.declarations import declarations
@@ -176,7 +176,7 @@ def adapt(
             _, result = _read_result(f"{path}.parquet")
         tables[path] = result[0]
         arrays |= {f"{name} {i}": values for name, values in result[1].items()}
-    source = merge.merge({path: long.attrs["provenance"] for path, long in tables.items()})
+    source = merge({path: long.attrs["provenance"] for path, long in tables.items()})
     write_arrays(arrays, traces, source, inputs)
     write_table(tidy.concatenate(tables.values()), table, source, inputs)
 

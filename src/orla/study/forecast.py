@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 
 from orla.engine.memory_request import BESIDE, job_mb
-from orla.provenance.account import PROGRAM_S, START_S, PlannedWork
+from orla.provenance.cost import PROGRAM_S, START_S, planned_cpu_s
 from orla.study.condition import Condition
 from orla.study.plan import STATIONARY, Plan
 
@@ -102,10 +102,7 @@ class Forecast:
         freezings = self.plan.config["stable_windows"] + len(self.plan.horizons(c))
         works = {kind: adapt, "scoring": freezings * (0.2 * adapt + heldout)}
         hidden = self._hidden(c.architecture)
-        return sum(
-            PlannedWork(kind, steps=models * steps, hidden=hidden).cpu_s
-            for kind, steps in works.items()
-        )
+        return sum(planned_cpu_s(kind, models * steps, hidden) for kind, steps in works.items())
 
     def networks(self, c: Condition, seeds: int) -> float:
         if not self.plan.takes_pretrained(c):
@@ -113,7 +110,7 @@ class Forecast:
         settings = self.plan.pretraining(c.architecture)
         steps = self.parts(c)[0] * max(1.0, _EPOCHS * settings["max_epochs"]) * seeds
         kind = "pretraining" if settings["window"] > 1 else "step"
-        return PlannedWork(kind, steps=steps, hidden=self._hidden(c.architecture)).cpu_s
+        return planned_cpu_s(kind, steps, self._hidden(c.architecture))
 
     def part(self, conditions: Sequence[Condition], pretrains: bool) -> float:
         """Of a job of adaptation, which may pretrain its networks itself."""

@@ -10,10 +10,10 @@ import numpy as np
 
 from orla.files import load_arrays
 from orla.sessions import from_spikes, nwb
-from orla.sessions.account import Account
 from orla.sessions.channels import Correspondence
 from orla.sessions.from_bins import prepare_binned
 from orla.sessions.hdf5 import is_zarr
+from orla.sessions.session import Account
 from orla.sessions.streams import Streams
 from orla.tasks.recordings import Recordings
 

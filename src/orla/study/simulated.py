@@ -9,8 +9,7 @@ import numpy as np
 
 from orla.sessions.from_spikes import prepare
 from orla.sessions.session import Session
-from orla.sessions.simulator.days import Spikes, both_days
-from orla.sessions.simulator.reaches import Reaching
+from orla.sessions.simulator.days import Reaching, Spikes, both_days
 from orla.sessions.streams import Streams
 from orla.tasks.recordings import Recordings
 from orla.tasks.swapped import Swapped
@@ -28,7 +27,7 @@ def simulated_streams(task: Recordings, pair: str, study: str = "") -> Streams:
     days = both_days(task.simulation(pair))
     if isinstance(task, Swapped):
         session = _session(task.recording, task.source, *next(days))
-        return task.streams_of_session(pair, session, task.dataset(pair, study))
+        return task.streams_of(pair, iter([session]), task.dataset(pair, study))
     names = task.pairs[pair].a, task.pairs[pair].b
     a, b = (_session(name, task.source, *day) for name, day in zip(names, days, strict=True))
     tail = task.parts.tail_steps

@@ -60,12 +60,9 @@ def _process(e: np.ndarray, rho: float, before: np.ndarray | None = None) -> np.
 
     before: (seeds, inputs), the step before the first; without it the first step is e's own.
     """
-    x = np.empty_like(e)
-    share = np.sqrt(1 - rho**2)
-    for t in range(e.shape[1]):
-        x[:, t] = e[:, t] if before is None else rho * before + share * e[:, t]
-        before = x[:, t]
-    return x
+    steps = np.sqrt(1 - rho**2) * e
+    steps[:, 0] = e[:, 0] if before is None else steps[:, 0] + rho * before
+    return lfilter([1.0], [1.0, -rho], steps, axis=1)
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,16 @@ def _table(vocabulary: str) -> tuple[np.ndarray, int]:
 @functools.cache
 def text(name: str) -> bytes:
     """The text `prose` or `code`."""
-    content = _prose() if name == "prose" else _code()
+    if name == "code":
+        # Modules whose names begin with _ are left out: some are written at installation.
+        files = sorted(Path(sysconfig.get_path("stdlib")).glob("[!_]*.py"))
+        content = b"\n".join(file.read_bytes() for file in files)
+    else:
+        try:
+            topics = importlib.import_module("pydoc_data.topics").topics
+        except ImportError:
+            topics = {}
+        content = "\n".join(topics[topic] for topic in sorted(topics)).encode()
     if not content:
         raise OrlaError(
             f"task bytes: the text {name} is missing from the library of this Python, "
@@ -102,17 +111,3 @@ def text(name: str) -> bytes:
             "first and second another text"
         )
     return content
-
-
-def _prose() -> bytes:
-    try:
-        topics = importlib.import_module("pydoc_data.topics").topics
-    except ImportError:
-        return b""
-    return "\n".join(topics[name] for name in sorted(topics)).encode()
-
-
-def _code() -> bytes:
-    # Modules whose names begin with _ are left out: some are written at installation.
-    files = sorted(Path(sysconfig.get_path("stdlib")).glob("[!_]*.py"))
-    return b"\n".join(file.read_bytes() for file in files)

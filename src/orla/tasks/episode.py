@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from orla.errors import OrlaError
 from orla.tasks.stream import Sealed, Stream, concatenate
 
@@ -78,9 +76,8 @@ class Episode(Sealed):
                 "categories are 0 to n_out - 1"
             )
         cut = {"adapt": self.selection_cut, "reference": self.reference_from}.get(part, 0)
-        mask = np.ones(len(stream), bool) if stream.scored is None else stream.scored
         for first, last in [(cut, len(stream))] + [(0, cut)] * (part == "adapt"):
-            if not mask[..., first:last].any(-1).all():
+            if not stream.mask[..., first:last].any(-1).all():
                 raise OrlaError(
                     f"episode: {part} has no scored step from {first} to {last}; leave steps to "
                     "learn from and to score"

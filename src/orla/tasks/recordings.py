@@ -1,6 +1,7 @@
 """Recordings: pairs of sessions; a network is pretrained on session A and adapts to session B."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,11 +13,13 @@ from orla.schema import nearest
 from orla.sessions import binned as binned_files
 from orla.sessions import nwb as nwb_files
 from orla.sessions import simulator, zenodo
+from orla.sessions.binned import Binned
 from orla.sessions.channels import Correspondence
 from orla.sessions.from_bins import prepare_binned
 from orla.sessions.from_spikes import prepare
 from orla.sessions.parts import Sizes, parts, stationary_split
 from orla.sessions.preparation import Preparation
+from orla.sessions.session import Session
 from orla.sessions.streams import Streams
 from orla.tasks.base import STATIONARY, Task
 from orla.tasks.episode import Episode
@@ -51,8 +54,7 @@ class SessionPair:
 class Recordings(Task, name="recordings", label="recordings", order=10):
     """Pairs of sessions; variants are the splits of session B and the stationary control.
 
-    Raises:
-        OrlaError: a name that cannot be part of a path.
+    OrlaError: a name that cannot be part of a path.
     """
 
     needs_files: ClassVar[bool] = True
@@ -130,23 +132,27 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
     ) -> Streams:
         """The streams of a pair, from two NWB files of `sessions.nwb` or two binned .npz files.
 
-        The dataset record holds the SHA-256 of both files under "files".
-
-        Raises:
-            OrlaError: as in `prepare` and `prepare_binned`, or a part would be empty.
+        The dataset record holds the SHA-256 of both files under "files". OrlaError: as in `prepare`
+        and `prepare_binned`, or a part would be empty.
         """
         dataset = self.dataset(pair, study) | {"files": {"a": sha256(path_a), "b": sha256(path_b)}}
+        read = self.binned_at if self.source == "binned" else nwb_files.read_session
+        return self.streams_of(pair, map(read, (path_a, path_b)), dataset)
+
+    def streams_of(
+        self, pair: str, days: Iterator[Session | Binned], dataset: dict[str, Any]
+    ) -> Streams:
+        """The streams of two days, read as they are asked for; errors as in `streams`."""
+        a, b = days
         about = {"tail_steps": self.parts.tail_steps, "dataset": dataset}
         if self.source == "binned":
-            a, b = self.binned_at(path_a), self.binned_at(path_b)
             why = "binned.columns of the config says so"
             match = Correspondence(self.binned.columns, why, "binned.columns")
             return prepare_binned(a, b, match, self.preparation, **about)
-        a, b = nwb_files.read_session(path_a), nwb_files.read_session(path_b)
         options = {"channels": self.nwb.channels, "option": "nwb.channels"}
         return prepare(a, b, self.preparation, **(options if self.source == "nwb" else {}), **about)
 
-    def binned_at(self, path: Path | str) -> binned_files.Binned:
+    def binned_at(self, path: Path | str) -> Binned:
         """A binned recording; errors as in `sessions.binned.read`."""
         how = self.preparation
         return binned_files.read(

@@ -104,10 +104,9 @@ class River(Task, name="river", label="{stream}", order=60):
     def table(self, seed: int, rows: int | None = None) -> tuple[np.ndarray, np.ndarray, int]:
         """Features (rows, features) as they come, categories (rows,), and how many there are.
 
-        Raises:
-            OrlaError: River is not installed, or has no such generator or parameter; the file is
-                missing, another one, or has too few rows, no such column, no numbers, or a cell
-                that is empty or infinite.
+        OrlaError: River is not installed, or has no such generator or parameter; the file is
+        missing, another one, or has too few rows, no such column, no numbers, or a cell that is
+        empty or infinite.
         """
         rows = rows or self.total_rows
         if self.file is not None:

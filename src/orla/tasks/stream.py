@@ -70,6 +70,11 @@ class Stream:
         return self.X.shape[-1]
 
     @property
+    def mask(self) -> np.ndarray:
+        """bool (..., steps), True at steps that are scored."""
+        return np.ones(self.X.shape[:-1], bool) if self.scored is None else self.scored
+
+    @property
     def categories(self) -> bool:
         """Whether the targets are categories."""
         return self.Y.ndim < self.X.ndim

@@ -1,22 +1,100 @@
 """Both simulated days: what the hand did, and the spikes of the array.
 
-Spikes of tuned units are inhomogeneous Poisson processes, given behavior and shared latents.
+The task follows Makin, O'Doherty, Cardoso, Sabes (2018): random targets on a grid one after the
+other, no pause between reaches, a hold on the target; reaches are minimum-jerk, and the hand has a
+tremor. Spikes of tuned units are inhomogeneous Poisson processes, given behavior and latents.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
+from scipy.ndimage import gaussian_filter1d
 from scipy.signal import lfilter
 
-from orla.sessions.simulator.reaches import Reaching, simulate_reaching
-from orla.sessions.simulator.settings import Settings
+from orla.sessions.simulator import Settings, TaskSettings
 from orla.sessions.simulator.units import Units, units_of_both_days
 
 _SEED_NAME = int.from_bytes(b"orla reaching", "little")
 _MIN_COLUMNS = 5
 _MAX_RATE_HZ = 300.0
+_MM_PER_CM = 10.0
 
 Spikes = list[list[np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Reaching:
+    """Behavior of a session: t (k,) in s, cursor and target (k, 2), finger (k, 3): z, -x, -y."""
+
+    t: np.ndarray
+    cursor_mm: np.ndarray
+    target_mm: np.ndarray
+    finger_cm: np.ndarray
+    reaches: int
+
+
+def _reach(
+    start: np.ndarray, end: np.ndarray, task: TaskSettings, rng: np.random.Generator
+) -> np.ndarray:
+    """Positions (samples, 2) of one curved minimum-jerk reach (Flash and Hogan 1985)."""
+    way = end - start
+    duration = task.movement_s + task.movement_s_per_mm * np.hypot(*way)
+    duration *= np.exp(task.movement_spread * rng.standard_normal())
+    samples = max(2, round(duration * task.sample_hz))
+    s = np.arange(1, samples + 1) / samples
+    s = s**3 * (10 - 15 * s + 6 * s**2)
+    sideways = np.array([-way[1], way[0]]) * task.curvature * rng.standard_normal()
+    return start + np.outer(s, way) + np.outer(4 * s * (1 - s), sideways)
+
+
+def _targets(task: TaskSettings, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Random points of the grid, centred on 0, never the same twice running."""
+    n = task.grid_side**2
+    place = int(rng.integers(n))
+    while True:
+        place = (place + int(rng.integers(1, n))) % n
+        cell = np.array(divmod(place, task.grid_side), dtype=float)
+        yield (cell - (task.grid_side - 1) / 2) * task.grid_spacing_mm
+
+
+def _wander(
+    samples: int, columns: int, sd: float, smooth: float, rng: np.random.Generator
+) -> np.ndarray:
+    """Smooth Gaussian noise (samples, columns) of the given sd; `smooth` in samples."""
+    noise = gaussian_filter1d(rng.standard_normal((samples, columns)), smooth, axis=0)
+    return sd * noise * np.sqrt(2 * np.sqrt(np.pi) * smooth)
+
+
+def simulate_reaching(task: TaskSettings, duration_s: float, rng: np.random.Generator) -> Reaching:
+    """Reaches for `duration_s` seconds."""
+    samples = round(duration_s * task.sample_hz) + 1
+    hand, target_mm = np.empty((samples, 2)), np.empty((samples, 2))
+    at, reaches, place = 0, 0, np.zeros(2)
+    hold = round(task.hold_s * task.sample_hz)
+    for target in _targets(task, rng):
+        reaction = task.reaction_s * np.exp(task.reaction_spread * rng.standard_normal())
+        path = [np.repeat(place[None], round(reaction * task.sample_hz), axis=0)]
+        while True:
+            end = target + task.scatter_mm * rng.standard_normal(2)
+            path.append(_reach(place, end, task, rng))
+            place = end
+            if np.hypot(*(end - target)) <= task.acceptance_mm:
+                break
+        path.append(np.repeat(place[None], hold, axis=0))
+        steps = np.concatenate(path)[: samples - at]
+        hand[at : at + len(steps)] = steps
+        target_mm[at : at + len(steps)] = target
+        at += len(steps)
+        if at == samples:
+            break
+        reaches += 1
+    smooth = task.tremor_s * task.sample_hz
+    cursor = hand + _wander(samples, 2, task.tremor_mm, smooth, rng)
+    height = _wander(samples, 1, 0.5, 5 * smooth, rng)
+    finger = np.column_stack([height, -cursor / _MM_PER_CM])
+    t = task.start_s + np.arange(samples) / task.sample_hz
+    return Reaching(t, cursor, target_mm, finger, reaches)
 
 
 def both_days(settings: Settings) -> Iterator[tuple[Reaching, Spikes]]:
@@ -42,55 +120,44 @@ def simulate_spikes(
 ) -> Spikes:
     """Event times (s) of every channel: unsorted crossings, sorted units, then empty cells."""
     latents, *seeds = seed.spawn(1 + len(units))
-    rates = _Rates(units, reaching, settings, np.random.default_rng(latents))
+    rates = _rates(units, reaching, settings, np.random.default_rng(latents))
     columns = max(_MIN_COLUMNS, len(settings.array.sorted_shares))
     spikes = [[np.empty(0)] * columns for _ in range(settings.array.n_channels)]
     next_cell = [0] * settings.array.n_channels
-    for unit, unit_seed in enumerate(seeds):
-        channel = int(units.channel[unit])
+    for channel, rate_hz, unit_seed in zip(units.channel.tolist(), rates, seeds, strict=True):
         rng = np.random.default_rng(unit_seed)
-        spikes[channel][next_cell[channel]] = _poisson_times(rates.rate_hz(unit), reaching.t, rng)
+        spikes[channel][next_cell[channel]] = _poisson_times(rate_hz, reaching.t, rng)
         next_cell[channel] += 1
     return spikes
 
 
-class _Rates:
-    """Rates of the units of one session, given its behavior and its latents."""
-
-    def __init__(
-        self, units: Units, reaching: Reaching, settings: Settings, rng: np.random.Generator
-    ) -> None:
-        array, drift, hz = settings.array, settings.drift, settings.task.sample_hz
-        samples = len(reaching.t)
-        self.units, self.hz, self.drift, self.t = units, hz, drift, reaching.t
-        velocity = np.gradient(reaching.cursor_mm, 1 / hz, axis=0) / array.reference_speed_mm_s
-        speed = np.hypot(*velocity.T)
-        position = reaching.cursor_mm / array.reference_position_mm
-        self.movement = np.column_stack([velocity, speed - speed.mean(), position])
-        self.fast = ornstein_uhlenbeck(samples, array.n_fast, array.fast_s * hz, rng)
-        self.slow = ornstein_uhlenbeck(samples, array.n_slow, array.slow_s * hz, rng)
-        # A knot a second is ample for a drift over minutes.
-        self.knots = np.arange(int(np.ceil(samples / hz)) + 1) + reaching.t[0]
-        wander = ornstein_uhlenbeck(len(self.knots), 2 * len(units), drift.within_s, rng)
-        self.turn, self.level = np.split(wander, 2, axis=1)
-
-    def rate_hz(self, unit: int) -> np.ndarray:
-        """Rate of one unit at every sample, (k,)."""
-        u, last = self.units, len(self.t) - 1
-        if np.isneginf(u.log_rate[unit]):
-            return np.zeros(len(self.t))
-        later = np.arange(len(self.t)) + round(u.lag_s[unit] * self.hz)
-        movement = self.movement[np.clip(later, 0, last)]  # the ends are held
-        turn = self.drift.within_rotation_rad * self.turn[:, unit]
-        angle = u.direction_rad[unit] + np.interp(self.t, self.knots, turn)
-        level = self.drift.within_baseline * self.level[:, unit]
-        log_rate = u.log_rate[unit] + np.interp(self.t, self.knots, level)
-        log_rate += u.depth[unit] * (
-            np.cos(angle) * movement[:, 0] + np.sin(angle) * movement[:, 1]
-        )
-        log_rate += u.speed[unit] * movement[:, 2] + movement[:, 3:] @ u.position[unit]
-        log_rate += self.fast @ u.fast[unit] + self.slow @ u.slow[unit]
-        return np.exp(np.minimum(log_rate, np.log(_MAX_RATE_HZ)))
+def _rates(
+    u: Units, reaching: Reaching, settings: Settings, rng: np.random.Generator
+) -> Iterator[np.ndarray]:
+    """Rate of each unit (Hz) at every sample, (k,), given the session's behavior and latents."""
+    array, drift, hz, t = settings.array, settings.drift, settings.task.sample_hz, reaching.t
+    velocity = np.gradient(reaching.cursor_mm, 1 / hz, axis=0) / array.reference_speed_mm_s
+    speed = np.hypot(*velocity.T)
+    position = reaching.cursor_mm / array.reference_position_mm
+    movement_of_all = np.column_stack([velocity, speed - speed.mean(), position])
+    fast = ornstein_uhlenbeck(len(t), array.n_fast, array.fast_s * hz, rng)
+    slow = ornstein_uhlenbeck(len(t), array.n_slow, array.slow_s * hz, rng)
+    # A knot a second is ample for a drift over minutes.
+    knots = np.arange(int(np.ceil(len(t) / hz)) + 1) + t[0]
+    wander = ornstein_uhlenbeck(len(knots), 2 * len(u), drift.within_s, rng)
+    turn, level = np.split(wander, 2, axis=1)
+    for i in range(len(u)):
+        if np.isneginf(u.log_rate[i]):
+            yield np.zeros(len(t))
+            continue
+        later = np.arange(len(t)) + round(u.lag_s[i] * hz)
+        movement = movement_of_all[np.clip(later, 0, len(t) - 1)]  # the ends are held
+        angle = u.direction_rad[i] + np.interp(t, knots, drift.within_rotation_rad * turn[:, i])
+        log_rate = u.log_rate[i] + np.interp(t, knots, drift.within_baseline * level[:, i])
+        log_rate += u.depth[i] * (np.cos(angle) * movement[:, 0] + np.sin(angle) * movement[:, 1])
+        log_rate += u.speed[i] * movement[:, 2] + movement[:, 3:] @ u.position[i]
+        log_rate += fast @ u.fast[i] + slow @ u.slow[i]
+        yield np.exp(np.minimum(log_rate, np.log(_MAX_RATE_HZ)))
 
 
 def _poisson_times(rate_hz: np.ndarray, t: np.ndarray, rng: np.random.Generator) -> np.ndarray:

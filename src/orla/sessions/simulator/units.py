@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from orla.sessions.simulator.settings import ArraySettings, DriftSettings, Settings
+from orla.sessions.simulator import ArraySettings, DriftSettings, Settings
 
 
 @dataclass(frozen=True)

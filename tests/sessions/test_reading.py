@@ -7,8 +7,7 @@ from scipy.stats import ortho_group
 from statsmodels.multivariate.factor import Factor
 
 from orla.errors import OrlaError
-from orla.sessions.projection import Projection, factor_analysis, rotation, stable_channels
-from orla.sessions.reading import Scaling
+from orla.sessions.reading import Projection, Scaling, factor_analysis, rotation, stable_channels
 
 CHANNELS = 24
 

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from orla.errors import OrlaError
-from orla.provenance.merge import merge
+from orla.provenance.tables import merge
 
 
 def source(learner="rtrl", **changed):
