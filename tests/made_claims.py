@@ -8,11 +8,11 @@ import pandas as pd
 from scipy import stats
 
 from orla.prereg import judge
-from orla.prereg.registration import OTHERS
+from orla.prereg.registration import LATER_PARTS, OTHERS
 
 BINDS = {
     "record_sha256": "a" * 64,
-    "parts": {"guards": "1" * 16, "judge": "2" * 16},
+    "parts": dict.fromkeys(("guards", "judge", *LATER_PARTS), "1" * 16),
     "syntax_sha256": "b" * 64,
     "results": ["results"],
 }

@@ -3,6 +3,7 @@ import math
 import sys
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
+from types import ModuleType
 from typing import ClassVar
 
 import pytest
@@ -106,6 +107,14 @@ def test_a_class_in_a_function_is_no_part_of_the_catalogue():
         pass
 
     assert "hidden" not in catalogue._parts_by_name("sort")
+
+
+def test_a_class_of_a_prompt_which_stands_in_no_file_is_a_part(monkeypatch):
+    prompt = ModuleType("prompt")
+    monkeypatch.setitem(sys.modules, "prompt", prompt)
+    prompt.Sort = Sort
+    exec("class Typed(Sort, name='typed'): pass", vars(prompt))
+    assert catalogue._parts_by_name("sort")["typed"] is prompt.Typed
 
 
 @pytest.mark.parametrize("kind", ["task", "loss"])

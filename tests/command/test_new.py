@@ -2,6 +2,7 @@
 
 import shutil
 
+import numpy as np
 import pytest
 import yaml
 
@@ -55,6 +56,23 @@ def test_what_it_writes_fits_the_recordings(made, recordings, tmp_path):
     spec = yaml.safe_load((folder / "config.yaml").read_text())["tasks"]["recordings"]["binned"]
     assert (spec["kind"], spec["inputs"]) == ("categories", "emg")
     assert spec["boundaries"] == {"changes": ["trial"]}
+
+
+@pytest.mark.parametrize(
+    ("columns", "dead", "inputs", "live"),
+    [("different", 15, 20, 15), ("different", 20, 20, 10), ("different", 0, 20, 20)]
+    + [("same", 15, 20, 5), ("same", 0, 20, 20)],
+)
+def test_days_of_other_widths_have_as_many_inputs_as_both_can_give(
+    tmp_path, columns, dead, inputs, live
+):
+    rng, paths = np.random.default_rng(0), [tmp_path / "a.npz", tmp_path / "b.npz"]
+    for path, width in zip(paths, (30, 20), strict=True):
+        counts = rng.poisson(2.0, (300, width))
+        counts[:, : dead * (width == 30)] = 1
+        np.savez(path, counts=counts, vel=rng.normal(size=(300, 2)), bin_s=0.1)
+    pair = files.read_pair("binned", [*map(str, paths)], columns=columns)
+    assert (pair.inputs, pair.live) == (inputs, live)
 
 
 @pytest.mark.parametrize(

@@ -53,8 +53,13 @@ def test_what_measures_nothing_and_what_cannot_be_read():
     lost.loc[mine & (frame["seed"] == 0), "heldout_error"] = np.nan
     lost.loc[mine & (frame["seed"] == 1), "heldout_error"] = 1.5
     assert (np.isnan(recovery_vs_rtrl(lost, ["rtrl"])) == (frame["seed"] < 2)).all()
-    with pytest.raises(OrlaError, match="lacks the column frozen_heldout_error"):
-        recovery_vs_rtrl(frame.drop(columns="frozen_heldout_error"), ["rtrl"])
+    for bad, words in (
+        (frame.drop(columns="frozen_heldout_error"), "lacks the column frozen_heldout_error"),
+        (frame.assign(selected=True), "selected marks seed 0 of full RTRL twice"),
+        (pd.concat([frame, frame[mine][:1]]), "selected marks seed 0 of full RTRL twice"),
+    ):
+        with pytest.raises(OrlaError, match=words):
+            recovery_vs_rtrl(bad, ["rtrl"])
 
 
 @pytest.mark.parametrize("part", ["heldout", "adapt"])

@@ -200,6 +200,11 @@ def test_selection_price_is_test_selected_minus_validation_selected():
     assert row["learning_rate_runner_up"] == RATES[int(near)]
     drawn = further[np.random.default_rng(0).integers(0, 5, (200, 5))].mean(axis=1)
     assert row["other_rate_share"] == (drawn < 0).mean()
+    lost = frame.copy()  # a seed without a value at one of the rates counts at none
+    lost.loc[lost["selected_on_test"] & (lost["seed"] == 0), "recovery_heldout_percent"] = np.nan
+    row = one(table("selection_price", lost))
+    for name, values in zip(("validation", "test", "tail"), recoveries, strict=True):
+        assert row[f"recovery_{name}_selected_percent"] == pytest.approx(values[1:].mean())
     same = one(table("selection_price", frame.assign(selected_on_test=frame["selected"])))
     assert (same["price_pp"], same["low_pp"], same["high_pp"]) == (0, 0, 0)
 

@@ -95,6 +95,12 @@ def test_a_driver_that_watches_itself_has_one_row_whatever_the_batches(study, re
     np.testing.assert_allclose(rows[MEASURES], theirs[MEASURES], rtol=1e-9)
 
 
+def test_an_observer_may_have_a_name_that_the_sweep_uses_itself(study):
+    probes = [{"kind": "cosine", "against": "frozen"}]
+    rows = table("alignment", watched(study, {"frozen": "rtrl"}, probes), [0.03])
+    assert len(rows) and (rows["against"] == "frozen").all()
+
+
 def test_a_diverged_model_has_no_measures(study):
     far = changed(watched(study), slice(100, 101), 1e5)
     rows = table("alignment", far, [1e-10])

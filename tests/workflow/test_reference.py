@@ -1,10 +1,11 @@
 """What stands beside the workflow: docs/reference.md, the linter, and the quick study's budget."""
 
 import importlib.util
-import json
 
 import pytest
 from running import ROOT
+
+from orla.provenance import cost
 
 QUICK = ROOT / "results/quick"
 # About a tenth above what it takes, in counts that are the same on every machine.
@@ -40,16 +41,16 @@ def test_only_what_has_a_stated_reason_passes_the_linter():
 
 @pytest.mark.skipif(not QUICK.is_dir(), reason="the quick study was not run here")
 def test_the_quick_study_stays_within_its_budget():
-    costs = [json.loads(file.read_text()) for file in QUICK.rglob("*.cost.json")]
-    first = [cost for cost in costs if "starting" in cost["cpu_by_phase_s"]]  # of a process
+    costs = [*filter(None, map(cost.read_cost, QUICK.rglob("*.cost.json")))]
+    first = [each for each in costs if "starting" in each["cpu_by_phase_s"]]  # of a process
     counts = {
         "processes": len(first),
-        "pytorch": sum(cost["pytorch"] for cost in first),
-        "programs": sum(cost["programs"] for cost in costs),
+        "pytorch": sum(each["pytorch"] for each in first),
+        "programs": sum(each["programs"] for each in costs),
         "size_bytes": sum(file.stat().st_size for file in QUICK.rglob("*") if file.is_file()),
     }
     for name in ("learners", "scoring"):
-        counts[f"steps_{name}"] = sum(cost["steps"].get(name, 0) for cost in costs)
+        counts[f"steps_{name}"] = sum(each["steps"].get(name, 0) for each in costs)
     assert counts["steps_learners"] > 500_000, "the cost files are not those of a whole study"
     for name, most in MOST.items():
         assert counts[name] <= most, name

@@ -178,7 +178,8 @@ def _parts_by_name(kind: str) -> dict[str, type[Part]]:
 
 
 def _file(part: type[Part]) -> str:
-    return sys.modules[part.__module__].__file__ or ""
+    # A part that is defined at a prompt or in a notebook stands in no file.
+    return getattr(sys.modules[part.__module__], "__file__", None) or ""
 
 
 def kinds_from_outside() -> list[str]:

@@ -101,8 +101,10 @@ def read_pair(source: str, recordings: Sequence[str], **options: Any) -> Pair:
                 f"{path}: {count} steps leave nothing to learn from; take a recording of "
                 f"{FEWEST_STEPS} steps or more"
             )
-    live = int((bins[0].inputs[:, is_input].std(axis=0) > 0).sum())
-    return Pair(source, _names(files), steps, int(is_input.sum()), live, files, **facts)
+    varies = bins[0].inputs[:, is_input].std(axis=0) > 0
+    # Components of a session's own are no more than it has columns.
+    inputs, live = (min(int(some.sum()), bins[1].inputs.shape[1]) for some in (is_input, varies))
+    return Pair(source, _names(files), steps, inputs, live, files, **facts)
 
 
 def _require_two(recordings: Sequence[str], what: str) -> None:
@@ -171,14 +173,16 @@ def _of_bins(
     }
     source = binned.Source(**options, boundaries=binned.Boundaries(**boundaries))
     a, b = (binned.read(path, source, transform=transform) for path in files)
+    same = options["columns"] == "same"
     facts = {
         "bin_s": a.bin_s,
         "categories": categories,
         "options": options | ({"boundaries": boundaries} if boundaries else {}),
         "transform": transform,
-        "same": options["columns"] == "same",
+        "same": same,
     }
-    return [a, b], np.arange(a.inputs.shape[1]) < b.inputs.shape[1], facts
+    is_input = (np.arange(a.inputs.shape[1]) < b.inputs.shape[1]) | (not same)
+    return [a, b], is_input, facts
 
 
 def _first(names: Sequence[str], present: Sequence[str], what: str, path: Path) -> str:

@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from math import floor
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from orla.command.files import Pair
 from orla.errors import OrlaError
+
+if TYPE_CHECKING:
+    from orla.command.files import Pair  # which reads NWB, and `orla plan` uses `render` alone
 
 # Updates of a window learner, at least; the window is the longest of these that leaves so many.
 UPDATES, WINDOWS = 40, (200, 100, 50, 20, 10, 5, 2)

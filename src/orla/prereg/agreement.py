@@ -5,7 +5,7 @@ import re
 import numpy as np
 
 from orla.errors import OrlaError
-from orla.prereg.registration import PAIR, RESULT, Registration
+from orla.prereg.registration import LATER_PARTS, PAIR, RESULT, Registration
 
 ALPHA = 0.05
 """Level at which the tables of a registration of version 1 must have been made."""
@@ -65,9 +65,11 @@ def check_lockable(registration: Registration) -> None:
     """Refuse (OrlaError) one without binds, a wide margin without a reason, what is always true."""
     check(registration)
     name, rule = f"registration {registration.name}", registration.rule
-    if registration.tested and not registration.binds:
+    lacking = [part for part in LATER_PARTS if part not in registration.binds.get("parts", {})]
+    if registration.tested and lacking:
         path = registration.folder / f"{registration.name}.yaml"
-        raise OrlaError(f"{name}: binds neither config nor behaviour; run: orla prereg bind {path}")
+        what = f'no part "{lacking[0]}"' if registration.binds else "neither config nor behaviour"
+        raise OrlaError(f"{name}: binds {what}; run: orla prereg bind {path}")
     widest = WIDE.get(registration.scale, np.inf)
     if rule and rule.margin and not registration.margin_reason and rule.value > widest:
         wide = f"a margin of {rule.value:g} {registration.scale} is wider than {widest:g}"

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -58,6 +59,7 @@ def _bind(arguments: argparse.Namespace) -> None:
     asked.check_answered(plan, known)
     catalogue.use_plugins(plan.config.get("plugins", []))
     folders = [Path(plan.config["pathvars"]["results"]), *_folders(known)]
+    known = replace(known, binds={})  # what an earlier version bound leaves no part out
     binds = binding.bound(plan, known) | binding.behaviour(plan, known)
     binds["results"] = list(dict.fromkeys(map(str, folders)))
     if read := asked.sweeps(plan, known):

@@ -11,7 +11,7 @@ import pandas as pd
 
 from orla.prereg import rehearsal, trials
 from orla.prereg.asked import quantities
-from orla.prereg.registration import Registration
+from orla.prereg.registration import LATER_PARTS, Registration
 from orla.programs import compiling
 from orla.study.keys import peer_column
 from orla.study.plan import Condition, Plan
@@ -109,13 +109,13 @@ def parts(
         found[f"River's {peer}"] = partial(trials.peer, peer)
     found["guards"] = partial(rehearsal.guards_met)
     found["judge"] = partial(rehearsal.judged, registration)
-    later = {
-        "evidence": partial(rehearsal.read, rehearsal.like(registration)),
-        "checks": partial(rehearsal.checks_met, registration),
-        "pairs left out": partial(rehearsal.left_out_met),
-    }
-    bound = registration.binds.get("parts", later)  # one bound before a part was there lacks it
-    found |= {name: part for name, part in later.items() if name in bound}
+    later = (
+        partial(rehearsal.read, rehearsal.like(registration)),
+        partial(rehearsal.checks_met, registration),
+        partial(rehearsal.left_out_met),
+    )
+    bound = registration.binds.get("parts", LATER_PARTS)
+    found |= {n: part for n, part in zip(LATER_PARTS, later, strict=True) if n in bound}
     return found
 
 

@@ -26,6 +26,9 @@ OTHERS = {SOUND: "without the pairs that fail a guard"} | dict.fromkeys(
 )
 """Other ways to form a quantity, in words."""
 
+LATER_PARTS = ("evidence", "checks", "pairs left out")
+"""Parts that a registration which was bound before they were there goes without."""
+
 _QUANTITY = Scale("", "value{}", "t90_{}{}", ("{}", "{}"), "n_{}s")
 COUNTS = ("n_pairs", "n_without_meaning", "n_seeds", "n_diverged", "n_failing")
 _OF_QUANTITY = ("scale", "unit", *COUNTS, "guards", "alpha")

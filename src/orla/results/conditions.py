@@ -170,7 +170,8 @@ class SelectionPrice(Summary, name="selection_price"):
             price, share = second - first, np.nan
             if len(price) > 1:
                 share = one.other_rate_share(draws(len(price), settings.resamples, settings.seed))
-            first, second = (np.where(np.isfinite(price), of, np.nan) for of in (first, second))
+            finite = np.isfinite(price)
+            first, second, third = (np.where(finite, of, np.nan) for of in (first, second, third))
             rates = [[each.rate] for each in (*sides, one.at_runner_up)]
             values = first, second, price, third, *rates, [share]
             yield one.grid.key, dict(zip(columns, values, strict=True)).__getitem__

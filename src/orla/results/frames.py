@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from orla.errors import OrlaError
 from orla.results.estimands import ESTIMANDS
 from orla.results.grids import demand
 from orla.study import tidy
@@ -51,7 +52,7 @@ def recovery_vs_rtrl(
     so that optimizers are compared on one scale. Source: docs/protocol.md, Recovery.
 
     Raises:
-        OrlaError: A column is missing.
+        OrlaError: A column is missing, or RTRL has a seed twice at its chosen rate.
     """
     estimand = ESTIMANDS[part]
     errors = [estimand.frozen, estimand.error, *[estimand.validation] * best]
@@ -65,8 +66,12 @@ def recovery_vs_rtrl(
         first = means.sort_values([*setting, estimand.validation]).drop_duplicates(setting)
         rtrl = rtrl.merge(first[[*setting, "optimizer"]], on=[*setting, "optimizer"])
     at = [*setting, "seed"]
-    once = rtrl.drop_duplicates(at)  # more of a condition are refused by `grids`
-    full = once.set_index(at)[estimand.error].reindex(pd.MultiIndex.from_frame(models[at]))
+    if (twice := rtrl[rtrl.duplicated(at)]).size:
+        raise OrlaError(
+            f"{'/'.join(filter(None, twice.iloc[0][setting]))}: {estimand.selected} marks seed "
+            f"{twice['seed'].iloc[0]} of full RTRL twice; give one row and one rate a model"
+        )
+    full = rtrl.set_index(at)[estimand.error].reindex(pd.MultiIndex.from_frame(models[at]))
     frozen, adapted = (models[c].to_numpy(float) for c in (estimand.frozen, estimand.error))
     denominator = frozen - full.to_numpy(float)
     return 100.0 * (frozen - adapted) / np.where(denominator > 0, denominator, np.nan)

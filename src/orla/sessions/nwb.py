@@ -49,7 +49,7 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
         with suppress(OrlaError):  # x and y of the fingertip, where they have the cursor's times
             finger = read_series(file, Source(cursor=_FINGER))
             if np.array_equal(finger["time_s"], series["time_s"]):
-                series["behavior"][_FINGER] = finger["behavior"][CURSORS[0]]
+                [series["behavior"][_FINGER]] = finger["behavior"].values()
         trains["spikes_dropped"] = notes.get("spikes_dropped", {}) | trains["spikes_dropped"]
         excluded = _excluded_intervals(file, units, series["time_s"], source.trials, by_orla)
         session = Session(

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from scipy.linalg import orthogonal_procrustes
+import scipy  # its rooms load when they are first used
 
 from orla.errors import OrlaError
 
@@ -153,7 +153,7 @@ def rotation(on_a: np.ndarray, on_b: np.ndarray) -> np.ndarray:
 
     Both are (channels, components), row i of one channel (Schoenemann 1966, Psychometrika 31:1).
     """
-    return orthogonal_procrustes(on_b, on_a)[0]
+    return scipy.linalg.orthogonal_procrustes(on_b, on_a)[0]
 
 
 def stable_channels(on_a: np.ndarray, on_b: np.ndarray, count: int) -> np.ndarray:

@@ -132,7 +132,7 @@ def download(session: str, path: str | Path, source: Source, backoff_s: float = 
     """
     path = Path(path)
     url = f"{source.base_url.rstrip('/')}/{quote(session)}.mat"
-    md5 = md5_of(session, source, path.with_name("checksums.csv"))
+    md5 = md5_of(session, source, path.with_name("checksums.csv")).lower()
     if path.is_file() and _md5(path) == md5:
         return
     part = path.with_name(path.name + ".part")
@@ -205,7 +205,7 @@ def _accept(url: str, part: Path, answer: requests.Response, start: int) -> int:
         raise _Interrupted("the server cannot go on from what has arrived", 0.0)
     if status in _WORTH_RETRYING:
         pause_s = None
-        with suppress(urllib3.exceptions.InvalidHeader):
+        with suppress(urllib3.exceptions.InvalidHeader, ValueError, OverflowError):
             pause_s = urllib3.Retry().get_retry_after(answer.raw)
         raise _Interrupted(f"HTTP {status} {answer.reason}", pause_s)
     raise OrlaError(

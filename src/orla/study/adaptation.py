@@ -116,7 +116,7 @@ def check_networks(path: str, request: Mapping[str, Any]) -> None:
     """Refuse networks of an earlier job that were made of other settings than `request` asks."""
     config = networks.provenance(path)["config"]
     asked = {"network": request["network"], "pretraining": request["settings"]}
-    digest.refuse_others(path, {name: config[name] for name in asked}, asked)
+    digest.refuse_others(path, {name: config.get(name) for name in asked}, asked)
 
 
 def adapt(

@@ -91,7 +91,7 @@ class Forecast:
         if c.split == STATIONARY:
             stream = steps(cut["tail_stream_steps"], tail)
             return a - tail, stream, tail - stream
-        adapt = int(cut["splits"][c.split] * b)
+        adapt = int(cut["splits"].get(c.split, 0.5) * b)
         return a - tail, adapt, b - adapt
 
     def condition(self, c: Condition) -> float:

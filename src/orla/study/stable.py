@@ -21,8 +21,9 @@ from orla.study.scores import Scores
 
 # Before the name of each further score of the loss.
 PREFIX = "stable_"
-# First of the keys of frozen networks, before the step and the parameter, "" of the state.
-_FROZEN = "frozen"
+# First of the keys of frozen networks, before the step and the parameter, "" of the state; no text,
+# because the first of other keys may be a name that a user gives.
+_FROZEN = ("frozen",)
 
 
 def measures(batch: Batch, steps: Sequence[int]) -> Measures:

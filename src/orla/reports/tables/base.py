@@ -94,15 +94,15 @@ class Table(Part):
         return says.format(main=main, full=full, rates_of=study.rates_of)
 
     def remark_list(self) -> list[str]:
-        """Each of the remarks."""
-        return [text.strip() for text in self.remarks.split("\n\n") if text]
+        """Each of the remarks, and the quotes."""
+        rows = ((text, row) for name, text in self.quotes.items() for row in load().in_text(name))
+        remarks = filter(None, map(str.strip, self.remarks.split("\n\n")))
+        return [*remarks, *(text.format(**row) for text, row in rows)]
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         """What stands under the table: by default remarks, quotes, and what its marks mean."""
-        rows = ((text, row) for name, text in self.quotes.items() for row in load().in_text(name))
-        quotes = [text.format(**row) for text, row in rows]
         guards = guard_notes(contents.records, contents.panels)
-        return [*self.remark_list(), *quotes, *mark_notes(contents.panels), *guards]
+        return [*self.remark_list(), *mark_notes(contents.panels), *guards]
 
     def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
         """The .csv twin: unrounded rows and the data set."""
