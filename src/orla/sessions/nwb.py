@@ -15,7 +15,7 @@ from pynwb.misc import Units
 from orla.errors import OrlaError
 from orla.sessions import checks, hdf5
 from orla.sessions.nwb_series import Source, below, find, read_series
-from orla.sessions.nwb_write import CURSORS, OURS, UNKNOWN, write_session
+from orla.sessions.nwb_write import OURS, UNKNOWN, write_session
 from orla.sessions.session import Session
 
 __all__ = ["Source", "facts", "read_session", "write_session"]
