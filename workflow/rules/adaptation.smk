@@ -43,6 +43,8 @@ rule pretrain:
         curves="<results>/{domain}/pretraining/{network}/{precision}.parquet",
     log:
         "<logs>/{domain}/pretraining/{network}/{precision}.log",
+    # Before adaptation: a run would otherwise pretrain its last networks on one core alone.
+    priority: 2
     threads: threads_of
     resources:
         mem_mb=4000,
