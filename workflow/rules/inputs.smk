@@ -93,9 +93,15 @@ def threads_of(w):
     return compute_of(w)["threads"]
 
 
+# Of every stream its most seeds: each job asks, and a study may have thousands of conditions.
+SEEDS = {}
+for c in PLAN.conditions:
+    SEEDS[c.domain] = max(c.seeds, SEEDS.get(c.domain, 0))
+
+
 def seeds_of(w):
     """Streams that a synthetic task draws: one a seed."""
-    return max(c.seeds for c in PLAN.conditions if c.domain == w.domain)
+    return SEEDS[w.domain]
 
 
 def code_on(w, module, parts):
