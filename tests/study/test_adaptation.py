@@ -179,10 +179,14 @@ def test_networks_are_pretrained_again_where_they_are_damaged_or_of_something_el
 
 def test_networks_of_another_job_are_refused_where_they_were_pretrained_otherwise(folder):
     path = str(folder.path / "networks.safetensors")
-    adaptation.check_networks(path, PRETRAINED)
+    adaptation.check_networks(path, PRETRAINED, adaptation.Episodes(TASK, None, 2))
     for name, value in (("settings", {"max_epochs": 2}), ("network", NETWORK | {"hidden": 4})):
         with pytest.raises(OrlaError, match=r"(max_epochs is 1|hidden is 3).*delete it and run"):
-            adaptation.check_networks(path, PRETRAINED | {name: value})
+            other = PRETRAINED | {name: value}
+            adaptation.check_networks(path, other, adaptation.Episodes(TASK, None, 2))
+    longer = adaptation.Episodes(TASK | {"pretraining": 800}, None, 2)
+    with pytest.raises(OrlaError, match=r"task.pretraining is 400, not 800.*delete it and run"):
+        adaptation.check_networks(path, PRETRAINED, longer)
 
 
 def test_of_recordings_a_condition_depends_on_its_own_split_and_networks_on_none():

@@ -13,7 +13,7 @@ with job(snakemake.log[0], output[0], plugins=params.plugins):
     episodes = adaptation.Episodes(params.task, snakemake.input.get("streams"), params.episodes)
     networks = snakemake.input.get("networks")
     if networks:
-        adaptation.check_networks(networks, params.pretraining)
+        adaptation.check_networks(networks, params.pretraining, episodes)
     elif params.pretraining:
         # In a job of adaptation, networks that no other job starts from.
         networks = params.networks

@@ -88,12 +88,7 @@ def write_networks(
         episode=episode,
         seeds=request["seeds"],
         keys={"architecture": request["name"], "precision": request["precision"]},
-        config={
-            "network": request["network"],
-            "pretraining": request["settings"],
-            "task": episode_settings(episodes.task),
-            "compute": dict(compute),
-        },
+        config=_networks_config(request, episodes) | {"compute": dict(compute)},
     )
     if _kept(path, lambda p: (networks.provenance(p), p), source, episodes.files, "pretrained"):
         return
@@ -112,11 +107,20 @@ def write_networks(
     networks.save(parameters, path, source, episodes.files)
 
 
-def check_networks(path: str, request: Mapping[str, Any]) -> None:
-    """Refuse networks of an earlier job that were made of other settings than `request` asks."""
-    config = networks.provenance(path)["config"]
-    asked = {"network": request["network"], "pretraining": request["settings"]}
+def check_networks(path: str, request: Mapping[str, Any], episodes: Episodes) -> None:
+    """Refuse networks of an earlier job that were made of other settings than are asked; arguments
+    as those of `write_networks`."""
+    config, asked = networks.provenance(path)["config"], _networks_config(request, episodes)
     digest.refuse_others(path, {name: config.get(name) for name in asked}, asked)
+
+
+def _networks_config(request: Mapping[str, Any], episodes: Episodes) -> dict[str, Any]:
+    """The settings that networks depend on, those of computation apart."""
+    return {
+        "network": request["network"],
+        "pretraining": request["settings"],
+        "task": episode_settings(episodes.task),
+    }
 
 
 def adapt(
