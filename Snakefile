@@ -40,7 +40,7 @@ include: "workflow/rules/account.smk"
 rule all:
     default_target: True
     input:
-        [f"<results>/{c.domain}/streams.npz" for c in CONDITIONS if c.domain in PAIRS],
+        [f"<results>/{d}/streams.npz" for d in PAIRS if d in {c.domain for c in CONDITIONS}],
         [f"<results>/{part.path}.{form}" for part in RUN for form in ("parquet", "npz")],
         rules.programs.output if COMPUTE["compile"] and CONDITIONS else [],
         expand("<results>/{name}.parquet", name=sorted(MADE)),
@@ -53,21 +53,29 @@ rule all:
 rule headline:
     input:
         rules.all.input,
+    message:
+        "Complete: {CHAPTERS}"
 
 
 rule pairs:
     input:
         rules.all.input,
+    message:
+        "Complete: {CHAPTERS}"
 
 
 rule choices:
     input:
         rules.all.input,
+    message:
+        "Complete: {CHAPTERS}"
 
 
 rule controls:
     input:
         rules.all.input,
+    message:
+        "Complete: {CHAPTERS}"
 
 
 # Recordings that cannot be used are refused here, before anything is trained on them.

@@ -212,6 +212,14 @@ def test_deleted_results_come_back_bit_for_bit(copy):
     assert [name for name, held in before.items() if after.get(name) != held] == []
 
 
+def test_the_longest_job_starts_first(copy):
+    results = copy.folder / RESULTS
+    for part in PARTS:
+        (results / part).unlink()
+    said = copy.made(*(f"{RESULTS}/{part}" for part in PARTS), "--cores", "1")
+    assert re.findall(r"^orla: 1 of (\d+): ", said, re.MULTILINE) == ["4", "1"]
+
+
 def test_results_of_two_versions_are_mixed_only_where_that_is_allowed(copy):
     path, target = copy.folder / RESULTS / "gaps.parquet", f"{RESULTS}/verdicts.parquet"
     gaps = read_table(path)

@@ -2,7 +2,6 @@
 import time
 
 from orla.provenance import cost
-from orla.study.forecast import Forecast, lengths
 
 BEGAN = time.time()
 
@@ -12,10 +11,9 @@ def forecast():
     parts = [p for p in RUN if not os.path.exists(f"{RESULTS}/{p.path}.parquet")]
     if not parts:
         return ""
-    foreseen = Forecast(PLAN, lengths(PLAN))
-    jobs = [foreseen.part(part.conditions, pretrains=False) for part in parts]
+    jobs = [cpu_s(part) for part in parts]
     if COMPUTE["compile"] and not os.path.exists(f"{RESULTS}/programs.txt"):
-        jobs.append(foreseen.programs([c for part in parts for c in part.conditions]))
+        jobs.append(foreseen().programs([c for part in parts for c in part.conditions]))
     adapted = sum(len(part.conditions) for part in parts)
     words = cost.forecast(jobs, os.cpu_count())
     return f"{adapted} conditions to adapt in {len(parts)} jobs: {words}"

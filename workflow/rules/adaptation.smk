@@ -72,8 +72,8 @@ rule adapt:
         traces="<results>/{domain}/adaptation/{network}/{precision}/{part}.npz",
     log:
         "<logs>/{domain}/adaptation/{network}/{precision}/{part}.log",
-    # The longest jobs start first: a run would otherwise end with one of them alone.
-    priority: 1
+    # The longest job starts first: a run would otherwise end with it on one core alone.
+    priority: share_of_longest
     threads: threads_of
     resources:
         mem_mb=adaptation_mb,

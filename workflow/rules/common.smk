@@ -11,6 +11,7 @@ from orla.programs import store
 from orla.provenance.code import code_hash, files_of
 from orla.sessions.streams import stream_settings
 from orla.study.config import plan_from_config
+from orla.study.forecast import Forecast, lengths
 from orla.study.keys import DEFAULTS
 from orla.study.plan import SECTIONS, STATIONARY, parts_of
 from orla.study.workflow import language_files, language_jobs, vision_jobs

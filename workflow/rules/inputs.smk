@@ -144,6 +144,29 @@ def adaptation_mb(w, attempt):
         )
 
 
+@cache
+def foreseen():
+    """The forecast of this study."""
+    return Forecast(PLAN, lengths(PLAN))
+
+
+@cache
+def cpu_s(part):
+    """CPU seconds that a job of adaptation is expected to take."""
+    return foreseen().part(part.conditions, pretrains=False)
+
+
+@cache
+def longest_s():
+    """CPU seconds of the longest job of this run."""
+    return max(map(cpu_s, RUN))
+
+
+def share_of_longest(w):
+    """The priority of a job of adaptation: its expected time over the longest one's."""
+    return cpu_s(part_of(w)) / longest_s()
+
+
 # Results that tables, figures and registrations read.
 WIDE = ["heldout", "lr_curves", "traces", "horizon", "alignment", "profile"]
 STATISTICS = sorted(PLAN.declared["statistic"])
