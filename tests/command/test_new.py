@@ -1,14 +1,20 @@
 """`orla new`: the folder of a study fits its recordings, and a mistake leaves nothing behind."""
 
+import re
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import yaml
+from command.conftest import session
 
+from orla.__main__ import main
 from orla.command import files, new
 from orla.command.studies import Study
+from orla.errors import OrlaError
 from orla.prereg import lock, reader
+from orla.sessions.nwb import write_session
 
 SOURCES = {
     "nwb": ("nwb", "day 1.nwb", "day 2.nwb"),
@@ -56,6 +62,51 @@ def test_what_it_writes_fits_the_recordings(made, recordings, tmp_path):
     spec = yaml.safe_load((folder / "config.yaml").read_text())["tasks"]["recordings"]["binned"]
     assert (spec["kind"], spec["inputs"]) == ("categories", "emg")
     assert spec["boundaries"] == {"changes": ["trial"]}
+
+
+@pytest.fixture(scope="module")
+def sparse(tmp_path_factory):
+    """Two recordings that are read by settings of their own: slow samples, and mostly a gap."""
+    folder = tmp_path_factory.mktemp("sparse")
+    for seed, name in enumerate(("slow", "torn")):
+        day = session(name, seconds=150.0, seed=seed)
+        samples = slice(None, None, 10) if name == "slow" else np.abs(day.time_s - 80.0) > 50.0
+        position = {"cursor_pos": day.behavior["cursor_pos"][samples]}
+        day = replace(day, time_s=day.time_s[samples], behavior=position)
+        write_session(day, folder / f"{name}.nwb")
+    return [str(folder / f"{name}.nwb") for name in ("slow", "torn")]
+
+
+def test_a_setting_that_recordings_need_is_given_and_written(sparse, tmp_path):
+    """Each refusal says how; with what it says there is a folder, whose config holds it."""
+    words = []
+    for key, value in (("bin_s", 0.1), ("least_kept", 0.2)):
+        with pytest.raises(OrlaError, match=f"here by --set preparation.{key}=VALUE"):
+            files.read_pair("nwb", sparse, words)
+        words.append(f"preparation.{key}={value}")
+    options = [part for word in words for part in ("--set", word)]
+    main(["new", str(tmp_path / "study"), "--from", "nwb", *sparse, *options])
+    spec = yaml.safe_load((tmp_path / "study/config.yaml").read_text())["tasks"]["recordings"]
+    assert (spec["preparation"]["bin_s"], spec["preparation"]["least_kept"]) == (0.1, 0.2)
+    pair = files.read_pair("nwb", sparse, [*words, "nwb.trials=false"])
+    assert pair.options == {"trials": False} and pair.steps[1] < 520
+
+
+@pytest.mark.parametrize(
+    ("source", "word", "reason"),
+    [
+        ("nwb", "preparation.least_kept", "take nwb.KEY=VALUE or preparation.KEY=VALUE"),
+        ("nwb", "binned.inputs=x", "take nwb.KEY=VALUE"),
+        ("nwb", "preparation.features={count: 3}", "take nwb.KEY=VALUE"),
+        ("simulated", "nwb.trials=true", "take no settings"),
+        ("nwb", "preparation.least_kept=[", "not a YAML value"),
+        ("nwb", "preparation.least_kept=much", '--set preparation: "least_kept"'),
+        ("binned", "binned.inputz=x", "inputs"),
+    ],
+)
+def test_a_setting_that_there_is_not_is_refused(source, word, reason):
+    with pytest.raises(OrlaError, match=re.escape(reason)):
+        files.read_pair(source, [], [word])
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,15 @@ def add_commands(subparsers: _Parsers) -> None:
         choices=("same", "different"),
         help="whether input i is one unit in both files; default: what the files prove",
     )
+    new.add_argument(
+        "--set",
+        dest="assignments",
+        action="append",
+        default=[],
+        metavar="SECTION.KEY=VALUE",
+        help="another setting by which recordings are read: preparation.least_kept=0.3, "
+        "nwb.trials=true, ...",
+    )
     for name, run, words in (
         ("inspect", _inspect, "the sessions of a study, and whether there is a drift to follow"),
         ("plan", _plan, "jobs, time, memory and disk of what is to run"),
@@ -72,7 +81,8 @@ def _new(arguments: argparse.Namespace) -> None:
     from orla.command import files, new
 
     options = {name: getattr(arguments, name) for name in files.OPTIONS}
-    pair = files.read_pair(*arguments.source[:1], arguments.source[1:], **options)
+    source, *recordings = arguments.source
+    pair = files.read_pair(source, recordings, arguments.assignments, **options)
     settings = new.write(arguments.folder, pair)
     print(new.summary(arguments.folder, settings))
 

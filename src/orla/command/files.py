@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 
+from orla.catalogue.options import settings as checked
 from orla.errors import OrlaError
 from orla.files import load_arrays
 from orla.schema import nearest
@@ -22,14 +24,14 @@ from orla.sessions.simulator import Settings
 from orla.study.forecast import USUAL_STEPS
 
 SOURCES = ("nwb", "binned", "odoherty", "simulated")
-# What may be said of recordings, and of which sources.
+# Options of `orla new` -> of which sources, and the setting that each gives.
 OPTIONS = {
-    "cursor": ("nwb",),
-    "series": ("nwb",),
-    "metres_per_unit": ("nwb",),
-    "inputs": ("binned",),
-    "target": ("binned",),
-    "columns": ("nwb", "binned"),
+    "cursor": {"nwb": "cursor"},
+    "series": {"nwb": "series"},
+    "metres_per_unit": {"nwb": "metres_per_unit"},
+    "inputs": {"binned": "inputs"},
+    "target": {"binned": "target"},
+    "columns": {"nwb": "channels", "binned": "columns"},
 }
 PAPERS_PAIR = ("indy_20160630_01", "indy_20170131_02")
 # Names under which arrays of inputs and of targets are looked for, the first ones first.
@@ -45,8 +47,8 @@ class Pair:
     """Two recordings, as the template of a config needs them.
 
     `steps` are of A and B, of `bin_s` seconds; `inputs` columns both have, of which `live` vary in
-    A. `options` are further settings of the source; `same` says whether input i is one unit in
-    both, and `because` of what.
+    A. `options` are further settings of the source, and `preparation` of how it becomes streams;
+    `same` says whether input i is one unit in both, and `because` of what.
     """
 
     source: str
@@ -58,17 +60,21 @@ class Pair:
     bin_s: float = BIN_S
     categories: bool = False
     options: dict[str, object] = field(default_factory=dict)
+    preparation: dict[str, object] = field(default_factory=dict)
     transform: str = "sqrt"
     same: bool = True
     because: str = ""
 
 
-def read_pair(source: str, recordings: Sequence[str], **options: Any) -> Pair:
+def read_pair(
+    source: str, recordings: Sequence[str], assignments: Sequence[str] = (), **options: Any
+) -> Pair:
     """Facts of two files (nwb, binned), two sessions (odoherty, by default the paper's) or
     nothing.
 
-    `options` are those of `OPTIONS`, None where one is not given. OrlaError where the recordings
-    cannot be used.
+    `assignments` are settings of the config, such as "preparation.least_kept=0.3" or
+    "nwb.trials=true"; `options` those of `OPTIONS`, None where one is not given. OrlaError where
+    the recordings cannot be used, which says how a setting that it names is given here.
     """
     if source not in SOURCES:
         raise OrlaError(f"--from {source} is no source of recordings; {nearest(source, SOURCES)}")
@@ -76,7 +82,38 @@ def read_pair(source: str, recordings: Sequence[str], **options: Any) -> Pair:
         if value is not None and source not in OPTIONS[name]:
             option = "--" + name.replace("_", "-")
             raise OrlaError(f"{option} says nothing about {source} recordings; leave it out")
-    settings = {name: value for name, value in options.items() if source in OPTIONS[name]}
+    assigned = _assigned(source, assignments)
+    for name, value in options.items():
+        if value is not None:
+            assigned[source][OPTIONS[name][source]] = value
+    try:
+        return _pair(source, recordings, **assigned)
+    except OrlaError as error:
+        key = re.search(rf"\b({'|'.join(assigned)})\.\w+", str(error)) if assigned else None
+        raise OrlaError(f"{error}, here by --set {key[0]}=VALUE" if key else str(error)) from None
+
+
+def _assigned(source: str, assignments: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The settings of `source` and of "preparation" that are given as SECTION.KEY=VALUE."""
+    kinds = {}
+    if source in _READERS:
+        kinds = {source: _READERS[source][0], "preparation": Preparation}
+    assigned: dict[str, dict[str, Any]] = {section: {} for section in kinds}
+    for word in assignments:
+        match = re.fullmatch(r"(\w+)\.(\w+)=(.+)", word)
+        if not match or match[1] not in kinds or match[2] in ("features", "files"):
+            forms = " or ".join(f"{section}.KEY=VALUE" for section in kinds) or "no settings"
+            raise OrlaError(f"--set {word}: {source} recordings take {forms}; mend or leave it out")
+        try:
+            assigned[match[1]][match[2]] = yaml.safe_load(match[3])
+        except yaml.YAMLError:
+            raise OrlaError(f"--set {word}: not a YAML value; mend or quote it") from None
+    for section, kind in kinds.items():
+        checked(kind, assigned[section], f"--set {section}")
+    return assigned
+
+
+def _pair(source: str, recordings: Sequence[str], **assigned: dict[str, Any]) -> Pair:
     if source == "simulated":
         if recordings:
             raise OrlaError(f"simulated sessions are made, not read; leave {recordings[0]} out")
@@ -93,7 +130,7 @@ def read_pair(source: str, recordings: Sequence[str], **options: Any) -> Pair:
         _require_file(path, source)
     if filecmp.cmp(*files, shallow=False):
         raise OrlaError(f"{files[0]} and {files[1]} are the same file; give two recordings")
-    bins, is_input, facts = (_of_nwb if source == "nwb" else _of_bins)(files, **settings)
+    bins, is_input, facts = _READERS[source][1](files, assigned[source], assigned["preparation"])
     steps = tuple(len(day.inputs) for day in bins)
     for count, path in zip(steps, files, strict=True):
         if count < FEWEST_STEPS:
@@ -135,26 +172,26 @@ def _names(files: tuple[Path, ...]) -> tuple[str, str]:
 _Facts = tuple[list[binned.Binned], np.ndarray, dict[str, Any]]
 
 
-def _of_nwb(files: tuple[Path, ...], columns: str | None = None, **settings: Any) -> _Facts:
-    options = {name: value for name, value in settings.items() if value is not None}
-    sessions = [nwb.read_session(path, nwb.Source(**options)) for path in files]
-    a, b = (from_spikes.bin_session(session, Preparation(bin_s=BIN_S)) for session in sessions)
-    match = correspondence(*sessions, columns)
+def _of_nwb(
+    files: tuple[Path, ...], settings: dict[str, Any], preparation: dict[str, Any]
+) -> _Facts:
+    source = checked(nwb.Source, settings, "nwb")
+    steps = checked(Preparation, {"bin_s": BIN_S} | preparation, "preparation")
+    sessions = [nwb.read_session(path, source) for path in files]
+    a, b = (from_spikes.bin_session(session, steps) for session in sessions)
+    match = correspondence(*sessions, source.channels)
     same, in_b = match.columns == "same", {*b.keys}
     is_input = np.array([key in in_b or not same for key in a.keys])
-    options |= {"channels": columns} if columns else {}
-    return [a, b], is_input, {"options": options, "same": same, "because": match.because}
+    facts = {"bin_s": steps.bin_s, "transform": steps.transform, "preparation": preparation}
+    return [a, b], is_input, facts | {"options": settings, "same": same, "because": match.because}
 
 
 def _of_bins(
-    files: tuple[Path, ...],
-    inputs: str | None = None,
-    target: str | None = None,
-    columns: str | None = None,
+    files: tuple[Path, ...], settings: dict[str, Any], preparation: dict[str, Any]
 ) -> _Facts:
     _, present = load_arrays(files[0], [])
-    inputs = inputs or _first(INPUTS, present, "inputs", files[0])
-    target = target or _first(TARGETS, present, "target", files[0])
+    inputs = settings.get("inputs") or _first(INPUTS, present, "inputs", files[0])
+    target = settings.get("target") or _first(TARGETS, present, "target", files[0])
     arrays, _ = load_arrays(files[0], [inputs, target])
     if absent := [name for name in (inputs, target) if name not in arrays]:
         raise OrlaError(f"{files[0]}: no array {absent[0]}; there are {', '.join(present)}")
@@ -169,20 +206,29 @@ def _of_bins(
         "inputs": inputs,
         "target": target,
         "kind": "categories" if categories else "values",
-        "columns": columns or "different",
+        "columns": "different",
+        **({"boundaries": boundaries} if boundaries else {}),
+        **settings,
     }
-    source = binned.Source(**options, boundaries=binned.Boundaries(**boundaries))
-    a, b = (binned.read(path, source, transform=transform) for path in files)
-    same = options["columns"] == "same"
+    source = checked(binned.Source, options, "binned")
+    steps = checked(Preparation, {"transform": transform} | preparation, "preparation")
+    how = {"transform": steps.transform, "least_kept": steps.least_kept}
+    a, b = (binned.read(path, source, **how) for path in files)
+    same = source.columns == "same"
     facts = {
         "bin_s": a.bin_s,
-        "categories": categories,
-        "options": options | ({"boundaries": boundaries} if boundaries else {}),
-        "transform": transform,
+        "categories": source.kind == "categories",
+        "options": options,
+        "preparation": preparation,
+        "transform": steps.transform,
         "same": same,
     }
     is_input = (np.arange(a.inputs.shape[1]) < b.inputs.shape[1]) | (not same)
     return [a, b], is_input, facts
+
+
+# Sources whose files are read here, by the kind of their settings.
+_READERS = {"nwb": (nwb.Source, _of_nwb), "binned": (binned.Source, _of_bins)}
 
 
 def _first(names: Sequence[str], present: Sequence[str], what: str, path: Path) -> str:
