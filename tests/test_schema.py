@@ -67,6 +67,12 @@ def test_the_key_that_is_missing_is_named_and_not_one_that_is_there():
         validate({"parts": {}}, two, "c")
 
 
+def test_alternatives_of_several_kinds_are_told_once():
+    either = {"anyOf": [{"type": ["string", "null"]}, {"type": "string"}, {"type": "array"}]}
+    with pytest.raises(OrlaError, match='"a" must be text or nothing or a list, not 3'):
+        validate({"a": 3}, {"properties": {"a": either}}, "c")
+
+
 def test_a_right_document_passes():
     validate({"parts": {"cut": 200, "fraction": 0.5}, "splits": {"50-50": 0.5}}, SCHEMA, "c")
 

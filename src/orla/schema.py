@@ -87,8 +87,9 @@ def _alternative(error: ValidationError) -> ValidationError:
     """The mistake to report where none of several schemas fits: the deepest, or the types."""
     inner = best_match(error.context)
     if all(e.validator == "type" and not e.path for e in error.context):
-        kinds = [e.validator_value for e in error.context]
-        inner.validator_value = list(dict.fromkeys(kinds))
+        kinds = (e.validator_value for e in error.context)
+        flat = (k for kind in kinds for k in ([kind] if isinstance(kind, str) else kind))
+        inner.validator_value = list(dict.fromkeys(flat))
     return inner
 
 

@@ -27,6 +27,7 @@ FOUND = {
     "gradients: stream": [("kind of number", 384, "f16", None), ("in its place", "fifo")],
     "registration, version 1": [
         ("line", 375, "timestamp", 1176),
+        ("moved", 59, None, 1),
         ("in its place", "loop"),
         ("in its place", "sparse"),
         ("in its place", "fifo"),

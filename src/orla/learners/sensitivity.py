@@ -10,7 +10,8 @@ from torch.func import vmap
 from orla.architectures.base import Parameters
 from orla.architectures.elementwise import ElementWise
 from orla.catalogue import Mark, option
-from orla.derivatives.base import axis_of_models
+from orla.derivatives.base import Derivatives, axis_of_models
+from orla.derivatives.decayed import decayed
 from orla.derivatives.influence import (
     DenseWords,
     ElementWords,
@@ -21,6 +22,7 @@ from orla.derivatives.influence import (
 )
 from orla.errors import OrlaError
 from orla.learners.base import Carry, Learner, Step, name_of
+from orla.learners.rtrl import RTRL
 from orla.programs.scan import in_layout_of, materialize
 
 
@@ -100,12 +102,56 @@ class Trace(
     time="O(n^2); O(n^3) where units are not independent",
     memory="O(n^2); O(n^3) where units are not independent",
 ):
-    """e_t = decay e_{t-1} + D_t, gradient (dL/dh_t) e_t; decay 0 is immediate."""
+    """e_t = decay e_{t-1} + D_t, gradient (dL/dh_t) e_t; decay 0 is immediate.
+
+    Where units are not independent, e is dense. It is then computed once a block, as exact RTRL's
+    sensitivity is, with decay in the place of J.
+    """
 
     decay: float = option(0.9, "Factor of the previous trace.", least=0, most=1)
 
+    @property
+    def _by_blocks(self) -> "_DenseTrace | None":
+        return (
+            None
+            if own_units(self.architecture)
+            else _DenseTrace(self.architecture, decay=self.decay)
+        )
+
     def transport(self, words: Words, influence: Influence) -> Influence:
         return {name: self.decay * e for name, e in influence.items()}
+
+    @property
+    def block_length(self) -> int:
+        return self._by_blocks.block_length if self._by_blocks else 0
+
+    def init(self, params: Parameters) -> Carry:
+        return self._by_blocks.init(params) if self._by_blocks else super().init(params)
+
+    def buffers(self, params: Parameters) -> dict[str, Any]:
+        return self._by_blocks.buffers(params) if self._by_blocks else {}
+
+    def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
+        gradient = self._by_blocks.gradient if self._by_blocks else super().gradient
+        return gradient(carry, params, step)
+
+    def end_block(self, carry: Carry, buffers: dict[str, Any]) -> None:
+        self._by_blocks.end_block(carry, buffers)
+
+    def end_block_bytes(self, params: Parameters, buffers_bytes: int, local_bytes: int) -> int:
+        sizes = buffers_bytes, local_bytes
+        return self._by_blocks.end_block_bytes(params, *sizes) if self._by_blocks else 0
+
+
+@dataclass(frozen=True)
+class _DenseTrace(RTRL):
+    """The trace of a network whose units are not independent."""
+
+    decay: float = 0.0
+
+    @property
+    def derivatives(self) -> Derivatives:
+        return decayed(self.architecture, self.decay)
 
 
 @dataclass(frozen=True)
