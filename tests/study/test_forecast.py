@@ -40,6 +40,18 @@ def test_time_follows_the_work(plan):
     assert forecast.condition(of(plan, "immediate")) < 0.2 * forecast.condition(rtrl)
 
 
+def test_a_stack_is_as_dear_as_all_of_its_units():
+    raw = yaml.safe_load((ROOT / "config.yaml").read_text())
+    wide, deep = {"kind": "rnn", "hidden": 192}, {"kind": "stack", "layers": ["rnn"] * 3}
+    seconds = []
+    for network in (wide, deep):
+        plan = plan_from_config(raw | {"networks": raw["networks"] | {"rnn": network}})
+        seconds.append(Forecast(plan).condition(of(plan, "rtrl")))
+    assert (
+        seconds[0] == seconds[1] > 5 * Forecast(plan_from_config(raw)).condition(of(plan, "rtrl"))
+    )
+
+
 def test_programs_memory_and_disk(plan):
     forecast = Forecast(plan)
     two = [of(plan, "immediate"), of(plan, "tbptt-200-200")]

@@ -153,7 +153,9 @@ class Forecast:
         return size + _MB_CONDITION * len(conditions)
 
     def _hidden(self, network: str) -> int:
-        return self.plan.spec("architecture", network).get("hidden", 64)
+        """Units of all layers of a network."""
+        spec = self.plan.spec("architecture", network)
+        return spec.get("hidden", 64) * len(spec.get("layers", [0]))
 
 
 def lengths(plan: Plan, folder: str | Path = ".") -> dict[str, tuple[int, int]]:
