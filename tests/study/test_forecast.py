@@ -40,7 +40,7 @@ def test_time_follows_the_work(plan):
     assert forecast.condition(of(plan, "immediate")) < 0.2 * forecast.condition(rtrl)
 
 
-def test_a_stack_is_as_dear_as_all_of_its_units():
+def test_exact_learning_is_as_dear_as_its_sensitivities_are_large():
     raw = yaml.safe_load((ROOT / "config.yaml").read_text())
     wide, deep = {"kind": "rnn", "hidden": 192}, {"kind": "stack", "layers": ["rnn"] * 3}
     seconds = []

@@ -118,3 +118,14 @@ class StackedDerivatives(Derivatives):
         for (layer, layer_P, local), tape, size in every:
             gates = local["gates"][:, :, :size]
             layer.rebuild(layer_P, rows[:, :size, :size], tape, {"gates": gates})
+
+
+@dataclass(frozen=True)
+class DecayedStack(StackedDerivatives):
+    """A stack whose J_t is `decay` times the identity; D_t is as it is."""
+
+    decay: float = 0.0
+
+    def pull_step(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
+        _, local = super().pull_step(params, tape, cotangent)
+        return self.decay * cotangent, local

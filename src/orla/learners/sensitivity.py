@@ -9,9 +9,9 @@ from torch.func import vmap
 
 from orla.architectures.base import Parameters
 from orla.architectures.elementwise import ElementWise
+from orla.architectures.stack import Stack
 from orla.catalogue import Mark, option
 from orla.derivatives.base import Derivatives, axis_of_models
-from orla.derivatives.decayed import decayed
 from orla.derivatives.influence import (
     DenseWords,
     ElementWords,
@@ -20,6 +20,7 @@ from orla.derivatives.influence import (
     Words,
     own_units,
 )
+from orla.derivatives.stacked import DecayedStack
 from orla.errors import OrlaError
 from orla.learners.base import Carry, Learner, Step, name_of
 from orla.learners.rtrl import RTRL
@@ -104,19 +105,17 @@ class Trace(
 ):
     """e_t = decay e_{t-1} + D_t, gradient (dL/dh_t) e_t; decay 0 is immediate.
 
-    Where units are not independent, e is dense. It is then computed once a block, as exact RTRL's
-    sensitivity is, with decay in the place of J.
+    Of a stack e is computed once a block of steps, as exact RTRL's sensitivity is, with decay in
+    the place of J.
     """
 
     decay: float = option(0.9, "Factor of the previous trace.", least=0, most=1)
 
     @property
-    def _by_blocks(self) -> "_DenseTrace | None":
-        return (
-            None
-            if own_units(self.architecture)
-            else _DenseTrace(self.architecture, decay=self.decay)
-        )
+    def _by_blocks(self) -> "_StackTrace | None":
+        a = self.architecture
+        has_blocks = isinstance(a, Stack) and a.linear_gates
+        return _StackTrace(a, decay=self.decay) if has_blocks else None
 
     def transport(self, words: Words, influence: Influence) -> Influence:
         return {name: self.decay * e for name, e in influence.items()}
@@ -144,14 +143,14 @@ class Trace(
 
 
 @dataclass(frozen=True)
-class _DenseTrace(RTRL):
-    """The trace of a network whose units are not independent."""
+class _StackTrace(RTRL):
+    """The trace of a stack."""
 
     decay: float = 0.0
 
     @property
     def derivatives(self) -> Derivatives:
-        return decayed(self.architecture, self.decay)
+        return DecayedStack(self.architecture, self.decay)
 
 
 @dataclass(frozen=True)

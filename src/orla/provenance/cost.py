@@ -167,15 +167,16 @@ def cpu_summary(*folders: str | Path, since: float = 0.0) -> str:
     return f"CPU {total:.0f} s: {', '.join(shares) or 'no job ran'}"
 
 
-def planned_cpu_s(kind: str, steps: float, hidden: int = _UNITS) -> float:
+def planned_cpu_s(kind: str, steps: float, hidden: int = _UNITS, larger: float = 1.0) -> float:
     """About how many CPU seconds work of a kind of `STEP_US` takes, without its process's start.
 
-    `steps` are those of single models: seeds x rates x steps of the stream.
+    `steps` are those of single models: seeds x rates x steps of the stream; `larger` says how many
+    times as many numbers a step goes through as with an RNN of as many units.
     """
     size, usual = hidden * (hidden + _INPUTS), _UNITS * (_UNITS + _INPUTS)
     if kind == "exact":  # which carries a derivative of each unit by each parameter
         size, usual = size * hidden, usual * _UNITS
-    return 1e-6 * steps * STEP_US[kind] * (size / usual) ** _GROWTH
+    return 1e-6 * steps * STEP_US[kind] * (larger * size / usual) ** _GROWTH
 
 
 def forecast(jobs: Iterable[float], cores: int = 1) -> str:

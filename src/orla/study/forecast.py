@@ -11,6 +11,7 @@ from typing import Any
 import h5py
 import numpy as np
 
+from orla.catalogue.entries import read_entry
 from orla.engine.memory_request import BESIDE, job_mb
 from orla.provenance.cost import PROGRAM_S, START_S, planned_cpu_s
 from orla.study.condition import Condition
@@ -102,7 +103,11 @@ class Forecast:
         freezings = self.plan.config["stable_windows"] + len(self.plan.horizons(c))
         works = {kind: adapt, "scoring": freezings * (0.2 * adapt + heldout)}
         hidden = self._hidden(c.architecture)
-        return sum(planned_cpu_s(kind, models * steps, hidden) for kind, steps in works.items())
+        larger = {"exact": self._sensitivities(c.architecture)}
+        return sum(
+            planned_cpu_s(kind, models * steps, hidden, larger.get(kind, 1.0))
+            for kind, steps in works.items()
+        )
 
     def networks(self, c: Condition, seeds: int) -> float:
         if not self.plan.takes_pretrained(c):
@@ -156,6 +161,11 @@ class Forecast:
         """Units of all layers of a network."""
         spec = self.plan.spec("architecture", network)
         return spec.get("hidden", 64) * len(spec.get("layers", [0]))
+
+    def _sensitivities(self, network: str) -> float:
+        """How many times as large exact RTRL's are as an RNN's of as many units."""
+        table, kind = read_entry("memory"), self.plan.spec("architecture", network)["kind"]
+        return table.get(kind, table["rnn"])["rtrl"][-1] / table["rnn"]["rtrl"][-1]
 
 
 def lengths(plan: Plan, folder: str | Path = ".") -> dict[str, tuple[int, int]]:
