@@ -14,7 +14,7 @@ from orla import catalogue
 from orla.catalogue.options import defaults_of
 from orla.errors import one_line
 from orla.prereg import power
-from orla.study import efficiency, refits
+from orla.study import drift, efficiency, refits
 from orla.study.config_schema import config_schema
 from orla.study.declarations import declarations
 from orla.study.keys import KEYS
@@ -130,6 +130,7 @@ WRITTEN = {
         "validation_error": "Mean error on the validation part after the epoch.",
         "best": "Whether the network is kept as it was after this epoch.",
     },
+    "drift_report": {key: KEYS[key] for key in ("task", "pair")} | drift.COLUMNS,
     "power": power.COLUMNS,
     "truth_controls": truth.COLUMNS,
     "verdicts": {
@@ -157,7 +158,15 @@ WRITTEN = {
         "network": "Network that it is about; empty for a quantity.",
     },
 }
-UNKEYED = ("peers", "speed", "pretraining/NETWORK/PRECISION", "power", "truth_controls", "verdicts")
+UNKEYED = (
+    "peers",
+    "speed",
+    "pretraining/NETWORK/PRECISION",
+    "drift_report",
+    "power",
+    "truth_controls",
+    "verdicts",
+)
 
 
 def reference() -> str:

@@ -11,7 +11,8 @@ from orla.reports.report import Report
 from orla.reports.study import StudyFacts
 
 params, output = snakemake.params, snakemake.output
-with job(snakemake.log[0], output[0], "reports", params.plugins):
+# Its cost stands beside its log, with those of all other jobs: reports lie elsewhere.
+with job(snakemake.log[0], snakemake.log[0].removesuffix(".log"), "reports", params.plugins):
     results = {Path(path).stem: read_table(path) for path in snakemake.input.results}
     first = ("verdicts", "drift_report", *results)
     origin = next(results[name] for name in first if name in results).attrs["provenance"]

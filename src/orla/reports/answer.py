@@ -59,10 +59,11 @@ def answer(
         told = [over or alone, alone if over else _parts(best, study)]
         told.append(_by_pretraining(best, estimates, study))
         told.append(_beside_baselines(best, results, study))
+        quoted = estimates.loc[estimates["estimand"] == best.estimand, "quotable"]
         note = (
             f"Gaps are of held-out recovery ({ESTIMANDS[best.estimand]}), in percentage points "
             "(pp), with 95 % t intervals. Only gaps without a failing guard are quoted here: "
-            f"{sum(quotable)} of {len(estimates)}."
+            f"{int(quoted.sum())} of {len(quoted)}."
         )
     else:
         other = recoveries.against_rtrl(models, study) or (_of_pair(best, study) if best else "")

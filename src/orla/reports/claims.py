@@ -42,6 +42,7 @@ def lines(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[dict[s
         words += f" ({network})" if network else ""
         ours = [text for spec in claim["ours"] for text in _of_pairs(spec, by_pair)]
         line = {"registration": "", **claim} | {"ours": ours, "words": words}
+        line["results"] = list(dict.fromkeys(spec["result"] for spec in claim["ours"]))
         of = {"outcome": verdict.get("outcome", ""), "amended": bool(verdict.get("amended"))}
         told.append(line | of)
     return told if any(not text.endswith(NOT_RUN) for line in told for text in line["ours"]) else []

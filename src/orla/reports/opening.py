@@ -8,7 +8,7 @@ import pandas as pd
 from orla import catalogue
 from orla.reports.answer import FEWEST_PAIRS, answer
 from orla.reports.chapters import chapter, place
-from orla.reports.estimates import has_meaning
+from orla.reports.estimates import OF_HELDOUT, has_meaning
 from orla.reports.numbers import number
 from orla.reports.paper import load
 from orla.reports.sessions import sentences
@@ -74,7 +74,9 @@ def _facts(results: Results, study: StudyFacts) -> dict[str, Any]:
     counted = [f"{count_of(pairs, 'pair')} of sessions"] * bool(pairs)
     counted += [count_of(synthetic, "synthetic stream")] * bool(synthetic)
     controls = results.get("truth_controls", pd.DataFrame())
-    estimates = results.get("estimates", pd.DataFrame({"guards": []}, dtype=object))
+    no_estimates = pd.DataFrame({"guards": [], "estimand": []}, dtype=object)
+    estimates = results.get("estimates", no_estimates)
+    estimates = estimates[estimates["estimand"].isin(OF_HELDOUT)]
     full, immediate = (study.called("learner", name) for name in study.comparison(study.main)[1:])
     compares = len(estimates) > 0 or "heldout" not in results
     return {

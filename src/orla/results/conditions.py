@@ -53,7 +53,11 @@ class Conditions(Summary, name="conditions"):
             t95="over_best_t95_{}_percent",
         ),
         mean(
-            *("adapt_recovery_percent", "Mean recovery while adapting", _ADAPT),
+            *(
+                "adapt_recovery_percent",
+                "Mean recovery while adapting, at the rate that is best there",
+                _ADAPT,
+            ),
             bootstrap="adapt_{}_percent",
             t95="adapt_t95_{}_percent",
         ),

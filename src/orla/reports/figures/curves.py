@@ -41,7 +41,7 @@ class LrCurves(
     """Every model a dot, learners by optimizers, of the condition that has most of them."""
 
     caption = """Held-out recovery against learning rate ({title}). Every model is a dot; lines:
-    means over seeds, at rates where none diverged. Ring: the rate that the validation part selects;
+    means over seeds, at rates where none diverged. Ring: the rate that rolling validation selects;
     cross: models that diverged ({lost}). Models under the axis stand at its foot."""
     by = ("optimizer",)
     shows: ClassVar = {"learning_rate": "rates {}", "recovery_heldout_percent": "recovery {} %"}

@@ -178,9 +178,9 @@ class TostInterval(
 ):
     """Each gap of the main comparison beside the margin, those of the paper's headline first."""
 
-    caption = """Held-out gap in pp, {main}, with its {level} t interval over seeds of one pair:
-    equivalent (TOST, α = {alpha:g}) where the interval lies inside the grey margin. Dots:
-    seeds.{note}"""
+    caption = """Held-out gap in pp of weights frozen once, at the end, {main}, with its {level} t
+    interval over seeds of one pair: equivalent (TOST, α = {alpha:g}) where the interval lies inside
+    the grey margin. Dots: seeds.{note}"""
     by = ("label",)
     shows: ClassVar = {"gap_pp": "{} pp", "delta_star_pp": "δ* {}"}
 
