@@ -18,13 +18,13 @@ ENTRY_POINTS = "orla.plugins"
 PREFIX = "orla_plugin_"
 
 
-def import_all(folders: Sequence[Path]) -> bool:
+def import_plugins(folders: Sequence[Path]) -> bool:
     """Import what entry points name, and files of the folders that no underscore begins; whether
     there is any. OrlaError where one of them cannot be imported.
     """
     points = entry_points(group=ENTRY_POINTS)
     for point in points:
-        with _one_line(f"entry point {point.name} ({point.value})"):
+        with _refuse_failed_import(f"entry point {point.name} ({point.value})"):
             point.load()
     for folder in folders:
         for file in sorted(folder.glob("*.py")):
@@ -41,7 +41,7 @@ def import_all(folders: Sequence[Path]) -> bool:
             if str(folder) not in sys.path:
                 sys.path.append(str(folder))  # for helper modules beside the parts
             try:
-                with _one_line(str(file)):
+                with _refuse_failed_import(str(file)):
                     spec.loader.exec_module(module)
             except OrlaError:
                 del sys.modules[module_name]
@@ -50,7 +50,7 @@ def import_all(folders: Sequence[Path]) -> bool:
 
 
 @contextmanager
-def _one_line(place: str) -> Iterator[None]:
+def _refuse_failed_import(place: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:

@@ -40,12 +40,12 @@ class Derivatives(ABC):
 
     def forward(self, params: Parameters, state: Tensor, moment: Moment) -> tuple[Tensor, Tape]:
         """The next state (models, state_size), and the tape; "keep" is 0 where trials start."""
-        after, tape = self.step(params, self.before(params, state, moment), moment)
+        after, tape = self.step(params, self.state_before(params, state, moment), moment)
         if "starts" in moment:
             tape = tape | {"keep": (~moment["starts"].expand(len(state))).to(state.dtype)}
         return after, tape
 
-    def before(self, params: Parameters, state: Tensor, moment: Moment) -> Tensor:
+    def state_before(self, params: Parameters, state: Tensor, moment: Moment) -> Tensor:
         """The state that a step starts from: the initial one where a trial starts."""
         if "starts" not in moment:
             return state
@@ -100,23 +100,23 @@ class Derivatives(ABC):
         return tape
 
     @abstractmethod
-    def gather(self, tapes: Tape, locals_: Local) -> Parameters:
+    def summed_gradient(self, tapes: Tape, locals_: Local) -> Parameters:
         """Gradient of the recurrent parameters, summed over the first axis (steps) of both."""
 
     def gradient_square(self, tapes: Tape, locals_: Local) -> Tensor:
         """Sum of the squares of what `gather` answers for one step, (models,)."""
-        gradient = self.gather(tapes, locals_).values()
+        gradient = self.summed_gradient(tapes, locals_).values()
         return sum((g * g).flatten(1).sum(1) for g in gradient)
 
     @abstractmethod
-    def history(self) -> tuple[str, ...]:
+    def names_for_pull(self) -> tuple[str, ...]:
         """Names of the parameters that `pull` reads; exact RTRL stores them at each step."""
 
-    def recurrent(self) -> tuple[str, ...]:
+    def recurrent_names(self) -> tuple[str, ...]:
         """Names of the parameters that the state depends on."""
         return tuple(self.architecture.recurrent_shapes())
 
-    def outputs(
+    def readout_error(
         self, loss: Loss, params: Parameters, state: Tensor, moment: Moment
     ) -> tuple[Tensor, Tensor, Pull]:
         """Error (models,), cotangent on the outputs (models, n_out), and what pulls that back.
@@ -141,12 +141,12 @@ class Derivatives(ABC):
             h = state[:, : self.architecture.hidden]
             gradient = {"W_out": on_outputs[:, :, None] * h[:, None], "b_out": on_outputs}
             on_h = (params["W_out"] * on_outputs[:, :, None]).sum(1)
-            return self.on_state(on_h), gradient
+            return self.pad_cotangent(on_h), gradient
 
         return vmap(self.architecture.readout)(params, state), pull
 
     def _automatic_readout(self, params: Parameters, state: Tensor) -> tuple[Tensor, Pull]:
-        recurrent = {name: params[name] for name in self.recurrent()}
+        recurrent = {name: params[name] for name in self.recurrent_names()}
         readout = {name: p for name, p in params.items() if name not in recurrent}
 
         def outputs_of(readout: Parameters, state: Tensor) -> Tensor:
@@ -160,25 +160,25 @@ class Derivatives(ABC):
 
         return outputs, pull
 
-    def on_state(self, on_h: Tensor) -> Tensor:
+    def pad_cotangent(self, on_h: Tensor) -> Tensor:
         """A cotangent on the first `hidden` numbers of the state, padded to the whole state."""
         padding = self.architecture.state_size - self.architecture.hidden
         return torch.nn.functional.pad(on_h, (0, padding)) if padding else on_h
 
     @abstractmethod
-    def sensitivity(self, params: Parameters) -> Parameters:
+    def zero_sensitivity(self, params: Parameters) -> Parameters:
         """Exact RTRL's P = dstate/dtheta before the first step, in a layout of its own."""
 
     @abstractmethod
-    def no_terms(self, params: Parameters) -> Parameters:
+    def zero_terms(self, params: Parameters) -> Parameters:
         """Terms lambda_k D_k of no step: zeros, of the shape of P without the state's axis."""
 
     @abstractmethod
-    def with_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
+    def add_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
         """`terms` plus those of further steps (first axis of `tapes` and `locals_`)."""
 
     @abstractmethod
-    def with_sensitivity(self, P: Parameters, on_start: Tensor, terms: Parameters) -> Parameters:
+    def block_gradient(self, P: Parameters, on_start: Tensor, terms: Parameters) -> Parameters:
         """Gradient of the recurrent parameters at a step within a block."""
 
     @abstractmethod

@@ -26,9 +26,9 @@ def outputs_of(
     moments: "x" (steps, n_in), or (steps, models, n_in), in the precision of `params`, and "starts"
         where trials begin; other entries are ignored.
     """
-    forward = _forward(architecture)
+    forward = _compiled_forward(architecture)
     steps = len(moments["x"]) * len(next(iter(params.values())))
-    with torch.no_grad(), cost.work("scoring", steps):
+    with torch.no_grad(), cost.work_phase("scoring", steps):
         params = rows_along_memory(params)
         if state is None:
             # Contiguous as later states are, so that one compiled program serves both.
@@ -43,14 +43,14 @@ def outputs_of(
 
 
 @functools.cache
-def _forward(architecture: Architecture) -> Compiled:
+def _compiled_forward(architecture: Architecture) -> Compiled:
     def forward(params: Parameters, state: Tensor, moments: Moments) -> tuple[Tensor, Tensor]:
         def step_and_readout(params: Parameters, state: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
             after = architecture.step(params, state, x)
             return after, architecture.readout(params, after)
 
         def step(state: Tensor, moment: Moments, params: Parameters) -> tuple[Tensor, Tensor]:
-            before = derivatives(architecture).before(params, state, moment)
+            before = derivatives(architecture).state_before(params, state, moment)
             return vmap(step_and_readout, in_dims=(0, 0, axis_of_models(moment)))(
                 params, before, moment["x"]
             )

@@ -44,17 +44,17 @@ def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
         "learner": "likewise; capitals are numbers",
     }
     for name, text in parts.items():
-        parser.add_argument(f"--{name}", required=True, type=_part, help=text)
+        parser.add_argument(f"--{name}", required=True, type=_parse_part, help=text)
     for name in ("weights", "stream", "out"):
         parser.add_argument(f"--{name}", required=True, type=Path, metavar="NPZ")
     parser.add_argument(
         "--precision", default="float64", choices=["float64", "float32"], help="default: float64"
     )
     parser.set_defaults(run=_run)
-    parser.format_help = functools.partial(_help, parser)
+    parser.format_help = functools.partial(_help_text, parser)
 
 
-def _part(text: str) -> str | dict[str, Any]:
+def _parse_part(text: str) -> str | dict[str, Any]:
     if not text.lstrip().startswith("{"):
         return text
     try:
@@ -68,9 +68,9 @@ def _part(text: str) -> str | dict[str, Any]:
     return given
 
 
-def _help(parser: argparse.ArgumentParser) -> str:
+def _help_text(parser: argparse.ArgumentParser) -> str:
     # Only where help is asked for: the catalogue loads PyTorch, which takes seconds.
-    names = {f"{kind}s": catalogue.all_forms(kind) for kind in ("architecture", "learner")}
+    names = {f"{kind}s": catalogue.all_short_forms(kind) for kind in ("architecture", "learner")}
     parser.epilog = "\n".join(f"{kind}: {', '.join(known)}" for kind, known in names.items())
     return argparse.ArgumentParser.format_help(parser)
 
@@ -89,6 +89,6 @@ def _run(arguments: argparse.Namespace) -> None:
     rule = catalogue.make("learner", arguments.learner, architecture=network)
     with progress.bar(len(X), f"gradients of {rule.part.name}", "step") as bar:
         found = frozen.gradients(rule, params, X, Y, on_steps=bar.update)
-    frozen.write_arrays(arguments.out, found)
+    frozen.write_npz(arguments.out, found)
     if left := len(X) % rule.stride:
         print(f"the last {left} steps fill no update and were passed over", file=sys.stderr)

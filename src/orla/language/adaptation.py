@@ -17,7 +17,7 @@ from torch.func import vmap
 from orla import catalogue, progress
 from orla.errors import OrlaError
 from orla.language import texts
-from orla.language.models import Language, adapted
+from orla.language.models import Language, insert_adapters
 from orla.language.steps import State, Steps
 from orla.optimizers.base import Optimizer
 from orla.provenance import cost
@@ -57,7 +57,7 @@ class Updates:
             for i, weight in enumerate(self._weights):
                 alike[() if optimizer.elementwise else weight.shape[1:]].append(i)
             for shape, chosen in alike.items():
-                values = _packed([self._weights[i].detach()[rows] for i in chosen], shape)
+                values = _pack([self._weights[i].detach()[rows] for i in chosen], shape)
                 rates = torch.tensor(group.rates, dtype=values.dtype)
                 if shape:
                     rates = rates.repeat_interleave(len(chosen))
@@ -72,7 +72,7 @@ class Updates:
         for part in self._parts:
             optimizer, rows, shape, chosen, rates, state = part
             weights = [self._weights[i][rows] for i in chosen]
-            given = _packed([gradients[i][rows] for i in chosen], shape)
+            given = _pack([gradients[i][rows] for i in chosen], shape)
 
             def update(
                 g: Tensor, p: Tensor, state: Any, rate: Tensor, of: Optimizer = optimizer
@@ -80,7 +80,7 @@ class Updates:
                 updates, after = of.update({"": g}, state, {"": p}, rate)
                 return updates[""], after
 
-            values = given, _packed(weights, shape), state, rates
+            values = given, _pack(weights, shape), state, rates
             updates, part[-1] = (vmap(update) if shape else update)(*values)
             if shape:
                 unpacked = updates.unflatten(0, (-1, len(chosen))).unbind(1)
@@ -90,7 +90,7 @@ class Updates:
                 weight += one.view(weight.shape)
 
 
-def _packed(values: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
+def _pack(values: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
     """Tensors (models, ...) as numbers (models, all); those of one shape as models of their own."""
     if shape:
         return torch.stack(values, 1).flatten(0, 1)
@@ -98,16 +98,16 @@ def _packed(values: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
 
 
 @torch.no_grad()
-def read(steps: Steps, tokens: Tensor, state: State | None = None) -> np.ndarray:
+def token_losses(steps: Steps, tokens: Tensor, state: State | None = None) -> np.ndarray:
     """Loss (models, T) of each next token of (models, T + 1), by weights as they are."""
     state, losses = state or steps.start(len(tokens)), []
-    for given, target in _windows(tokens, _READ):
+    for given, target in _input_target_windows(tokens, _READ):
         logits, state = steps(given, state)
         losses.append(F.cross_entropy(logits.mT, target, reduction="none"))
     return torch.cat(losses, 1).numpy()
 
 
-def _windows(tokens: Tensor, size: int) -> Iterator[tuple[Tensor, Tensor]]:
+def _input_target_windows(tokens: Tensor, size: int) -> Iterator[tuple[Tensor, Tensor]]:
     yield from zip(tokens[:, :-1].split(size, 1), tokens[:, 1:].split(size, 1), strict=True)
 
 
@@ -142,9 +142,9 @@ def adapt(
     update, state = Updates(weights, groups), steps.start(len(tokens))
     norms, losses, at, kept = Counter(), [], 0, None
     count = tokens.shape[1] - 1
-    with cost.work(f"adapting by {learner}", tokens[:, 1:].numel()):
+    with cost.work_phase(f"adapting by {learner}", tokens[:, 1:].numel()):
         bar = progress.bar(count, said, "token")
-        for given, target in _windows(tokens, LEARNERS[learner]):
+        for given, target in _input_target_windows(tokens, LEARNERS[learner]):
             if freeze is not None and kept is None and at >= freeze:
                 kept = at, {n: w.detach().clone() for n, w in weights.items()}, dict(state)
             logits, state = steps(given, state)
@@ -169,11 +169,11 @@ def adapt(
         at, values, state = kept
         for name, weight in weights.items():
             weight.data.copy_(values[name])
-        heldout[:, at:] = read(steps, tokens[:, at:], state)
+        heldout[:, at:] = token_losses(steps, tokens[:, at:], state)
     return Pass(loss, heldout, {n: value.numpy() / measured for n, value in norms.items()})
 
 
-def room(
+def room_request(
     settings: Mapping[str, Any],
     adapters: Mapping[str, Any],
     grids: Mapping[str, Mapping[str, Sequence[float]]],
@@ -182,7 +182,9 @@ def room(
     seeds, or all rates that are tried), "tokens" that all read together, and "most_hours"."""
     learners, names = adapters["learners"], adapters["optimizers"]
     adapted_models = len(names) * len(settings["streams"]) * settings["seeds"]
-    tried = (sum(len(_rates(grids, n, _cadence(learner))) for n in names) for learner in learners)
+    tried = (
+        sum(len(_grid_rates(grids, n, _cadence(learner))) for n in names) for learner in learners
+    )
     most = max(adapted_models, *tried)
     tokens = adapted_models * settings["tokens"] + most * settings["choosing"]
     hours = settings["most_hours"]
@@ -200,12 +202,12 @@ def domain_losses(steps: Steps, text: Sequence[int], rows: int) -> tuple[float, 
     for first in range(0, len(starts), rows):
         some = [text[at : at + length] for at in starts[first : first + rows]]
         batch = torch.tensor(some + some[:1] * (rows - len(some)))
-        means += read(steps, batch).mean(1)[: len(some)].tolist()
+        means += token_losses(steps, batch).mean(1)[: len(some)].tolist()
     over = moments(means)
     return over.mean, over.standard_error
 
 
-def results(
+def losses_and_norms(
     language: Language,
     domain_texts: Mapping[str, Mapping[str, str]],
     settings: Mapping[str, Any],
@@ -232,21 +234,21 @@ def results(
         part: {name: language.encode(parts[part]) for name, parts in domain_texts.items()}
         for part in ("choosing", "streams")
     }
-    chosen_on = texts.stream(read_in["choosing"], streams[0], settings["choosing"], 0.0)
+    chosen_on = texts.token_stream(read_in["choosing"], streams[0], settings["choosing"], 0.0)
     rows, norms = [], []
     tokens = {
-        (i, seed): texts.stream(read_in["streams"], stream, length, seed / len(seeds))
+        (i, seed): texts.token_stream(read_in["streams"], stream, length, seed / len(seeds))
         for (i, stream), seed in product(enumerate(streams), seeds)
     }
     every = torch.stack(list(tokens.values()))
-    adapted(steps, rank, [0] * len(every))
-    frozen = dict(zip(tokens, read(steps, every), strict=True))
+    insert_adapters(steps, rank, [0] * len(every))
+    frozen = dict(zip(tokens, token_losses(steps, every), strict=True))
     whole = {n: domain_losses(steps, text, len(every)) for n, text in read_in["streams"].items()}
     for learner in adapters["learners"]:
         names = adapters["optimizers"]
-        tried = {name: _rates(grids, name, _cadence(learner)) for name in names}
-        chosen = _chosen(steps, rank, chosen_on, learner, tried, len(streams[0]))
-        weights = adapted(steps, rank, [seed for _ in names for _, seed in tokens])
+        tried = {name: _grid_rates(grids, name, _cadence(learner)) for name in names}
+        chosen = _best_rates(steps, rank, chosen_on, learner, tried, len(streams[0]))
+        weights = insert_adapters(steps, rank, [seed for _ in names for _, seed in tokens])
         groups = [Group(name, [chosen[name][0]] * len(tokens)) for name in names]
         freeze = round(length * (1 - settings["heldout"]))
         batch = every.repeat(len(names), 1)
@@ -275,7 +277,7 @@ def _cadence(learner: str) -> str:
     return "step" if LEARNERS[learner] == 1 else "window"
 
 
-def _rates(
+def _grid_rates(
     grids: Mapping[str, Mapping[str, Sequence[float]]], optimizer: str, cadence: str
 ) -> Sequence[float]:
     if cadence not in grids.get(optimizer, {}):
@@ -283,7 +285,7 @@ def _rates(
     return grids[optimizer][cadence]
 
 
-def _chosen(
+def _best_rates(
     steps: Steps,
     rank: int,
     tokens: Tensor,
@@ -295,7 +297,7 @@ def _chosen(
     whether that lies on the edge of its grid."""
     groups = [Group(name, grid) for name, grid in tried.items()]
     models = sum(len(group.rates) for group in groups)
-    weights = adapted(steps, rank, [_CHOOSING] * models)
+    weights = insert_adapters(steps, rank, [_CHOOSING] * models)
     said = f"choosing rates for {learner}, rank {rank}"
     loss = adapt(steps, weights, groups, tokens.expand(models, -1), learner, said=said).loss
     after = loss[:, loss.shape[1] // segments :].mean(1)

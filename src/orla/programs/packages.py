@@ -29,21 +29,23 @@ Program = Callable[..., Any]
 _PACKAGE, _STRUCTURE = "program.pt2", "structure.json"
 
 
-def prepare() -> None:
+def set_compiler_cache() -> None:
     """Point the compiler's own cache into ours, unless the user names one that is safe."""
     folder = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
-    if not folder or not store.safe(Path(folder)):
-        os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(store.folder("inductor"))
+    if not folder or not store.is_safe(Path(folder)):
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(store.cache_folder("inductor"))
 
 
 def _headers_are_safe() -> bool:
     """Whether PyTorch's precompiled headers, which are code, lie where the user alone can write."""
-    folder = headers()
+    folder = default_inductor_folder()
     mend = "set TMPDIR to a folder of your own"
-    return all(store.closed(part, mend) for part in (folder, folder / "precompiled_headers"))
+    return all(
+        store.ensure_safe_folder(part, mend) for part in (folder, folder / "precompiled_headers")
+    )
 
 
-def headers() -> Path:
+def default_inductor_folder() -> Path:
     """PyTorch's folder in that of temporary files, which another user may have made before."""
     try:
         name = getpass.getuser()
@@ -52,7 +54,7 @@ def headers() -> Path:
     return Path(tempfile.gettempdir(), "torchinductor_" + re.sub(r'[\\/:*?"<>|]', "_", name))
 
 
-def make(
+def compile_and_keep(
     function: Callable[..., Any], arguments: tuple[Any, ...], path: Path | None
 ) -> tuple[Program, bool]:
     """`function` compiled for arguments of exactly these shapes, and whether it is kept at
@@ -62,31 +64,33 @@ def make(
     with store.scratch(path) as scratch, torch.no_grad():
         graph, structure = trace(function, arguments)
         try:
-            package(graph, leaves, scratch / _PACKAGE)
+            compile_to_file(graph, leaves, scratch / _PACKAGE)
         except RuntimeError:  # the compiler's own faults in fusing what is changed in place
             graph, structure = trace(function, arguments, in_place=False)
-            package(graph, leaves, scratch / _PACKAGE)
+            compile_to_file(graph, leaves, scratch / _PACKAGE)
         (scratch / _STRUCTURE).write_text(pytree.treespec_dumps(structure))
-        program = _open(scratch)
+        program = _open_program(scratch)
         return program, path is not None and store.keep(scratch, path)
 
 
-def package(graph: torch.fx.GraphModule, leaves: tuple[torch.Tensor, ...], file: Path) -> None:
+def compile_to_file(
+    graph: torch.fx.GraphModule, leaves: tuple[torch.Tensor, ...], file: Path
+) -> None:
     """Compile a graph of tensors ahead of its calls into one file."""
-    with warnings.catch_warnings(), torch_private.quiet():
+    with warnings.catch_warnings(), torch_private.quiet_compiler():
         warnings.simplefilter("ignore", FutureWarning)  # PyTorch's own, about its own
         program = torch.export.export(graph, leaves)
         options = {"cpp.threads": 1, "compile_threads": 1}
         options["cpp.vec_isa_ok"] = True  # as the processor says: six trial builds less
         options["aot_inductor.precompile_headers"] = _headers_are_safe()
-        if march := machine.march(instruction_set()[0]):
+        if march := machine.march_value(instruction_set()[0]):
             options["cpp.march"] = march
         torch._inductor.aoti_compile_and_package(
             program, package_path=str(file), inductor_configs=options
         )
 
 
-def _open(folder: Path) -> Program:
+def _open_program(folder: Path) -> Program:
     run = torch_private.open_package(folder / _PACKAGE)
     structure = pytree.treespec_loads((folder / _STRUCTURE).read_text())
 
@@ -96,12 +100,12 @@ def _open(folder: Path) -> Program:
     return program
 
 
-def load(path: Path) -> Program | None:
+def load_program(path: Path) -> Program | None:
     """The program kept at `path`; None where there is none that can be used."""
-    return store.load_or_discard(path, _open)
+    return store.load_or_discard(path, _open_program)
 
 
-def path(what: str, shapes: Any, key_parts: Sequence[Any]) -> Path | None:
+def program_folder(what: str, shapes: Any, key_parts: Sequence[Any]) -> Path | None:
     """The folder of the program of that description, for a machine like this one; None where
     something cannot be described.
     """
@@ -109,9 +113,9 @@ def path(what: str, shapes: Any, key_parts: Sequence[Any]) -> Path | None:
         parts = [_description(part) for part in key_parts]
     except (TypeError, OSError, RecursionError):
         return None
-    description = "\n".join([what, repr(shapes), *parts, sources.digest(), here()])
+    description = "\n".join([what, repr(shapes), *parts, sources.digest(), machine_identity()])
     name = hashlib.sha256(description.encode()).hexdigest()[:32]
-    return store.folder("programs") / f"{name}.program"
+    return store.cache_folder("programs") / f"{name}.program"
 
 
 def _description(value: Any) -> str:
@@ -121,27 +125,29 @@ def _description(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_description, value))}]"
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _with_parts(type(value), [getattr(value, f.name) for f in dataclasses.fields(value)])
+        return _describe_with_parts(
+            type(value), [getattr(value, f.name) for f in dataclasses.fields(value)]
+        )
     if inspect.isfunction(value):
         cells = [cell.cell_contents for cell in value.__closure__ or ()]
         by_keyword = sorted((value.__kwdefaults__ or {}).items())
-        return _with_parts(value, [*cells, *(value.__defaults__ or ()), *by_keyword])
+        return _describe_with_parts(value, [*cells, *(value.__defaults__ or ()), *by_keyword])
     if hasattr(value, "__dict__") and not isinstance(value, (type, torch.Tensor)):
-        return _with_parts(type(value), sorted(vars(value).items()))
+        return _describe_with_parts(type(value), sorted(vars(value).items()))
     raise TypeError(f"{value!r} cannot be described")
 
 
-def _with_parts(code: Any, parts: Sequence[Any]) -> str:
-    return f"{_code(code)}({', '.join(map(_description, parts))})"
+def _describe_with_parts(code: Any, parts: Sequence[Any]) -> str:
+    return f"{_code_identity(code)}({', '.join(map(_description, parts))})"
 
 
 @functools.cache
-def _code(value: Any) -> str:
+def _code_identity(value: Any) -> str:
     """Name of a class or function, and a hash of the file that it stands in."""
     return f"{value.__module__}.{value.__qualname__}@{files.sha256(inspect.getfile(value))}"
 
 
-def here() -> str:
+def machine_identity() -> str:
     """Versions, the processor, and the instruction set that was asked for."""
     return "\n".join([*store.versions(), platform.platform(), processor(), *instruction_set()])
 

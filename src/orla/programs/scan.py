@@ -84,12 +84,12 @@ def scan(
 
     `body` is pure, and closes over anything but tensors made in the program that it is part of.
     """
-    length = _length(inputs)
+    length = _first_axis_length(inputs)
     if length == 1 or not _tracing["on"]:
         outputs: list[Any] = []
         order = range(length - 1, -1, -1) if reverse else range(length)
         for index in order:
-            carry, output = body(carry, _at(inputs, index), *constants)
+            carry, output = body(carry, _entry_at(inputs, index), *constants)
             outputs.append(output)
         return carry, stack_trees(outputs[::-1] if reverse else outputs)
     trees = carry, inputs, constants
@@ -106,7 +106,7 @@ def scan(
         carry, entry, constants = parts
         answer = body(carry, entry, *constants)
         answer_structures.append(pytree.tree_structure(answer))
-        return _copies(answer)
+        return _cloned_leaves(answer)
 
     if reverse:
         input_leaves = [x.flip(0) for x in input_leaves]
@@ -137,15 +137,18 @@ def scan_in_place(
         outputs: Any = None
         after = state
         for index in range(int(start), int(stop)):
-            after, output = body(after, _at(inputs, index), *constants)
+            after, output = body(after, _entry_at(inputs, index), *constants)
             if outputs is None:
-                outputs = pytree.tree_map(lambda t: t.new_empty(_length(inputs), *t.shape), output)
+                outputs = pytree.tree_map(
+                    lambda t: t.new_empty(_first_axis_length(inputs), *t.shape), output
+                )
             pytree.tree_map(lambda rows, entry, at=index: rows[at].copy_(entry), outputs, output)
         overwrite(state, after)
         return stop, outputs
-    run, (_, example) = _body(body, (state, _at(inputs, 0), *constants))
+    run, (_, example) = _traced_body(body, (state, _entry_at(inputs, 0), *constants))
     outputs = pytree.tree_map(
-        lambda t: torch.empty(_length(inputs), *t.shape, dtype=t.dtype, device=t.device), example
+        lambda t: torch.empty(_first_axis_length(inputs), *t.shape, dtype=t.dtype, device=t.device),
+        example,
     )
 
     leaves, structure = pytree.tree_flatten(state)
@@ -163,9 +166,9 @@ def scan_in_place(
             overwrite(state, after)
             return (at + 1,)
         in_order = pytree.tree_map(lambda old, new: new, before, after)
-        return (at + 1, *_copies(in_order))
+        return (at + 1, *_cloned_leaves(in_order))
 
-    end, *carry_leaves = _while(more, step, (start, *carry_leaves))
+    end, *carry_leaves = _torch_while_loop(more, step, (start, *carry_leaves))
     if carry_leaves:
         overwrite(state, pytree.tree_unflatten(carry_leaves, structure))
     return end, outputs
@@ -177,7 +180,7 @@ def overwrite(state: Any, after: Any) -> None:
     pytree.tree_map(lambda old, new: old.copy_(new), state, copies)
 
 
-def repeat(
+def while_loop(
     condition: Callable[..., Tensor],
     body: Callable[..., tuple],
     carry: tuple,
@@ -191,19 +194,21 @@ def repeat(
         while condition(*carry, *constants):
             carry = body(*carry, *constants)
         return carry
-    run, _ = _body(body, (*carry, *constants))
+    run, _ = _traced_body(body, (*carry, *constants))
     leaves, structure = pytree.tree_flatten(carry)
 
     def more(*leaves: Tensor) -> Tensor:
         return condition(*pytree.tree_unflatten(leaves, structure), *constants)
 
     def turn(*leaves: Tensor) -> tuple[Tensor, ...]:
-        return tuple(_copies(run(*pytree.tree_unflatten(leaves, structure), *constants)))
+        return tuple(_cloned_leaves(run(*pytree.tree_unflatten(leaves, structure), *constants)))
 
-    return pytree.tree_unflatten(_while(more, turn, tuple(leaves)), structure)
+    return pytree.tree_unflatten(_torch_while_loop(more, turn, tuple(leaves)), structure)
 
 
-def _body(body: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Callable[..., Any], Any]:
+def _traced_body(
+    body: Callable[..., Any], arguments: tuple[Any, ...]
+) -> tuple[Callable[..., Any], Any]:
     """A loop's body as the operations that it carries out, and an example of what it answers.
 
     `torch.while_loop` reads the source of what it is given; so it is given nothing but these.
@@ -223,7 +228,7 @@ def _body(body: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Callabl
     return run, pytree.tree_unflatten(answers, structure)
 
 
-def _while(
+def _torch_while_loop(
     condition: Callable[..., Tensor], body: Callable[..., Any], carry: tuple[Tensor, ...]
 ) -> tuple[Tensor, ...]:
     torch.compiler.reset()  # else the second loop of a program is traced for tensors of every size
@@ -264,15 +269,15 @@ class _Stored(torch.autograd.Function):
         return materialize(tensor), dimensions[0]
 
 
-def _length(inputs: Any) -> int:
+def _first_axis_length(inputs: Any) -> int:
     return pytree.tree_leaves(inputs)[0].shape[0]
 
 
-def _at(inputs: Any, index: int) -> Any:
+def _entry_at(inputs: Any, index: int) -> Any:
     return pytree.tree_map(lambda x: x[index], inputs)
 
 
-def _copies(outputs: Any) -> list[Tensor]:
+def _cloned_leaves(outputs: Any) -> list[Tensor]:
     # A loop's outputs may share no memory with its inputs or each other.
     return [output.clone() for output in pytree.tree_leaves(outputs)]
 
