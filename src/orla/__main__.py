@@ -20,6 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run_command(words: Sequence[str]) -> None:
+    """Parse the words of a command line, and run the command that they name."""
     from orla.command import cli as command
     from orla.errors import exit_in_one_line
     from orla.gradients import cli as gradients

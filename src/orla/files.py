@@ -26,8 +26,7 @@ _FULL_TEXTS = tuple(os.strerror(number) for number in sorted(_FULL))
 
 @contextmanager
 def atomic(path: str | Path) -> Iterator[Path]:
-    """Write a file under the name that is given, and rename it to `path` where the block ends
-    well.
+    """Give the block a name to write a file under, which becomes `path` where it ends well.
 
     The name has the same suffix; missing folders are made. OrlaError where the disk is full, or the
     folder read-only.
@@ -93,7 +92,7 @@ def require_file(path: str | Path) -> Path:
 
 
 def read_file(path: str | Path, most: int = MOST_BYTES) -> bytes:
-    """A file's bytes, at most `most`; OrlaError also as in `plain`."""
+    """A file's bytes, at most `most`; OrlaError also as in `require_file`."""
     with as_one_line(path, "cannot be read", "mend the path, or its permissions"):
         path = require_file(path)
         if (size := path.stat().st_size) > most:
@@ -104,7 +103,7 @@ def read_file(path: str | Path, most: int = MOST_BYTES) -> bytes:
 
 
 def sha256(path: str | Path, most: int | None = None) -> str:
-    """SHA-256 of a file's bytes, in hexadecimal; with `most` as `content`."""
+    """SHA-256 of a file's bytes, in hexadecimal; with `most` as `read_file`."""
     if most is not None:
         return hashlib.sha256(read_file(path, most)).hexdigest()
     with open(path, "rb") as file:

@@ -52,6 +52,7 @@ def nearest(word: str, valid: Iterable[str]) -> str:
 
 
 def _error_message(error: ValidationError) -> str:
+    """What is wrong, and what to do, in one line."""
     if error.validator in ("anyOf", "oneOf"):
         return _error_message(_alternative(error))
     key = _dotted_key(error.absolute_path)
@@ -96,6 +97,7 @@ def _alternative(error: ValidationError) -> ValidationError:
 
 
 def _unknown_key(error: ValidationError, key: str) -> str:
+    """The message of a key that the schema does not know."""
     valid = list(error.schema.get("properties", {}))
     patterns = list(error.schema.get("patternProperties", {}))
     unknown = next(
@@ -108,6 +110,7 @@ def _unknown_key(error: ValidationError, key: str) -> str:
 
 
 def _dotted_key(path: Iterable[str | int]) -> str:
+    """The path to an entry as text, such as "tasks.wave[0]"."""
     key = ""
     for part in path:
         key += f"[{part}]" if isinstance(part, int) else f".{part}" if key else part
@@ -115,11 +118,13 @@ def _dotted_key(path: Iterable[str | int]) -> str:
 
 
 def _short_json(value: Any) -> str:
+    """A value as JSON of 60 characters at most."""
     text = json.dumps(value, default=str)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _yaml_hint(error: ValidationError, kinds: list[str]) -> str:
+    """What YAML may have read otherwise than meant, in parentheses; "" for nothing."""
     if "string" in kinds and isinstance(error.instance, (bool, int, float)):
         return " (YAML reads 20160630_01 as a number and off as false: put it in quotes)"
     if not isinstance(error.instance, str) or not {"number", "integer"} & set(kinds):

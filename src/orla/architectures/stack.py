@@ -48,6 +48,7 @@ class Stack(Architecture, name="stack", label="stack {layers}", order=50):
         object.__setattr__(self, "layers", tuple(layers))
 
     def _make_layer(self, spec: str | Mapping[str, Any] | Architecture, n_in: int) -> Architecture:
+        """A layer from its specification; OrlaError where its readout is not linear."""
         if isinstance(spec, Architecture):
             layer = replace(spec, n_in=n_in, n_out=self.n_out)
         else:

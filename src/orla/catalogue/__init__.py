@@ -156,6 +156,7 @@ def parts(kind: str) -> dict[str, type[Any]]:
 
 
 def _parts_by_name(kind: str) -> dict[str, type[Part]]:
+    """Every part of a kind that was imported and is in use, by name, in order."""
     classes: dict[str, type[Part]] = {}
     for part in _subclasses(Part):
         if part.kind != kind or part.part is None or not _belongs(part):
@@ -195,6 +196,7 @@ def kinds_from_outside() -> list[str]:
 
 
 def _import_room(kind: str) -> str:
+    """Import all modules of a kind's package; the package's name."""
     room = importlib.import_module(f"orla.{ROOMS[kind]}")
     for module in pkgutil.iter_modules(room.__path__):
         importlib.import_module(f"{room.__name__}.{module.name}")
@@ -203,6 +205,7 @@ def _import_room(kind: str) -> str:
 
 @functools.cache
 def _built_in_parts(kind: str) -> dict[str, type[Part]]:
+    """The parts of a kind in the package, by name."""
     room = f"{_import_room(kind)}."
     classes = (part for part in _subclasses(Part) if part.kind == kind and part.part is not None)
     return {part.part.name: part for part in classes if part.__module__.startswith(room)}
@@ -219,6 +222,7 @@ def _belongs(part: type[Part]) -> bool:
 
 
 def _subclasses(root: type) -> Iterator[type]:
+    """All subclasses of a class, and theirs."""
     for child in root.__subclasses__():
         yield child
         yield from _subclasses(child)
@@ -239,8 +243,7 @@ def part(kind: str, name: str) -> type[Any]:
 
 
 def specification(kind: str, spec: str | Mapping[str, Any]) -> tuple[type[Any], dict[str, Any]]:
-    """The part and options of a short form or a mapping with ``kind``; OrlaError where it is
-    unknown.
+    """The part and options of a short form or of a mapping with ``kind``; OrlaError of others.
 
     ``"tbptt-200-50"`` is ``{kind: tbptt, window: 200, update_every: 50}``: numbers after a name are
     the options that the part declares as `short`.

@@ -23,11 +23,11 @@ def option(
     choices: Sequence[Any] | None = None,
     parts: str = "",
 ) -> Any:
-    """A field of a part that a config may set; without a default it must. TypeError for a
-    default that the limits forbid.
+    """A field of a part that a config may set; without a default it must.
 
-    `least` and `most` belong to the range, `above` does not. Of a list of `parts` of a kind, short
-    forms or mappings that the part makes by `catalogue.make`, they bound the length.
+    TypeError for a default that the limits forbid. `least` and `most` belong to the range, `above`
+    does not. Of a list of `parts` of a kind, short forms or mappings that the part makes by
+    `catalogue.make`, they bound the length.
     """
     limits = {"minimum": least, "maximum": most, "exclusiveMinimum": above}
     if parts:
@@ -92,6 +92,7 @@ def option_schema(part: type[Any], f: dataclasses.Field) -> dict[str, Any]:
 
 
 def _type_schema(hint: Any) -> dict[str, Any]:
+    """The JSON schema of the values of a type hint."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return {"anyOf": [_type_schema(a) for a in arguments]}
@@ -122,7 +123,7 @@ def fields_schema(
 
 
 def parse_settings(kind: type[Any], mapping: Any, name: str) -> Any:
-    """Settings, with those nested in them, from a mapping (or themselves); errors name `name`."""
+    """Settings of a dataclass from a mapping, or as they are; errors name `name`."""
     if isinstance(mapping, kind):
         return mapping
     validate(mapping, _type_schema(kind), name)

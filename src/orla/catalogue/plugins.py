@@ -19,8 +19,9 @@ PREFIX = "orla_plugin_"
 
 
 def import_plugins(folders: Sequence[Path]) -> bool:
-    """Import what entry points name, and files of the folders that no underscore begins; whether
-    there is any. OrlaError where one of them cannot be imported.
+    """Import what entry points name and the folders' files; whether there are any.
+
+    Files that an underscore begins are left out. OrlaError where an import fails.
     """
     points = entry_points(group=ENTRY_POINTS)
     for point in points:
@@ -51,6 +52,7 @@ def import_plugins(folders: Sequence[Path]) -> bool:
 
 @contextmanager
 def _refuse_failed_import(place: str) -> Iterator[None]:
+    """Turn any error of the block into an OrlaError that names `place`."""
     try:
         yield
     except Exception as error:

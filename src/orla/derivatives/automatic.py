@@ -135,7 +135,7 @@ class RetentionDerivatives(AutomaticDerivatives):
     def advance_sensitivity(
         self, P: Parameters, share: Tensor, weights: Parameters, tapes: Tape
     ) -> None:
-        """Compute P after steps from P before them, in place; arguments as those of `past`."""
+        """Compute P after steps from P before them, in place; arguments as `past_gradient`."""
         W_v, W_k = self.head_matrices(weights)
         u, v, k = tapes["u"], tapes["v"], tapes["k"]
         scale = math.sqrt(self.architecture.key_size)

@@ -20,7 +20,7 @@ Moment = dict[str, Tensor]
 Tape = dict[str, Tensor]
 # Maps a cotangent on the outputs to the cotangent on the state and the readout's gradient.
 Pull = Callable[[Tensor], tuple[Tensor, Parameters]]
-# One step's term of the parameters' gradient, before `gather` sums the terms.
+# One step's term of the parameters' gradient, before `summed_gradient` sums the terms.
 Local = dict[str, Tensor]
 
 
@@ -35,7 +35,7 @@ class Derivatives(ABC):
 
     architecture: Architecture
 
-    # Whether `gather` answers one step's gradient as outer products, written as such.
+    # Whether `summed_gradient` answers one step's gradient as outer products, written as such.
     outer_products: ClassVar[bool] = False
 
     def forward(self, params: Parameters, state: Tensor, moment: Moment) -> tuple[Tensor, Tape]:
@@ -57,7 +57,7 @@ class Derivatives(ABC):
         """A cotangent, or rows of them, on the new state, pulled back through the step.
 
         (models, state_size) or (models, rows, state_size). Answers the cotangent on the previous
-        state, and the local term. Of `params` only those of `history` are read.
+        state, and the local term. Of `params` only those of `names_for_pull` are read.
         """
         before, local = self.pull_step(params, tape, cotangent)
         if "keep" in tape:
@@ -104,7 +104,7 @@ class Derivatives(ABC):
         """Gradient of the recurrent parameters, summed over the first axis (steps) of both."""
 
     def gradient_square(self, tapes: Tape, locals_: Local) -> Tensor:
-        """Sum of the squares of what `gather` answers for one step, (models,)."""
+        """Sum of the squares of what `summed_gradient` answers for one step, (models,)."""
         gradient = self.summed_gradient(tapes, locals_).values()
         return sum((g * g).flatten(1).sum(1) for g in gradient)
 
@@ -136,6 +136,8 @@ class Derivatives(ABC):
         return error, on_outputs, pull
 
     def _linear_readout(self, params: Parameters, state: Tensor) -> tuple[Tensor, Pull]:
+        """Outputs of W_out h + b_out, and what pulls a cotangent on them back."""
+
         # By hand, because compiling automatic differentiation takes seconds.
         def pull(on_outputs: Tensor) -> tuple[Tensor, Parameters]:
             h = state[:, : self.architecture.hidden]
@@ -146,6 +148,7 @@ class Derivatives(ABC):
         return vmap(self.architecture.readout)(params, state), pull
 
     def _automatic_readout(self, params: Parameters, state: Tensor) -> tuple[Tensor, Pull]:
+        """Outputs of an architecture's own readout, and what pulls a cotangent on them back."""
         recurrent = {name: params[name] for name in self.recurrent_names()}
         readout = {name: p for name, p in params.items() if name not in recurrent}
 

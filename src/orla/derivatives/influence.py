@@ -78,7 +78,7 @@ class DenseWords(Words):
         )
 
     def jacobian(self) -> Tensor:
-        """(state_size, state_size)."""
+        """J_t (state_size, state_size)."""
         return jacrev(lambda s: self.architecture.step(self.params, s, self.x))(self.state)
 
     def transport(self, jacobian: Tensor, influence: Influence) -> Influence:
@@ -130,12 +130,12 @@ class OwnUnitWords(Words):
         return {"e": materialize(on_gates)[:, :, None] * inputs}
 
     def leak_jacobian(self) -> Tensor:
-        """`within` without what passes through W_hh: a leak, the cell of an LSTM."""
+        """J_t within the units without what passes through W_hh: a leak, the cell of an LSTM."""
         _, around = self.architecture.unit_jacobian(self.tape["cache"])
         return around.unflatten(1, (-1, self.architecture.hidden))
 
     def jacobian(self) -> Tensor:
-        """(blocks, blocks, hidden): of each unit's state blocks by its own previous ones."""
+        """J_t within the units (blocks, blocks, hidden): of their blocks by their previous ones."""
         a = self.architecture
         on_gates, _ = a.unit_jacobian(self.tape["cache"])
         self_weights = torch.diagonal(
@@ -173,7 +173,7 @@ class ElementWords(Words):
     architecture: ElementWise
 
     def _by_unit(self, numbers: Tensor) -> Tensor:
-        """(..., 2 n), in the order of a state, as (..., 2, per_unit, hidden)."""
+        """Numbers (..., 2 n) in the order of a state, as (..., 2, per_unit, hidden)."""
         a = self.architecture
         return numbers.unflatten(-1, (2, a.hidden, a.per_unit)).transpose(-1, -2)
 

@@ -38,6 +38,7 @@ class StackedDerivatives(Derivatives):
         return tuple(sum(sizes[place:]) for place in range(len(sizes)))
 
     def _layer_tapes(self, tape: Tape) -> list[Tape]:
+        """The tape of each layer, the bottom one first."""
         bottom, *upper = self.architecture.by_layer(tape)
         return [bottom | {"x": tape["x"]}, *upper]
 

@@ -26,7 +26,7 @@ def outputs_of(
     moments: "x" (steps, n_in), or (steps, models, n_in), in the precision of `params`, and "starts"
         where trials begin; other entries are ignored.
     """
-    forward = _compiled_forward(architecture)
+    run = _compiled_forward(architecture)
     steps = len(moments["x"]) * len(next(iter(params.values())))
     with torch.no_grad(), cost.work_phase("scoring", steps):
         params = rows_along_memory(params)
@@ -37,14 +37,20 @@ def outputs_of(
         outputs = []
         for start in range(0, len(inputs["x"]), SEGMENT):
             part = {name: m[start : start + SEGMENT] for name, m in inputs.items()}
-            state, output = forward(params, state, pad(part, SEGMENT))
+            state, output = run(params, state, pad(part, SEGMENT))
             outputs.append(output[: len(part["x"])])
         return torch.cat(outputs).transpose(0, 1)
 
 
 @functools.cache
 def _compiled_forward(architecture: Architecture) -> Compiled:
-    def forward(params: Parameters, state: Tensor, moments: Moments) -> tuple[Tensor, Tensor]:
+    """The program that runs frozen networks over a stretch of steps."""
+
+    def last_state_and_outputs(
+        params: Parameters, state: Tensor, moments: Moments
+    ) -> tuple[Tensor, Tensor]:
+        """The last state and the outputs of a stretch of steps; `moments` are inputs by step."""
+
         def step_and_readout(params: Parameters, state: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
             after = architecture.step(params, state, x)
             return after, architecture.readout(params, after)
@@ -57,4 +63,6 @@ def _compiled_forward(architecture: Architecture) -> Compiled:
 
         return scan(step, state, moments, constants=(params,))
 
-    return Compiled(forward, f"{type(architecture).__name__}, forward", [architecture])
+    return Compiled(
+        last_state_and_outputs, f"{type(architecture).__name__}, forward", [architecture]
+    )

@@ -165,6 +165,7 @@ class Loop(Parts):
         return Adaptation(torch.cat(errors).T.cpu().numpy(), state, values, networks)
 
     def _check_length_and_snapshots(self, first: int, steps: int, snapshots: Sequence[int]) -> None:
+        """Refuse (OrlaError) a run without an update, or snapshots that it cannot take."""
         if steps == 0:
             raise OrlaError(f"the stream is shorter than one update ({self.learner.stride} steps)")
         for step in snapshots:
@@ -187,7 +188,7 @@ class Loop(Parts):
         return none | {name: torch.stack(rows, 1).cpu().numpy() for name, rows in values.items()}
 
     def _probe_looks(self, state: State, moments: Moments) -> dict[str, Tensor]:
-        """What probes see before the first of these steps, where it is one that they look at."""
+        """What probes see before the first of these steps; {} where none looks at it."""
         values: dict[str, Tensor] = {}
         for probe in self.probes:
             if not probe.look_stride or not state.step or state.step % probe.look_stride:
@@ -214,7 +215,7 @@ class Loop(Parts):
         }
 
     def _pop_kept_states(self, state: State) -> dict[str, Tensor]:
-        """The states of the probes that are kept after this step, which begin anew."""
+        """The states of the probes whose states are kept after this step, and begin anew."""
         states: dict[str, Tensor] = {}
         for i, probe in enumerate(self.probes):
             if probe.kept_every and state.step % probe.kept_every == 0:
@@ -255,6 +256,7 @@ def loop_of(
 def _initial_buffers(
     learner: Learner, params: Parameters, seeds: tuple[int, ...]
 ) -> dict[str, Any]:
+    """A learner's buffers before the first step, with its fixed random numbers."""
     buffers = _clone_tree(learner.buffers(params))
     if learner.fixed_noise:
         like = next(iter(params.values()))

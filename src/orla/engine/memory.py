@@ -64,6 +64,7 @@ def model_bytes(loop: Loop, dtype: torch.dtype) -> dict[str, int]:
 
 
 def _count_model_bytes(loop: Loop, dtype: torch.dtype, device: str) -> dict[str, int]:
+    """`model_bytes`, counted from a state that is made on `device`."""
     params = {
         name: torch.zeros(1, *shape, dtype=dtype, device=device)
         for name, shape in loop.learner.architecture.shapes().items()
@@ -132,6 +133,7 @@ def memory_of_parts() -> dict[str, dict[str, list[float]]]:
 
 
 def _learner_mb(network: Architecture, spec: dict[str, Any]) -> float:
+    """MB of one model with a learner of this specification, as a table of memory has it."""
     learner = catalogue.make("learner", spec, architecture=network)
     adam = catalogue.make("optimizer", "adam")
     loop = Loop(learner, adam, SquaredError(), segment=learner.stride)

@@ -67,6 +67,7 @@ def job_mb(
 
 
 def _window_steps(learner: Mapping[str, Any]) -> int:
+    """Steps of a learner's window by its specification; 1 where it updates at each step."""
     declaration = read_entry("parts")["learner"].get(learner["kind"])
     if not declaration or not declaration["more"]["stride"]:
         return 1
@@ -76,7 +77,7 @@ def _window_steps(learner: Mapping[str, Any]) -> int:
 def _estimated_model_mb(
     network: str, hidden: int, learner: Mapping[str, Any], window: int
 ) -> float:
-    """Of one model; of a network or learner that is not in the file, the plainest one's."""
+    """MB of one model; of a network or learner that is not in the file, the plainest one's."""
     table = read_entry("memory")
     row = table.get(network, next(iter(table.values())))
     name = learner["kind"] if window == 1 else f"{learner['kind']}-{WINDOW}"

@@ -85,6 +85,7 @@ def fixed_noise(seeds: tuple[int, ...], numbers: int, like: Tensor) -> Tensor:
 
 
 def _noise_block(seed: int, block: int, numbers: int) -> Tensor:
+    """Uniform numbers (DRAWN_TOGETHER, numbers) of a seed for one block of steps."""
     source = generator(seed, 1, block)
     return torch.rand(DRAWN_TOGETHER, numbers, generator=source, dtype=torch.float64)
 

@@ -114,7 +114,7 @@ class Windows:
 
     @cached_property
     def program(self) -> Compiled:
-        """`window`, compiled."""
+        """`run_window`, compiled."""
         learner, observers = self.parts.learner, list(self.parts.observers.items())
         key_parts = [learner, self.parts.loss, observers]
         return Compiled(self.run_window, f"{type(learner).__name__}, a window", key_parts)

@@ -55,6 +55,7 @@ def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 def _parse_part(text: str) -> str | dict[str, Any]:
+    """A part's name, or its kind and options from YAML in braces."""
     if not text.lstrip().startswith("{"):
         return text
     try:
@@ -69,6 +70,7 @@ def _parse_part(text: str) -> str | dict[str, Any]:
 
 
 def _help_text(parser: argparse.ArgumentParser) -> str:
+    """The help of the command, with the names of all architectures and learners."""
     # Only where help is asked for: the catalogue loads PyTorch, which takes seconds.
     names = {f"{kind}s": catalogue.all_short_forms(kind) for kind in ("architecture", "learner")}
     parser.epilog = "\n".join(f"{kind}: {', '.join(known)}" for kind, known in names.items())

@@ -110,6 +110,7 @@ def read_weights(
 def _checked_matrix(
     path: Path, arrays: Mapping[str, np.ndarray], name: str, axes: str
 ) -> np.ndarray:
+    """The matrix of a name as float64; OrlaError where it is missing, empty or not finite."""
     if name not in arrays:
         raise OrlaError(f"{path}: {name} is missing; it needs {name} ({axes})")
     _check_numbers(path, name, array := arrays[name])
@@ -122,6 +123,7 @@ def _checked_matrix(
 
 
 def _check_numbers(path: Path, name: str, array: np.ndarray) -> None:
+    """Refuse (OrlaError) an array that does not hold finite real numbers."""
     if array.dtype.kind not in "fiu":
         raise OrlaError(f"{path}: {name} holds {array.dtype}; give real numbers")
     if not np.isfinite(array).all():

@@ -44,8 +44,10 @@ class Group(NamedTuple):
 
 
 class Updates:
-    """The updates, in place, of the adapters' weights (models, ...) of a batch of models, which are
-    those of the groups in order."""
+    """The updates, in place, of the adapters' weights (models, ...) of a batch of models.
+
+    The models are those of the groups in order.
+    """
 
     def __init__(self, weights: Mapping[str, nn.Parameter], groups: Iterable[Group]) -> None:
         self._parts: list[dict[str, Any]] = []
@@ -108,6 +110,7 @@ def token_losses(steps: Steps, tokens: Tensor, state: State | None = None) -> np
 
 
 def _input_target_windows(tokens: Tensor, size: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """Tokens that are read and the next ones, in windows of `size`."""
     yield from zip(tokens[:, :-1].split(size, 1), tokens[:, 1:].split(size, 1), strict=True)
 
 
@@ -178,8 +181,11 @@ def room_request(
     adapters: Mapping[str, Any],
     grids: Mapping[str, Mapping[str, Sequence[float]]],
 ) -> dict[str, float]:
-    """What `models.require_room` asks of a job: "models" of the largest batch (all streams and
-    seeds, or all rates that are tried), "tokens" that all read together, and "most_hours"."""
+    """What a job needs, for `models.require_room`: "models", "tokens" and "most_hours".
+
+    "models" of the largest batch (all streams and seeds, or all rates that are tried), and "tokens"
+    that all read together.
+    """
     learners, names = adapters["learners"], adapters["optimizers"]
     adapted_models = len(names) * len(settings["streams"]) * settings["seeds"]
     tried = (
@@ -214,7 +220,7 @@ def losses_and_norms(
     adapters: Mapping[str, Any],
     grids: Mapping[str, Mapping[str, Sequence[float]]],
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Everything of one model with adapters of one rank: losses and norms of gradients.
+    """Tables of losses and of norms of gradients, of one model with adapters of one rank.
 
     Losses have a row a learner, optimizer, stream, seed and bin of tokens, with the frozen model's
     over all of the bin's domain (`domain_losses`); norms a row a learner, optimizer, stream, seed
@@ -274,12 +280,14 @@ def losses_and_norms(
 
 
 def _cadence(learner: str) -> str:
+    """Whether a learner updates each "step" or each "window"."""
     return "step" if LEARNERS[learner] == 1 else "window"
 
 
 def _grid_rates(
     grids: Mapping[str, Mapping[str, Sequence[float]]], optimizer: str, cadence: str
 ) -> Sequence[float]:
+    """The rates of an optimizer for a cadence; OrlaError where the config has none."""
     if cadence not in grids.get(optimizer, {}):
         raise OrlaError(f'config: "grids.{optimizer}" has no rates for an update each {cadence}')
     return grids[optimizer][cadence]
@@ -293,8 +301,10 @@ def _best_rates(
     tried: Mapping[str, Sequence[float]],
     segments: int,
 ) -> dict[str, tuple[float, bool]]:
-    """Of each optimizer the rate with the lowest loss after the first segment of that text, and
-    whether that lies on the edge of its grid."""
+    """The best rate of each optimizer, and whether it lies on the edge of its grid.
+
+    The best one has the lowest loss after the first segment of that text.
+    """
     groups = [Group(name, grid) for name, grid in tried.items()]
     models = sum(len(group.rates) for group in groups)
     weights = insert_adapters(steps, rank, [_CHOOSING] * models)

@@ -120,6 +120,7 @@ def load_textgenrnn(
 
 
 def _linear_layer(kernel: np.ndarray, bias: np.ndarray | None = None) -> nn.Linear:
+    """A linear layer with a kernel (inputs, outputs) of Keras."""
     layer = nn.Linear(*kernel.shape, bias=bias is not None)
     with torch.no_grad():
         layer.weight.copy_(torch.tensor(kernel.T))

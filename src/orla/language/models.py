@@ -73,7 +73,7 @@ def open_model(spec: Mapping[str, Any], folder: str | None, room: Mapping[str, f
 
 
 def _load_pretrained(kind: Any, name: str, **how: Any) -> Any:
-    """What is on this machine, else, of what is no folder, what the hub has."""
+    """Load what `kind` reads of a name, from this machine, else from the hub; else OrlaError."""
     what, places = "is neither on this machine nor found on the hub", (True, False)
     if Path(name).is_dir():
         what, places = "cannot be read", (True,)

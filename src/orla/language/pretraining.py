@@ -22,7 +22,7 @@ _TOKENIZED = 2_000_000
 
 
 def train_tokenizer(texts: Sequence[str], size: int) -> PreTrainedTokenizerFast:
-    """Byte pairs (Sennrich et al. 2016) of these texts, with a vocabulary of `size`."""
+    """A tokenizer by byte pairs (Sennrich et al. 2016) of these texts, of `size` tokens."""
     made = Tokenizer(models.BPE())
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     made.decoder = decoders.ByteLevel()

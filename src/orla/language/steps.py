@@ -110,6 +110,7 @@ class Mamba(Steps):
 
 
 def _scan_step(state: State, decay: Tensor, added: Tensor, read: Tensor) -> tuple[State, Tensor]:
+    """One step of Mamba's scan: its next state, and its output."""
     scan = decay * state["scan"] + added
     return {"scan": scan}, scan @ read
 
@@ -153,10 +154,12 @@ class RWKV(Steps):
 
 
 def _shift_right(before: Tensor, x: Tensor) -> Tensor:
+    """The inputs of the steps before: `before`, then all of `x` but its last."""
     return torch.cat([before[:, None], x[:, :-1]], 1)
 
 
 def _mix(h: Tensor, before: Tensor, share: Tensor) -> Tensor:
+    """Token shift: `share` of h and the rest of what was before."""
     return h * share + before * (1 - share)
 
 

@@ -110,6 +110,7 @@ class PulledBlocks:
 
 @functools.cache
 def _compiled_pull_units(blocks: PulledBlocks) -> Compiled:
+    """The blocks' `pull_units`, compiled."""
     return Compiled(blocks.pull_units, "RTRL, rebuilding its sensitivities", [blocks])
 
 
@@ -194,12 +195,13 @@ def fastest_blocks(derivatives: Derivatives, params: Parameters) -> Blocks:
 
 
 def blocks_by_slots(derivatives: Derivatives, slots: Slots) -> Blocks:
-    """The blocks that `slots` were made for."""
+    """The kind of blocks that `slots` were made for."""
     return (
         KernelBlocks(derivatives) if "on_gates" in slots else _blocks_without_kernels(derivatives)
     )
 
 
 def _blocks_without_kernels(derivatives: Derivatives) -> Blocks:
+    """The fastest blocks for the derivatives that need no kernels."""
     fade = isinstance(derivatives, RetentionDerivatives)
     return RetentionBlocks(derivatives) if fade else PulledBlocks(derivatives)

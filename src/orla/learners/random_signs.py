@@ -172,6 +172,7 @@ class KFRTRL(
         return {"u": u, "A": A}, derivatives.by_parameter(on_gates[:, :, None] * u[:, None, :])
 
     def _gate_jacobian(self, cache: Tensor) -> Tensor:
+        """B_t transposed: the next state by the pre-activations (models, gates, state_size)."""
         size = self.architecture.state_size
         unit_vectors = torch.eye(size, dtype=cache.dtype, device=cache.device)
         on_gates, _ = vmap(self.architecture.pull, in_dims=(0, None))(cache, unit_vectors)

@@ -97,6 +97,7 @@ class RTRL(
 
 
 def _append(slots: Slots, stored: Tensor, latest: dict[str, Any]) -> Slots:
+    """The slots with the latest step in the place of the next empty one."""
     # The block is filled from its end, so that pulling back begins with the newest step.
     index = block_steps(slots) - stored[None]
     return pytree.tree_map(lambda store, new: store.index_copy(0, index, new[None]), slots, latest)

@@ -117,6 +117,7 @@ class Trace(
 
     @property
     def _block_trace(self) -> "_StackTrace | None":
+        """The learner that computes the trace by blocks of steps; None where no stack allows it."""
         a = self.architecture
         has_blocks = isinstance(a, Stack) and a.linear_gates
         return _StackTrace(a, decay=self.decay) if has_blocks else None

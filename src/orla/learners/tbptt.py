@@ -139,6 +139,7 @@ class TBPTT(
 
     @property
     def _memory_steps(self) -> int:
+        """Steps before those of an update that its gradient goes back to."""
         return self.window - self.update_every
 
     def init(self, params: Parameters) -> Carry:
@@ -183,6 +184,7 @@ class TBPTT(
     def _past_gradient(
         self, carry: Carry, params: Parameters, weights: Parameters, on_start: Tensor
     ) -> Parameters:
+        """The gradient by the remembered steps, from the cotangent before those of the update."""
         derivatives = self.derivatives
 
         def tape_of(past: Carry) -> dict[str, Tensor]:
@@ -207,6 +209,7 @@ class TBPTT(
         return derivatives.summed_gradient(tapes, locals_)
 
     def _remember(self, carry: Carry, step: Step) -> Carry:
+        """The remembered steps, with those of this update in the place of the oldest."""
         before = step["before"]
         steps, models = before.shape[:2]
         x = step["moment"]["x"]

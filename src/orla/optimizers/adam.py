@@ -39,6 +39,7 @@ class Adam(
         return state | self._bias_corrections(one * self.beta1, one * self.beta2)
 
     def _bias_corrections(self, power1: Tensor, power2: Tensor) -> State:
+        """State entries of the powers of both decays, and factors that undo the bias of zeros."""
         # Computed once for the next update: inside the compiled loops over the parameters these
         # scalars would be recomputed for every number.
         return {
@@ -88,6 +89,7 @@ class AdamBeta1(
 
     @staticmethod
     def _bias_correction(power: Tensor) -> State:
+        """State entries of the power of the decay, and the factor that undoes the bias of zeros."""
         # For the next update, as in Adam.
         return {"beta1_power": power, "step_scale": 1.0 / (1.0 - power)}
 
@@ -186,6 +188,7 @@ class Muon(
         return updates, after
 
     def _orthogonalize(self, matrix: Tensor) -> Tensor:
+        """The matrix with all singular values near 1, by Newton-Schulz steps."""
         # As tall as wide or taller: the smaller Gram matrix, and products that go along memory.
         wide = matrix.shape[0] < matrix.shape[1]
         x = matrix.T if wide else matrix

@@ -54,7 +54,7 @@ class OneMoment(Optimizer):
 
     @abstractmethod
     def update_parameter(self, g: Tensor, moment: Tensor, lr: Tensor) -> tuple[Tensor, Tensor]:
-        """A parameter's update by its gradient and moment, and the next moment."""
+        """The update of one parameter by its gradient and moment, and the next moment."""
 
     def update(self, gradients: Parameters, state: State, params: Parameters, lr: Tensor) -> Answer:
         after, updates = dict(state), {}

@@ -30,6 +30,7 @@ class LARS(
 
     @staticmethod
     def _trust_ratio(weight: Tensor, gradient: Tensor) -> Tensor:
+        """||w|| / ||g||; 1 where either norm is 0."""
         weight_norm = torch.sqrt((weight * weight).sum())
         gradient_norm = torch.sqrt((gradient * gradient).sum())
         nonzero = (weight_norm > 0) & (gradient_norm > 0)

@@ -83,6 +83,7 @@ class Probe(Part, ABC):
         return self._option_steps("kept")
 
     def _option_steps(self, keyword: str) -> int:
+        """The steps that the option declared under a keyword has; 0 where none is declared."""
         option = self.part.more[keyword] if self.part else ""
         return getattr(self, option) if option else 0
 

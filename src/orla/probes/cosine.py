@@ -77,6 +77,7 @@ class Cosine(
 
 
 def _inner_product(a: Parameters, b: Parameters, update: Update) -> Tensor:
+    """Inner product over the recurrent parameters that both have ()."""
     names = [name for name in update.recurrent if name in a and name in b]
     products = (a[name] * b[name] for name in names)
     # Not flattened, because the compiler would copy the tensors into another layout.
@@ -84,6 +85,7 @@ def _inner_product(a: Parameters, b: Parameters, update: Update) -> Tensor:
 
 
 def _observer_columns(cosine: np.ndarray, ratio: np.ndarray) -> dict[str, np.ndarray]:
+    """The columns of one observer from its cosines and ratios (models, updates)."""
     cosine, ratio = (np.where(np.isfinite(v), v, np.nan) for v in (cosine, ratio))
     positive = np.where(np.isnan(cosine), np.nan, cosine > 0)
     with warnings.catch_warnings(action="ignore"):  # of a mean of nothing, which is NaN

@@ -1,7 +1,7 @@
 """Directions and sizes of a model's gradients, one row a window."""
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -104,7 +104,9 @@ def coordinate_statistics(past: np.ndarray, now: np.ndarray) -> dict[str, float]
     }
 
 
-def summary_or_nan(values: np.ndarray, summary: object = np.nanmean) -> float:
-    """Mean of what is not NaN, or another summary of it; NaN without any."""
+def summary_or_nan(
+    values: np.ndarray, summary: Callable[[np.ndarray], float] = np.nanmean
+) -> float:
+    """The summary of values, by default the mean of those that are not NaN; NaN of no values."""
     with warnings.catch_warnings(action="ignore"):  # of a mean of nothing, which is NaN
         return float(summary(values)) if np.size(values) else np.nan

@@ -126,6 +126,7 @@ class PastStructure(
         }
 
     def _model_columns(self, model: Windows) -> dict[str, float]:
+        """The columns of one model; {} where it has no window or numbers that are not finite."""
         if not model.usable:
             return {}
         past, now = model.past, model.now
@@ -150,7 +151,7 @@ class PastStructure(
 
 
 def _past_update_cosine(past: np.ndarray, update: np.ndarray) -> float:
-    """Mean cosine of a window's g_past and its update reversed, where there is a g_past."""
+    """Mean cosine of the windows' g_past and updates reversed, where there is a g_past."""
     some = past.any(0)
     return directions.summary_or_nan(directions.row_cosines(past[:, some], -update[:, some]))
 
@@ -163,6 +164,7 @@ def _kind_norm(params: Parameters, kind: str) -> Tensor:
 
 
 def _model_profile(model: Windows) -> dict[str, np.ndarray]:
+    """The profiles of one model; {} where it has no window or numbers that are not finite."""
     if not model.usable:
         return {}
     return {

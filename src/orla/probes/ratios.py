@@ -62,6 +62,7 @@ class UpdateRatio(
 
 
 def _joint_norm(*updates: Tensor) -> Tensor:
+    """Euclidean norm of all tensors together ()."""
     # Not flattened, because the compiler would copy the tensors into another layout.
     squares = [(u * u).sum(tuple(range(u.dim()))) for u in updates]
     return torch.sqrt(functools.reduce(torch.add, squares))
@@ -108,6 +109,7 @@ class Amplification(
 
 
 def _recurrent_over_readout(values: Parameters, recurrent: Parameters) -> Tensor:
+    """Norm on the recurrent parameters over that on the readout; NaN without either."""
     inner, outer = split_recurrent(values, recurrent)
     if not inner or not outer:
         return torch.full_like(next(iter(values.values())).sum(), torch.nan)

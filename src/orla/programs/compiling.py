@@ -93,8 +93,9 @@ class Compiled:
         return self.program(*arguments)(*arguments)
 
     def program(self, *arguments: Any) -> Callable[..., Any]:
-        """The compiled program for arguments of these shapes, which it does not check; where
-        compilation is off, the function itself.
+        """The compiled program for arguments of these shapes, which it does not check.
+
+        Where compilation is off, the function itself.
         """
         if not enabled():
             return self.function
@@ -125,6 +126,7 @@ class Compiled:
 
 
 def _argument_layouts(arguments: tuple[Any, ...]) -> Any:
+    """Shapes, strides, types and devices of the tensors, and the structure that holds them."""
     leaves, structure = pytree.tree_flatten(arguments)
     layouts = tuple((x.shape, x.stride(), x.dtype, str(x.device)) for x in leaves)
     return layouts, str(structure)

@@ -44,6 +44,7 @@ _FLAGS = [
 
 @functools.cache
 def _library() -> ctypes.CDLL | None:
+    """The kernels, loaded, and compiled where they are not kept; None where that fails."""
     start, path = time.perf_counter(), library_folder()
     with store.lock_on(path):
         library = store.load_or_discard(path, _open_library) or _compile_and_keep(path)
@@ -69,6 +70,7 @@ def _open_library(folder: Path) -> ctypes.CDLL:
 
 
 def _compile_and_keep(path: Path) -> ctypes.CDLL | None:
+    """The library, compiled and kept at `path`; None, which is said, where that fails."""
     try:
         with store.scratch(path) as scratch:
             # A compiler without OpenMP makes kernels of one thread.
@@ -98,6 +100,7 @@ class _Shape(ctypes.Structure):
 
 @functools.cache
 def _shape_pointer(W_hh: torch.Size, state: int, inputs: int, threads: int) -> Any:
+    """A pointer to the sizes of a block, as the kernels read them."""
     steps, models, gates, units = W_hh
     shape = _Shape(models, steps, units, state // units, gates // units, inputs, threads)
     return ctypes.byref(shape)
@@ -105,6 +108,7 @@ def _shape_pointer(W_hh: torch.Size, state: int, inputs: int, threads: int) -> A
 
 @functools.cache
 def _expected_shapes(W_hh: torch.Size, state: int, inputs: int) -> dict[str, tuple[int, ...]]:
+    """The shape of each tensor that the kernels take, by its name."""
     steps, models, gates, units = W_hh
     blocks = state // units
     return {

@@ -54,8 +54,10 @@ def configure(compute: Mapping[str, Any], threads: int) -> torch.device:
 
 
 def require_numerics(compute: Mapping[str, Any]) -> None:
-    """Refuse (OrlaError) settings of a numeric configuration (`Plan.compute`) that this process
-    lacks, once compilation and threads are set; a config's own settings pass.
+    """Refuse (OrlaError) settings of a numeric configuration that this process lacks.
+
+    To be called once compilation and threads are set; `compute` is `Plan.compute`. A config's own
+    settings pass.
     """
     if "instructions" not in compute:
         return

@@ -46,7 +46,10 @@ def _headers_are_safe() -> bool:
 
 
 def default_inductor_folder() -> Path:
-    """PyTorch's folder in that of temporary files, which another user may have made before."""
+    """TorchInductor's default cache folder, in the folder of temporary files.
+
+    Precompiled headers lie in it, and another user may have made it before.
+    """
     try:
         name = getpass.getuser()
     except (KeyError, ModuleNotFoundError, OSError):
@@ -57,9 +60,7 @@ def default_inductor_folder() -> Path:
 def compile_and_keep(
     function: Callable[..., Any], arguments: tuple[Any, ...], path: Path | None
 ) -> tuple[Program, bool]:
-    """`function` compiled for arguments of exactly these shapes, and whether it is kept at
-    `path`.
-    """
+    """`function` compiled for arguments of these shapes alone; whether it is kept at `path`."""
     leaves = tuple(pytree.tree_leaves(arguments))
     with store.scratch(path) as scratch, torch.no_grad():
         graph, structure = trace(function, arguments)
@@ -91,6 +92,7 @@ def compile_to_file(
 
 
 def _open_program(folder: Path) -> Program:
+    """The compiled program in a folder, as a function of trees of tensors."""
     run = torch_private.open_package(folder / _PACKAGE)
     structure = pytree.treespec_loads((folder / _STRUCTURE).read_text())
 
@@ -106,8 +108,9 @@ def load_program(path: Path) -> Program | None:
 
 
 def program_folder(what: str, shapes: Any, key_parts: Sequence[Any]) -> Path | None:
-    """The folder of the program of that description, for a machine like this one; None where
-    something cannot be described.
+    """The folder of the program of that description, for a machine like this one.
+
+    None where something cannot be described.
     """
     try:
         parts = [_description(part) for part in key_parts]
@@ -138,6 +141,7 @@ def _description(value: Any) -> str:
 
 
 def _describe_with_parts(code: Any, parts: Sequence[Any]) -> str:
+    """The description of a class or function with that of the values that it holds."""
     return f"{_code_identity(code)}({', '.join(map(_description, parts))})"
 
 
@@ -148,7 +152,7 @@ def _code_identity(value: Any) -> str:
 
 
 def machine_identity() -> str:
-    """Versions, the processor, and the instruction set that was asked for."""
+    """Text of the versions, the processor and the instruction sets here, part of every key."""
     return "\n".join([*store.versions(), platform.platform(), processor(), *instruction_set()])
 
 
@@ -160,7 +164,7 @@ def instruction_set() -> tuple[str, str]:
 
 @functools.cache
 def processor() -> str:
-    """Name and instruction sets: a program made on one processor may not run on another."""
+    """The processor's name and instruction sets: a program made on one may fail on another."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

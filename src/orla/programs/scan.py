@@ -18,9 +18,9 @@ _tracing = {"on": False, "in place": True}
 def trace(
     function: Callable[..., Any], arguments: tuple[Any, ...], *, in_place: bool = True
 ) -> tuple[GraphModule, pytree.TreeSpec]:
-    """The operations on tensors that `function` carries out, loops among them: a graph from the
-    arguments' leaves to the answer's, and the answer's structure.
+    """The graph of the tensor operations of `function`, and the structure of its answer.
 
+    The graph leads from the arguments' leaves to the answer's, and has the loops as operations.
     Loops change their state in place, which is faster, or carry new tensors. RuntimeError where the
     program reads what a loop in it changes in place, or a loop's body closes over a tensor of it.
     """
@@ -46,6 +46,7 @@ def trace(
 
 
 def _refuse_captured_tensors(graph: GraphModule) -> None:
+    """Refuse (RuntimeError) a loop whose body uses a tensor that it was not given."""
     for part in graph.modules():
         for name, value in [*vars(part).items(), *part.named_buffers(recurse=False)]:
             if type(value).__name__ == "FakeTensor":
@@ -78,11 +79,11 @@ def scan(
     constants: tuple[Any, ...] = (),
     reverse: bool = False,
 ) -> tuple[Any, Any]:
-    """Loop `carry, output = body(carry, input, *constants)` over the first axis of `inputs`,
-    trees of tensors; the last carry, and the outputs, stacked in the inputs' order also in
-    `reverse`.
+    """Loop `carry, output = body(carry, input, *constants)` over the first axis of `inputs`.
 
-    `body` is pure, and closes over anything but tensors made in the program that it is part of.
+    All are trees of tensors. Answers the last carry, and the outputs, stacked in the inputs' order
+    also in `reverse`. `body` is pure, and closes over anything but tensors made in the program that
+    it is part of.
     """
     length = _first_axis_length(inputs)
     if length == 1 or not _tracing["on"]:
@@ -125,9 +126,9 @@ def scan_in_place(
     start: Tensor,
     stop: Tensor,
 ) -> tuple[Tensor, Any]:
-    """As `scan`, over inputs from `start` up to `stop`, with the carry changed in place: the
-    position after the last step, and outputs for all inputs, unset where no step was.
+    """As `scan`, over inputs from `start` up to `stop`, with the carry changed in place.
 
+    Answers the position after the last step, and outputs for all inputs, unset where no step was.
     A program that it is part of answers with what it returns as it is, and reads what it changes
     nowhere else: the compiler knows nothing of what the loop writes. No two tensors of `state`
     share memory. The positions are on the CPU, one step at least apart; a compiled program serves

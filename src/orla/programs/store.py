@@ -50,10 +50,10 @@ def say(message: str) -> None:
 
 
 def cache_folder(kind: str) -> Path:
-    """The folder of one kind of file in the cache (ORLA_CACHE, or ~/.cache/orla), made if need
-    be.
+    """The folder of one kind of file in the cache (ORLA_CACHE, or ~/.cache/orla).
 
-    Where it is not safe, which is said once, it is a folder of this process that ends with it.
+    It is made if need be. Where it is not safe, which is said once, it is a folder of this process
+    that ends with it.
     """
     cache = Path(os.environ.get("ORLA_CACHE") or Path.home() / ".cache" / "orla")
     subfolder = cache / kind
@@ -66,15 +66,13 @@ def cache_folder(kind: str) -> Path:
 
 
 def ensure_safe_folder(folder: Path, mend: str = _MEND) -> bool:
-    """Make a folder where there is none; whether it is `safe`."""
+    """Make a folder where there is none; whether it `is_safe`."""
     _make_private_folder(folder)
     return is_safe(folder, mend)
 
 
 def is_safe(path: Path, mend: str = _MEND) -> bool:
-    """Whether a file or folder is absent, or the user's own and closed to others; else it is
-    said once.
-    """
+    """Whether a path is absent, or the user's own and closed to others; if not, say so once."""
     try:
         status = path.stat()
     except OSError:
@@ -94,16 +92,18 @@ def _say_once(message: str) -> None:
     say(message)
 
 
-def _make_private_folder(part: Path) -> None:
+def _make_private_folder(folder: Path) -> None:
+    """Make a folder for the user alone (mode 0700); do nothing where the disk does not let it."""
     try:
-        part.parent.mkdir(parents=True, exist_ok=True)
-        part.mkdir(mode=0o700, exist_ok=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
     except OSError:
         pass  # a read-only or full disk: what is made there later is not kept
 
 
 @functools.cache
 def _process_folder() -> Path:
+    """A temporary folder of this process, which ends with it."""
     private = Path(tempfile.mkdtemp(prefix="orla-"))
     atexit.register(shutil.rmtree, private, ignore_errors=True)
     return private
@@ -140,8 +140,9 @@ def lock_on(path: Path | None) -> Iterator[None]:
 
 
 def keep(source: Path, path: Path) -> bool:
-    """Move the folder `source` to `path`, with sums, in place of what is not whole there;
-    whether it is kept for later processes.
+    """Move the folder `source` to `path`; whether it is kept for later processes.
+
+    It gets digests of its files, and replaces what is not whole at `path`.
     """
     try:
         for file in source.iterdir():
@@ -186,6 +187,7 @@ def is_whole(path: Path) -> bool:
 
 
 def _digest_lines(path: Path) -> str:
+    """Digest and name of each file of a folder, a line each, as sha256sum writes them."""
     contents = sorted(file for file in path.iterdir() if file.name != _SUMS)
     return "".join(f"{files.sha256(file)}  {file.name}\n" for file in contents)
 

@@ -127,6 +127,7 @@ def _add_entity(crate: Any, identifier: str, kind: str, **properties: Any) -> An
 
 
 def _file_properties(path: Path) -> Mapping[str, Any]:
+    """What the crate says of a file: name, format, SHA-256 and size."""
     kind = _KINDS.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "text/plain"
     about = {"name": path.as_posix(), "encodingFormat": kind, "sha256": sha256(path)}
     return about | {"contentSize": str(path.stat().st_size)}
@@ -142,6 +143,7 @@ def _code_files() -> list[Path]:
 
 
 def _refuse_private(path: Path) -> None:
+    """Refuse (OrlaError) a file that holds the home folder or the name of this host."""
     private = [f"{Path.home()}/"]
     if len(host := socket.gethostname()) > len("localhost"):
         private.append(host)

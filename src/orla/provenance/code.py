@@ -41,13 +41,13 @@ def hash_of(files: Mapping[str, str]) -> str:
 
 
 def source_digests(*roots: Root) -> dict[str, str]:
-    """SHA-256 of each source file that the roots (modules by name, files) depend on, and of
-    these.
+    """SHA-256 of each source file that the roots depend on, and of these, by its name.
 
-    Imports of orla and of a plug-in's own package or folder are followed, with the ``__init__``
-    files of their packages; `SILENT` and imports under ``if TYPE_CHECKING`` are not. A file of the
-    same stem beside a module (kernels.cpp beside kernels.py) is included. Paths of orla begin with
-    ``orla/``, others with the name of their folder. OrlaError where there is no such module.
+    Roots are modules by name, and files. Imports of orla and of a plug-in's own package or folder
+    are followed, with the ``__init__`` files of their packages; `SILENT` and imports under ``if
+    TYPE_CHECKING`` are not. A file of the same stem beside a module (kernels.cpp beside kernels.py)
+    is included. Paths of orla begin with ``orla/``, others with the name of their folder. OrlaError
+    where there is no such module.
     """
     entries = (_name_digest_imports(file, _stamp(file)) for file in _reachable_files(roots))
     return {name: digest for name, digest, _ in entries}
@@ -73,6 +73,7 @@ def part_files(kind: str, form: str) -> list[Path]:
 
 
 def _plugin_files() -> Iterator[Path]:
+    """The Python files of plug-in folders and of installed plug-ins."""
     for folder in catalogue.plugin_folders():
         yield from _public_modules(folder)
     for origin in _plugin_origins(tuple(sys.path)):
@@ -91,6 +92,7 @@ def _public_modules(folder: Path) -> list[Path]:
 
 
 def _reachable_files(roots: list[Root] | tuple[Root, ...]) -> set[Path]:
+    """The roots' files, and all that these import, directly or not."""
     todo = [file for root in roots for file in _root_files(root)]
     files: set[Path] = set()
     while todo:
@@ -103,6 +105,7 @@ def _reachable_files(roots: list[Root] | tuple[Root, ...]) -> set[Path]:
 
 
 def _root_files(root: Root) -> list[Path]:
+    """A root's own file, or those of a module and its packages; OrlaError where there is none."""
     if isinstance(root, Path):
         return [root.resolve()]
     files = _imported_files(root, _HOME / "orla" / "__init__.py")
@@ -143,11 +146,13 @@ def _top_folder(file: Path) -> Path:
 
 
 def _source_name(file: Path) -> str:
+    """A file's name in provenance: its path from orla, or from its own top folder."""
     top = _top_folder(file)
     return file.relative_to(top if top == _HOME else top.parent).as_posix()
 
 
 def _stamp(file: Path) -> tuple[int, int]:
+    """A file's time of change and size, by which a cached reading of it is found."""
     status = file.stat()
     return status.st_mtime_ns, status.st_size
 

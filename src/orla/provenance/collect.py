@@ -23,10 +23,10 @@ _PACKAGES = (
 
 
 def collect(*roots: str | Path, **extra: Any) -> dict[str, Any]:
-    """Code (`source_digests` of `roots`), versions and machine of this process, and `extra`, as
-    JSON.
+    """The provenance of a result: code, versions and machine of this process, and `extra`.
 
-    Where the process has loaded PyTorch, also the instruction set and threads that it uses.
+    It can be written as JSON; the code has the `source_digests` of `roots`. Where the process has
+    loaded PyTorch, also the instruction set and threads that it uses.
     """
     return {
         "code": commit_state() | {"files": source_digests(*roots)},
@@ -39,6 +39,7 @@ def collect(*roots: str | Path, **extra: Any) -> dict[str, Any]:
 
 
 def _pytorch_settings() -> dict[str, Any]:
+    """PyTorch's instruction set and threads; {} where the process has not loaded it."""
     # A job without it does not wait for its import.
     if (torch := sys.modules.get("torch")) is None:
         return {}
@@ -47,8 +48,9 @@ def _pytorch_settings() -> dict[str, Any]:
 
 
 def commit_state(source: Path = Path(__file__)) -> dict[str, Any]:
-    """The commit that `source` belongs to and whether tracked files differ from it; "unknown"
-    and None outside a checkout that tracks it.
+    """The commit that `source` belongs to, and whether tracked files differ from it.
+
+    "unknown" and None outside a checkout that tracks it.
     """
     folder = source.parent
     tracked = git_output(folder, "ls-files", "--error-unmatch", source.name) is not None

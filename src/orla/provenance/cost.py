@@ -52,7 +52,7 @@ class Ledger:
         self.until_s = now
 
     def pop_costs(self, rest: str) -> dict[str, object]:
-        """What a file holds; the next one begins with nothing."""
+        """The costs since the last cost file; the next ones begin with nothing."""
         self.settle()
         now = _cpu_s()
         process_s, children = (a - b for a, b in zip(now, self.filed_s, strict=True))
@@ -135,6 +135,7 @@ def peak_bytes() -> int:
 
 
 def _peak_rss_bytes(who: int) -> int:
+    """The most memory of this process or of one that it started, by resource.RUSAGE_*."""
     return resource.getrusage(who).ru_maxrss * _BYTES
 
 
@@ -155,8 +156,9 @@ def read_cost(file: Path) -> dict[str, Any] | None:
 
 
 def cpu_summary(*folders: str | Path, since: float = 0.0) -> str:
-    """CPU seconds of all cost files under `folders` that were written `since` (Unix time, seconds),
-    and shares over half a per cent: "CPU 512 s: learners 61 %, compiling 19 %, ...".
+    """CPU seconds of all cost files under `folders`: "CPU 512 s: learners 61 %, ...".
+
+    Of those that were written `since` (Unix time, seconds); with the shares over half a per cent.
     """
     cpu_s: Counter[str] = Counter()
     for file in (file for folder in folders for file in sorted(Path(folder).rglob("*.cost.json"))):

@@ -70,8 +70,9 @@ def input_digests(path: str | Path, made_from: Iterable[str | Path]) -> dict[str
 def check_provenance(
     path: str | Path, provenance: Mapping[str, Any], expected: Mapping[str, Any]
 ) -> None:
-    """Refuse a result whose provenance (at the top or under ``keys``) has not the expected
-    entries, or one of whose inputs is there and has changed.
+    """Refuse a result of other entries than the expected ones, or of inputs that have changed.
+
+    Entries stand at the top of its provenance or under ``keys``. An input that is gone passes.
     """
     actual = {**provenance, **provenance.get("keys", {})}
     for name, value in expected.items():
@@ -112,6 +113,7 @@ def differences(actual: Any, expected: Any, name: str = "") -> Iterator[tuple[st
 
 
 def _file_digest(file: str | Path) -> str:
+    """SHA-256 of a file, computed once as long as it stays as it is."""
     status = os.stat(file)
     return _cached_digest(os.path.abspath(file), status.st_mtime_ns, status.st_size)
 

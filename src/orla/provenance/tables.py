@@ -88,7 +88,7 @@ def read_provenance(path: str | Path) -> dict[str, Any]:
 def merge_provenances(
     provenances: Mapping[str, Mapping[str, Any]], allow_mixed: bool = False
 ) -> dict[str, Any]:
-    """The provenance of a table that is made from several results, from theirs by path.
+    """The provenance of what is made from several results, merged from theirs by path.
 
     Equal values are kept; where they differ, ``{"mixed": [...]}`` holds each of them. ``datasets``
     holds every input's ``dataset`` under its task, pair and split. The results' own ``inputs`` are
@@ -106,6 +106,7 @@ def merge_provenances(
 
 
 def _datasets_by_name(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """The data sets of a result, by task, pair and split."""
     datasets = dict(provenance.get("datasets", {}))
     if "dataset" in provenance:
         keys = provenance.get("keys", {})
@@ -115,6 +116,7 @@ def _datasets_by_name(provenance: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_mixed(provenances: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse (OrlaError) results of different code, data, inputs or locks."""
     paths_by_value: dict[tuple[str, str], dict[str, list[str]]] = {}
     for path, provenance in provenances.items():
         for what, name, value in _identities(path, provenance):
@@ -148,6 +150,7 @@ def _identities(path: str, provenance: Mapping[str, Any]) -> Iterator[tuple[str,
 
 
 def _join_values(values: Sequence[Any]) -> Any:
+    """The value that all have, mappings joined key by key; {"mixed": [...]} where they differ."""
     if all(isinstance(value, Mapping) and MIXED not in value for value in values):
         names = dict.fromkeys(name for value in values for name in value)
         return {n: _join_values([value[n] for value in values if n in value]) for n in names}

@@ -206,6 +206,7 @@ def _carry_shapes(state: State) -> list[Any]:
 
 
 def _row_mappings(X: Any) -> Iterable[Row]:
+    """The rows of a table, or of sequences or mappings, as mappings of their features."""
     if hasattr(X, "to_dict"):
         return X.to_dict("records")
     return [row if isinstance(row, Mapping) else dict(enumerate(row)) for row in X]

@@ -18,6 +18,7 @@ from orla.tasks.river import River
 
 
 def _logistic(seed: int) -> base.Classifier:
+    """Logistic regression of each class against the others, on standardized features."""
     classifier = multiclass.OneVsRestClassifier(linear_model.LogisticRegression())
     return preprocessing.StandardScaler() | classifier
 
@@ -48,7 +49,10 @@ def row_hits(name: str, seed: int, X: np.ndarray, Y: np.ndarray) -> tuple[np.nda
 
 
 def peer_accuracies(task: River, seed: int, probe: Mapping[str, Any]) -> pd.DataFrame:
-    """Every peer that the task names for this seed: a row a window of the adapt part.
+    """Accuracies of River's models on the task's stream of a seed: a row a model and window.
+
+    Each model that the task names for this seed is tested and then trained on each row. Windows are
+    those of the adapt part.
 
     Columns are peer, seed, index (of the window), step (its last row, counted from 1), scored
     (whether it counts for the mean), accuracy (%, of the window), prequential_accuracy (%, as of a

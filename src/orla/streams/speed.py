@@ -36,8 +36,10 @@ def row_microseconds(results: Iterable[str], phase: str) -> float:
 
 
 def peer_speeds(files: Mapping[str, str], peers: pd.DataFrame) -> pd.DataFrame:
-    """A row a task and peer: microseconds, and bytes at the end, means over seeds; `files` has the
-    task of each path, and `peers` these tables as one."""
+    """A row a task and peer: microseconds, and bytes at the end, means over seeds.
+
+    `files` has the task of each path, and `peers` these tables as one.
+    """
     size = peers.drop_duplicates(["task", "peer", "seed"]).groupby(["task", "peer"])["bytes"].mean()
     table = size.reset_index()
     paths = ([path for path, task in files.items() if task == name] for name in table["task"])
@@ -45,8 +47,11 @@ def peer_speeds(files: Mapping[str, str], peers: pd.DataFrame) -> pd.DataFrame:
 
 
 def network_speeds(files: Mapping[str, Iterable[tuple[Mapping[str, Any], Any]]]) -> pd.DataFrame:
-    """A row a condition: the mean microseconds of all models of its job, and bytes; `files` has the
-    task's specification and the job of each condition by the path of their table of models."""
+    """A row a condition: the mean microseconds of all models of its job, and bytes.
+
+    `files` has the task's specification and the job of each condition by the path of their table of
+    models.
+    """
     rows = []
     for path, (task, job) in ((path, entry) for path, jobs in files.items() for entry in jobs):
         X, _, classes = catalogue.make("task", task).table(0, rows=1)

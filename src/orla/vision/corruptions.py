@@ -82,6 +82,7 @@ def _plasma_fractal(n: int, rng: Generator, decay: float) -> np.ndarray:
 
 
 def _glass_blur(x: np.ndarray, rng: Generator, sigma: float, reach: int, times: int) -> np.ndarray:
+    """Images in which near pixels change places, blurred before and after."""
     x, image = np.uint8(_gaussian_blur(x, sigma) * 255), np.arange(len(x))
     for at in np.ndindex(times, SIZE - 2 * reach, SIZE - 2 * reach):
         row, column = SIZE - reach - at[1], SIZE - reach - at[2]
@@ -92,6 +93,7 @@ def _glass_blur(x: np.ndarray, rng: Generator, sigma: float, reach: int, times: 
 
 
 def _add_snow(x: np.ndarray, rng: Generator, *c: Any) -> np.ndarray:
+    """Images under flakes that are blurred by motion."""
     flakes = _zoom_blur(rng.normal(c[0], c[1], x.shape[:3]), [c[2]])
     flakes = np.where(flakes < c[3], 0, np.clip(flakes, 0, 1))
     flakes = _motion_blur(flakes, rng, c[4], c[5], -135, -45)[..., None]
@@ -100,11 +102,13 @@ def _add_snow(x: np.ndarray, rng: Generator, *c: Any) -> np.ndarray:
 
 
 def _add_fog(x: np.ndarray, rng: Generator, amount: float, decay: float) -> np.ndarray:
+    """Images under a plasma fractal."""
     most = x.max((1, 2, 3), keepdims=True)
     return (x + amount * _plasma_fractal(len(x), rng, decay)) * most / (most + amount)
 
 
 def _change_hsv_channel(x: np.ndarray, channel: int, times: float, plus: float) -> np.ndarray:
+    """Images with one channel of HSV times a factor, plus a number."""
     hsv = rgb_to_hsv(x)
     hsv[..., channel] = np.clip(hsv[..., channel] * times + plus, 0, 1)
     return hsv_to_rgb(hsv)
@@ -113,6 +117,7 @@ def _change_hsv_channel(x: np.ndarray, channel: int, times: float, plus: float) 
 def _elastic_transform(
     x: np.ndarray, rng: Generator, size: float, sigma: float, jitter: float
 ) -> np.ndarray:
+    """Images under a random affine map and a smooth random displacement."""
     corners, at = np.array([[26.0, 26], [6, 26], [6, 6]]), np.mgrid[:SIZE, :SIZE]
     fields = rng.uniform(-1, 1, (len(x), 2, SIZE, SIZE))
     sigmas = (0, 0, sigma, sigma)
@@ -145,6 +150,7 @@ def _compress_or_pixelate(x: np.ndarray, rng: Generator, amount: float) -> np.nd
 
 
 def _add_spatter(x: np.ndarray, rng: Generator, *c: float) -> np.ndarray:
+    """Images under spots of mud."""
     liquid = _gaussian_blur(rng.normal(c[0], c[1], x.shape[:3]), c[2])
     mud = _gaussian_blur((liquid > c[3]).astype(float), c[4])[..., None]
     mud = np.where(mud < 0.8, 0, mud)

@@ -70,8 +70,10 @@ def _read_severity_5(path: Path, clean: np.ndarray) -> np.ndarray:
 
 
 def corruption_streams(settings: Mapping[str, Any], count: int) -> dict[str, Labelled]:
-    """Images and labels by corruption: the first `count` test images for `SCORED` and "clean", the
-    last `count` for `EXTRA`; OrlaError if files are not as told, or have less than twice `count`.
+    """Images and labels by corruption, `count` of each.
+
+    The first test images for `SCORED` and "clean", the last ones for `EXTRA`. OrlaError where files
+    are not as told, or have less than twice `count`.
     """
     if cifar := settings["kind"] == "cifar-10-c":
         images, labels = _read_cifar_10(_cifar_file(settings, "test_batch.bin"))

@@ -16,6 +16,7 @@ from orla.optimizers.base import Optimizer, State
 
 
 def _conv(inputs: int, outputs: int, size: int, stride: int = 1) -> nn.Conv2d:
+    """A convolution without a bias, padded to keep the size at stride 1."""
     return nn.Conv2d(inputs, outputs, size, stride, size // 2, bias=False)
 
 
@@ -78,7 +79,7 @@ def build_network(
 
 
 def network_inputs(images: np.ndarray) -> Tensor:
-    """Images (n, 32, 32, 3), uint8, as what a network takes."""
+    """Images (n, 32, 32, 3), uint8, as a network takes them: (n, 3, 32, 32) in [0, 1]."""
     return torch.from_numpy(np.ascontiguousarray(images)).permute(0, 3, 1, 2) / 255
 
 

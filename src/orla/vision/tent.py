@@ -55,7 +55,7 @@ def adaptable_parameters(network: nn.Module, adapts: str, rank: int, seed: int) 
 
 
 def logits(network: nn.Module, params: Parameters, x: Tensor) -> Tensor:
-    """Of a network with these parameters; a convolution with adapters has W + B A."""
+    """Logits of a network with these parameters; a convolution with adapters has W + B A."""
     weights = {name: p for name, p in params.items() if name[-2:] not in (".A", ".B")}
     for name in (name[:-2] for name in params if name.endswith(".A")):
         weight = network.get_parameter(f"{name}.weight").detach()
@@ -71,8 +71,10 @@ def adapt(
     optimizer: Optimizer | None,
     rate: float,
 ) -> tuple[float, dict[str, float]]:
-    """Error (%) of one pass over batches of images and labels, and the norm of each layer's
-    gradient (root mean square over batches)."""
+    """Error (%) of one adapting pass over batches, and each layer's norm of gradients.
+
+    Batches are of images and labels; norms are root mean squares over batches.
+    """
     wrong, squares, batches = [], Counter(), [*batches]
     state = optimizer.init(params) if optimizer else {}
     for x, y in batches:
