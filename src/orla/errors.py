@@ -39,7 +39,7 @@ def exit_in_one_line() -> Iterator[None]:
         raise SystemExit(1) from None
 
 
-class _Both(TextIOBase):
+class _Tee(TextIOBase):
     """Writes to a stream and a log; not a terminal, so that progress is shown as lines.
 
     What cannot be written, as on a full disk, is lost: it is no reason to fail, or to fail again.
@@ -72,7 +72,7 @@ def log_stderr(path: str | Path) -> Iterator[None]:
                 f"{path}: the log cannot be written ({error.strerror}); free some space, or mend "
                 "the permissions, and run again"
             ) from error
-        stack.enter_context(redirect_stderr(_Both(sys.stderr, log)))
+        stack.enter_context(redirect_stderr(_Tee(sys.stderr, log)))
         stack.enter_context(exit_in_one_line())
         try:
             yield

@@ -238,7 +238,7 @@ def loop_of(
     def learner_of(spec: str | Mapping[str, Any]) -> Learner:
         return catalogue.make("learner", spec, architecture=network)
 
-    def parts(kind: str) -> list[Any]:
+    def make_parts(kind: str) -> list[Any]:
         return [catalogue.make(kind, spec) for spec in job.get(f"{kind}s", [])]
 
     learner = learner_of(job["learner"])
@@ -247,8 +247,8 @@ def loop_of(
         catalogue.make("optimizer", job["optimizer"]),
         loss,
         observers={name: learner_of(spec) for name, spec in job.get("observers", {}).items()},
-        interventions=parts("intervention"),
-        probes=parts("probe"),
+        interventions=make_parts("intervention"),
+        probes=make_parts("probe"),
         segment=segment or learner.stride,
     )
 

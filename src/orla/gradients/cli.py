@@ -59,14 +59,14 @@ def _parse_part(text: str) -> str | dict[str, Any]:
     if not text.lstrip().startswith("{"):
         return text
     try:
-        given = yaml.safe_load(text)
+        mapping = yaml.safe_load(text)
     except yaml.YAMLError:
-        given = None
-    if not isinstance(given, dict) or "kind" not in given:
+        mapping = None
+    if not isinstance(mapping, dict) or "kind" not in mapping:
         raise argparse.ArgumentTypeError(
             f"{text!r} is no name and no mapping like '{{kind: NAME, OPTION: VALUE}}'"
         )
-    return given
+    return mapping
 
 
 def _help_text(parser: argparse.ArgumentParser) -> str:
@@ -90,7 +90,7 @@ def _run(arguments: argparse.Namespace) -> None:
     network, params = frozen.read_weights(arguments.weights, arguments.architecture, *sizes, dtype)
     rule = catalogue.make("learner", arguments.learner, architecture=network)
     with progress.bar(len(X), f"gradients of {rule.part.name}", "step") as bar:
-        found = frozen.gradients(rule, params, X, Y, on_steps=bar.update)
-    frozen.write_npz(arguments.out, found)
+        arrays = frozen.gradients(rule, params, X, Y, on_steps=bar.update)
+    frozen.write_npz(arguments.out, arrays)
     if left := len(X) % rule.stride:
         print(f"the last {left} steps fill no update and were passed over", file=sys.stderr)

@@ -83,10 +83,13 @@ def read_weights(
 ) -> tuple[Architecture, Parameters]:
     """The network of an architecture (by name, or kind and options) and its weights in `path`."""
     arrays, _ = load_arrays(path)
-    named = {"kind": part} if isinstance(part, str) else part
-    name = named["kind"]
-    given = {"hidden": _checked_matrix(path, arrays, "W_out", "out, hidden").shape[1], **named}
-    network = catalogue.make("architecture", given, n_in=n_in, n_out=n_out)
+    options = {"kind": part} if isinstance(part, str) else part
+    name = options["kind"]
+    specification = {
+        "hidden": _checked_matrix(path, arrays, "W_out", "out, hidden").shape[1],
+        **options,
+    }
+    network = catalogue.make("architecture", specification, n_in=n_in, n_out=n_out)
     shapes = network.shapes()
     for key in arrays:
         if key not in shapes:

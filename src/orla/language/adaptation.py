@@ -103,8 +103,8 @@ def _pack(values: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
 def token_losses(steps: Steps, tokens: Tensor, state: State | None = None) -> np.ndarray:
     """Loss (models, T) of each next token of (models, T + 1), by weights as they are."""
     state, losses = state or steps.start(len(tokens)), []
-    for given, target in _input_target_windows(tokens, _READ):
-        logits, state = steps(given, state)
+    for inputs, target in _input_target_windows(tokens, _READ):
+        logits, state = steps(inputs, state)
         losses.append(F.cross_entropy(logits.mT, target, reduction="none"))
     return torch.cat(losses, 1).numpy()
 
@@ -143,13 +143,13 @@ def adapt(
     goes on to learn. The progress bar says what is `said`.
     """
     update, state = Updates(weights, groups), steps.start(len(tokens))
-    norms, losses, at, kept = Counter(), [], 0, None
+    norms, losses, at, frozen_part = Counter(), [], 0, None
     count = tokens.shape[1] - 1
     with cost.work_phase(f"adapting by {learner}", tokens[:, 1:].numel()):
         bar = progress.bar(count, said, "token")
         for given, target in _input_target_windows(tokens, LEARNERS[learner]):
-            if freeze is not None and kept is None and at >= freeze:
-                kept = at, {n: w.detach().clone() for n, w in weights.items()}, dict(state)
+            if freeze is not None and frozen_part is None and at >= freeze:
+                frozen_part = at, {n: w.detach().clone() for n, w in weights.items()}, dict(state)
             logits, state = steps(given, state)
             loss = F.cross_entropy(logits.mT, target, reduction="none")
             gradients = torch.autograd.grad(loss.mean(1).sum(), list(weights.values()))
@@ -168,8 +168,8 @@ def adapt(
     measured = -(-len(losses) // _MEASURED)
     loss = torch.cat(losses, 1).numpy()
     heldout = np.full_like(loss, np.nan)
-    if kept:
-        at, values, state = kept
+    if frozen_part:
+        at, values, state = frozen_part
         for name, weight in weights.items():
             weight.data.copy_(values[name])
         heldout[:, at:] = token_losses(steps, tokens[:, at:], state)
@@ -253,18 +253,20 @@ def losses_and_norms(
     for learner in adapters["learners"]:
         names = adapters["optimizers"]
         tried = {name: _grid_rates(grids, name, _cadence(learner)) for name in names}
-        chosen = _best_rates(steps, rank, chosen_on, learner, tried, len(streams[0]))
+        best = _best_rates(steps, rank, chosen_on, learner, tried, len(streams[0]))
         weights = insert_adapters(steps, rank, [seed for _ in names for _, seed in tokens])
-        groups = [Group(name, [chosen[name][0]] * len(tokens)) for name in names]
+        groups = [Group(name, [best[name][0]] * len(tokens)) for name in names]
         freeze = round(length * (1 - settings["heldout"]))
         batch = every.repeat(len(names), 1)
-        done = adapt(steps, weights, groups, batch, learner, freeze, f"{learner}, rank {rank}")
+        adaptation = adapt(
+            steps, weights, groups, batch, learner, freeze, f"{learner}, rank {rank}"
+        )
         for at, (name, (i, seed)) in enumerate(product(names, tokens)):
             row = {"rank": rank, "learner": learner, "optimizer": name, "seed": seed}
-            row |= {"rate": chosen[name][0], "edge": chosen[name][1]}
+            row |= {"rate": best[name][0], "edge": best[name][1]}
             norms += [
                 row | {"stream": i, "layer": layer, "norm": float(value[at])}
-                for layer, value in done.norms.items()
+                for layer, value in adaptation.norms.items()
             ]
             index = np.arange(length // size)
             segment = index * len(streams[i]) // len(index)
@@ -272,7 +274,11 @@ def losses_and_norms(
             frame["domain"] = [streams[i][s] for s in segment]
             kinds = ("domain_loss", "domain_error")
             frame[[*kinds]] = [whole[domain] for domain in frame["domain"]]
-            series = {"frozen": frozen[i, seed], "loss": done.loss[at], "heldout": done.heldout[at]}
+            series = {
+                "frozen": frozen[i, seed],
+                "loss": adaptation.loss[at],
+                "heldout": adaptation.heldout[at],
+            }
             for kind, values in series.items():
                 frame[kind] = values[: size * len(index)].reshape(-1, size).mean(1)
             rows.append(frame)

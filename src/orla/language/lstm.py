@@ -97,8 +97,8 @@ def load_textgenrnn(
             paths: list[str] = []
             file.visit(paths.append)
             ends = (path for path in paths if path.endswith(":0"))
-            given = {tuple(path[:-2].split("/")[-2:]): file[path][()] for path in ends}
-        embeddings = torch.tensor(given["embedding", "embeddings"])
+            arrays = {tuple(path[:-2].split("/")[-2:]): file[path][()] for path in ends}
+        embeddings = torch.tensor(arrays["embedding", "embeddings"])
         categories = json.loads(read_file(vocabulary, MOST_TEXT))
         if not isinstance(categories, dict) or not all(
             type(c) is int and 0 <= c < len(embeddings) for c in categories.values()
@@ -107,11 +107,11 @@ def load_textgenrnn(
         model = nn.ModuleDict({"embedding": nn.Embedding.from_pretrained(embeddings)})
         for layer in _LAYERS:
             kinds = ("kernel", "recurrent_kernel", "bias")
-            below, recurrent, bias = _from_cudnn(*(given[layer, kind] for kind in kinds))
+            below, recurrent, bias = _from_cudnn(*(arrays[layer, kind] for kind in kinds))
             model[f"{layer}_input"] = _linear_layer(below, bias)
             model[f"{layer}_recurrent"] = _linear_layer(recurrent)
-        model["attention"] = _linear_layer(given["attention", "attention_W"])
-        model["output"] = _linear_layer(given["output", "kernel"], given["output", "bias"])
+        model["attention"] = _linear_layer(arrays["attention", "attention_W"])
+        model["output"] = _linear_layer(arrays["output", "kernel"], arrays["output", "bias"])
         return LSTM(model, categories[_MARK]), categories
     except (OSError, KeyError, ValueError, RuntimeError) as error:
         raise OrlaError(

@@ -56,13 +56,13 @@ def open_model(spec: Mapping[str, Any], folder: str | None, room: Mapping[str, f
                 f"{name} is of the family {config.model_type}; give one of {', '.join(FAMILIES)}"
             )
         require_room(name, config, **room)
-        model, told = _load_pretrained(
+        model, loading = _load_pretrained(
             AutoModelForCausalLM, name, dtype=torch.float32, output_loading_info=True
         )
-        if lacking := sorted({*told["missing_keys"], *map(str, told["mismatched_keys"])}):
+        if missing := sorted({*loading["missing_keys"], *map(str, loading["mismatched_keys"])}):
             raise OrlaError(
-                f"{name} has no weights for {len(lacking)} layers of its own configuration, such as"
-                f" {lacking[0]}; give a folder that save_pretrained wrote of this model"
+                f"{name} has no weights for {len(missing)} layers of its own configuration, such as"
+                f" {missing[0]}; give a folder that save_pretrained wrote of this model"
             )
         model.eval()
         tokenizer = _load_pretrained(AutoTokenizer, name)
@@ -144,22 +144,22 @@ def insert_adapters(steps: Steps, rank: int, seeds: Sequence[int]) -> dict[str, 
 
     Weights are "LAYER.A" (models, rank, in) and "LAYER.B" (models, out, rank).
     """
-    turned = {"fan_in_fan_out": isinstance(steps, GPT2)}  # how that keeps its matrices
-    chosen = LoraConfig(r=rank, lora_alpha=rank, target_modules=list(steps.targets), **turned)
+    storage = {"fan_in_fan_out": isinstance(steps, GPT2)}  # how that keeps its matrices
+    config = LoraConfig(r=rank, lora_alpha=rank, target_modules=list(steps.targets), **storage)
     if not any(isinstance(m, LoraLayer) for m in steps.model.modules()):
-        inject_adapter_in_model(chosen, steps.model, adapter_name=_ADAPTER)
+        inject_adapter_in_model(config, steps.model, adapter_name=_ADAPTER)
     layers = {n: m for n, m in steps.model.named_modules() if isinstance(m, LoraLayer)}
-    drawn: dict[str, list[Tensor]] = {}
+    by_name: dict[str, list[Tensor]] = {}
     with torch.random.fork_rng(devices=[]):
         for seed in seeds:
             torch.manual_seed(seed)
             for name, layer in layers.items():
-                layer.update_layer(_ADAPTER, r=rank, lora_alpha=rank, config=chosen)
+                layer.update_layer(_ADAPTER, r=rank, lora_alpha=rank, config=config)
                 for kind, part in (("A", layer.lora_A), ("B", layer.lora_B)):
-                    drawn.setdefault(f"{name}.{kind}", []).append(part[_ADAPTER].weight.detach())
+                    by_name.setdefault(f"{name}.{kind}", []).append(part[_ADAPTER].weight.detach())
     weights = {}
     for name, layer in layers.items():
         for kind, part in (("A", layer.lora_A), ("B", layer.lora_B)):
-            part[_ADAPTER] = PerModel(torch.stack(drawn[f"{name}.{kind}"]))
+            part[_ADAPTER] = PerModel(torch.stack(by_name[f"{name}.{kind}"]))
             weights[f"{name}.{kind}"] = part[_ADAPTER].weight
     return weights

@@ -23,15 +23,15 @@ _TOKENIZED = 2_000_000
 
 def train_tokenizer(texts: Sequence[str], size: int) -> PreTrainedTokenizerFast:
     """A tokenizer by byte pairs (Sennrich et al. 2016) of these texts, of `size` tokens."""
-    made = Tokenizer(models.BPE())
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.decoder = decoders.ByteLevel()
+    byte_pairs = Tokenizer(models.BPE())
+    byte_pairs.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    byte_pairs.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(
         vocab_size=size, initial_alphabet=sorted(alphabet), show_progress=False
     )
-    made.train_from_iterator([text[:_TOKENIZED] for text in texts], trainer)
-    return PreTrainedTokenizerFast(tokenizer_object=made)
+    byte_pairs.train_from_iterator([text[:_TOKENIZED] for text in texts], trainer)
+    return PreTrainedTokenizerFast(tokenizer_object=byte_pairs)
 
 
 def pretrain(

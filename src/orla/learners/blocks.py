@@ -62,7 +62,7 @@ class PulledBlocks:
         size = max(size for size in range(1, _GROUP + 1) if length % size == 0)
         groups = pytree.tree_map(lambda t: t.unflatten(0, (-1, size)), (slots, exists))
 
-        def more(at: Tensor, *_: Any) -> Tensor:
+        def goes_on(at: Tensor, *_: Any) -> Tensor:
             return at < length // size
 
         def backward(
@@ -72,7 +72,7 @@ class PulledBlocks:
             return at + 1, *self._pull_group(group, cotangent, terms)
 
         first = (length - stored) // size
-        _, on_start, terms = while_loop(more, backward, (first, cotangent, terms), (groups,))
+        _, on_start, terms = while_loop(goes_on, backward, (first, cotangent, terms), (groups,))
         return on_start, terms
 
     def _pull_group(

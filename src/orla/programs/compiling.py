@@ -59,6 +59,7 @@ def compile_only(condition: Callable[[Path], bool]) -> Iterator[None]:
 
 @functools.cache
 def _has_compiler() -> bool:
+    """Whether there is a C++ compiler; if not, say so once."""
     if cpp_compiler():
         return True
     say("no C++ compiler found: the loops run uncompiled, many times slower (install g++)")
@@ -106,6 +107,7 @@ class Compiled:
         return self._programs[shapes]
 
     def _load_or_make(self, shapes: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+        """The program from disk, or compiled now; `function` where a condition forbids it."""
         start = time.perf_counter()
         path = (
             None

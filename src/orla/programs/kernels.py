@@ -140,12 +140,14 @@ def _check_tensors(tensors: dict[str, Tensor]) -> None:
 
 @functools.cache
 def _kernel_function(name: str, dtype: torch.dtype, tensors: int) -> Any:
+    """The C function of a kernel for a precision, which takes so many tensors."""
     function = getattr(_library(), f"{name}_{_PRECISIONS[dtype]}")
     function.argtypes = [ctypes.c_void_p] * (tensors + 1)
     return function
 
 
 def _call_kernel(kernel: str, **tensors: Tensor) -> None:
+    """Check the tensors, and run a kernel on them."""
     _check_tensors(tensors)
     P, W_hh = tensors["P"], tensors["W_hh"]
     shape = _shape_pointer(W_hh.shape, P.shape[1], P.shape[3], torch.get_num_threads())

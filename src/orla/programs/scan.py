@@ -155,7 +155,7 @@ def scan_in_place(
     leaves, structure = pytree.tree_flatten(state)
     carry_leaves = () if _tracing["in place"] else tuple(leaves)
 
-    def more(at: Tensor, *carry_leaves: Tensor) -> Tensor:
+    def goes_on(at: Tensor, *carry_leaves: Tensor) -> Tensor:
         return at < stop
 
     def step(at: Tensor, *carry_leaves: Tensor) -> tuple[Tensor, ...]:
@@ -169,7 +169,7 @@ def scan_in_place(
         in_order = pytree.tree_map(lambda old, new: new, before, after)
         return (at + 1, *_cloned_leaves(in_order))
 
-    end, *carry_leaves = _torch_while_loop(more, step, (start, *carry_leaves))
+    end, *carry_leaves = _torch_while_loop(goes_on, step, (start, *carry_leaves))
     if carry_leaves:
         overwrite(state, pytree.tree_unflatten(carry_leaves, structure))
     return end, outputs
@@ -198,13 +198,13 @@ def while_loop(
     run, _ = _traced_body(body, (*carry, *constants))
     leaves, structure = pytree.tree_flatten(carry)
 
-    def more(*leaves: Tensor) -> Tensor:
+    def goes_on(*leaves: Tensor) -> Tensor:
         return condition(*pytree.tree_unflatten(leaves, structure), *constants)
 
     def turn(*leaves: Tensor) -> tuple[Tensor, ...]:
         return tuple(_cloned_leaves(run(*pytree.tree_unflatten(leaves, structure), *constants)))
 
-    return pytree.tree_unflatten(_torch_while_loop(more, turn, tuple(leaves)), structure)
+    return pytree.tree_unflatten(_torch_while_loop(goes_on, turn, tuple(leaves)), structure)
 
 
 def _traced_body(

@@ -148,8 +148,8 @@ def _refuse_private(path: Path) -> None:
     if len(host := socket.gethostname()) > len("localhost"):
         private.append(host)
     content = path.read_bytes()
-    if told := [text for text in private if text.encode() in content]:
+    if leaks := [text for text in private if text.encode() in content]:
         raise OrlaError(
-            f"{path}: holds {told[0]}, which tells of this machine; give paths relative to the "
+            f"{path}: holds {leaks[0]}, which tells of this machine; give paths relative to the "
             "study's folder, and run it again"
         )

@@ -160,6 +160,7 @@ def _join_values(values: Sequence[Any]) -> Any:
 
 
 def _distinct_values(value: Any) -> list[Any]:
+    """All values of a mixed entry, or the one value of another."""
     return value[MIXED] if isinstance(value, Mapping) and MIXED in value else [value]
 
 
@@ -168,5 +169,6 @@ def _json_text(value: Any) -> str:
 
 
 def _first_names(names: Sequence[str], most: int = 3) -> str:
+    """The first names as a list in words, and how many more there are."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

@@ -166,6 +166,7 @@ class OnlineRNN(base.Classifier):
 
     @torch.no_grad()
     def _probabilities(self, rows: Iterable[Row]) -> list[dict[Hashable, float]]:
+        """Probability of each class for each row, the state running through the rows."""
         network = self._get_loop().learner.architecture
         params, state = {n: p[0] for n, p in self._state.params.items()}, self._state.network[0]
         probabilities = []

@@ -57,6 +57,8 @@ def network_speeds(files: Mapping[str, Iterable[tuple[Mapping[str, Any], Any]]])
         X, _, classes = catalogue.make("task", task).table(0, rows=1)
         loop = loop_of(job, X.shape[1], classes, catalogue.make("loss", "cross_entropy"))
         size = model_bytes(loop, dtype_of(job["keys"]["precision"], job.get("format")))
-        held = sum(size[n] for n in _STATE_PARTS)
-        rows.append(job["keys"] | {"us": row_microseconds([path], "learners"), "bytes": held})
+        state_bytes = sum(size[n] for n in _STATE_PARTS)
+        rows.append(
+            job["keys"] | {"us": row_microseconds([path], "learners"), "bytes": state_bytes}
+        )
     return pd.DataFrame(rows)
