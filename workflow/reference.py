@@ -12,7 +12,7 @@ from typing import Any
 
 from orla import catalogue
 from orla.catalogue.options import defaults_of
-from orla.errors import one_line
+from orla.errors import exit_in_one_line
 from orla.prereg import power
 from orla.study import drift, efficiency, refits
 from orla.study.config_schema import config_schema
@@ -296,5 +296,5 @@ def _cell(text: str) -> str:
 
 
 if __name__ == "__main__":
-    with one_line():
+    with exit_in_one_line():
         print(reference(), end="")

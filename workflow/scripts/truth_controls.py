@@ -4,7 +4,7 @@ import pandas as pd
 
 from orla.jobs import job
 from orla.provenance import collect
-from orla.provenance.tables import merge, read_table, write_table
+from orla.provenance.tables import merge_provenances, read_table, write_table
 from orla.results import base
 from orla.truth import matched, verdicts
 
@@ -21,5 +21,5 @@ with job(snakemake.log[0], output, "truth"):
     controls = pd.concat([controls, own], ignore_index=True) if len(own) else controls
     given = {path: table.attrs["provenance"] for path, table in {**tables, **study}.items()}
     given[output] = collect.collect("orla.truth.matched", config={"truth": dict(params.truth)})
-    source = merge(given, allow_mixed=params.allow_mixed)
+    source = merge_provenances(given, allow_mixed=params.allow_mixed)
     write_table(controls, output, source, [*tables, *study])

@@ -202,7 +202,7 @@ def peer(name: str) -> np.ndarray:
     """Which rows of a short stream one of River's models has right."""
     from orla.streams import peers  # River is an extra
 
-    return peers.trial(name)
+    return peers.trial_hits(name)
 
 
 def episodes(task: Mapping[str, Any]) -> Any:

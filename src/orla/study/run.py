@@ -198,7 +198,7 @@ def run_of(
         networks=apply_start(start, architecture, networks, seeds),
         episode=episode,
         loop=loop,
-        batch_models=memory.batch_models(loop, most, dtype, torch.device(device).type),
+        batch_models=memory.fitting_batch_size(loop, most, dtype, torch.device(device).type),
         device=device,
         shared=baseline,
     )
@@ -217,7 +217,7 @@ def compile_all(runs: Iterable[ConditionRun]) -> list[Path]:
         paths[path] = None
         return True
 
-    with cost.phase("compiling"), compiling.only(record):
+    with cost.phase("compiling"), compiling.compile_only(record):
         for run in runs:
             seed = np.zeros(run.batch_models, dtype=int)
             stream = run.episode.adapt.part(slice(run.loop.learner.stride))
