@@ -32,7 +32,7 @@ with job(snakemake.log[0], output[0], "reports", params.plugins):
             output.html: page.page(report, pictures),
             output.text: terminal.terminal(report, 100, output.html)
             if snakemake.rule == "reports"
-            else sessions.text(results["drift_report"]),
+            else sessions.report_text(results["drift_report"]),
         }
     for path, text in texts.items():
         with atomic(path) as partial:

@@ -10,13 +10,13 @@ def findings(report: Report) -> str:
     """The findings of one run, as Markdown."""
     return report.render(
         "findings.md.jinja",
-        {"cell": _cell, "header": _header, "heading": _heading, "anchor": _anchor},
+        {"cell": _escape, "header": _header, "heading": _heading, "anchor": _anchor},
         tag=" (SIMULATED)" if report.study.simulated else "",
         tables=report.shown,
     )
 
 
-def _cell(text: str) -> str:
+def _escape(text: str) -> str:
     """Text that breaks no row of a Markdown table and is taken for no emphasis."""
     plain = str(text).replace("\\", "\\\\").replace("|", r"\|").replace("*", r"\*")
     return " ".join(plain.replace("_", r"\_").replace("<", "&lt;").split("\n"))

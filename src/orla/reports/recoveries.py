@@ -11,7 +11,7 @@ from orla.reports.by_row import VS_RTRL
 from orla.reports.estimates import has_meaning
 from orla.reports.numbers import estimate, is_missing, number
 from orla.reports.study import StudyFacts, where
-from orla.reports.words import count_of
+from orla.reports.words import pluralize
 from orla.statistics.means import moments
 
 _ACCURACIES = ["frozen_accuracy", "reference_accuracy"]
@@ -56,7 +56,7 @@ def runs(heldout: pd.DataFrame, study: StudyFacts) -> Iterator[Run]:
         yield Run(title, len(networks), unit, *means, max(steps, default=None), named)
 
 
-def unlearned(models: pd.DataFrame, study: StudyFacts) -> str:
+def not_learned(models: pd.DataFrame, study: StudyFacts) -> str:
     """That no network of the recordings learned its task before anything drifted; "" otherwise."""
     recorded = runs(models[models["task"].isin(study.recordings)], study)
     told = [run for run in recorded if not is_missing(run.reference_error)]
@@ -73,7 +73,7 @@ def unlearned(models: pd.DataFrame, study: StudyFacts) -> str:
     )
 
 
-def against_rtrl(models: pd.DataFrame, study: StudyFacts) -> str:
+def rtrl_share_sentence(models: pd.DataFrame, study: StudyFacts) -> str:
     """What the learner that is compared recovers of exact RTRL's recovery, task by task."""
     column, learner = VS_RTRL.heldout, study.comparison(study.main).subtrahend
     rows = where(models, learner=learner).dropna(subset=[column] if column in models else [])
@@ -96,7 +96,7 @@ def against_rtrl(models: pd.DataFrame, study: StudyFacts) -> str:
     )
 
 
-def recovered(models: pd.DataFrame, study: StudyFacts) -> str:
+def recovery_sentence(models: pd.DataFrame, study: StudyFacts) -> str:
     """What a learner recovers, over pairs where there are several: the one whose interval lies
     highest. For studies that compare none."""
     told: list[tuple[float, str]] = []
@@ -108,7 +108,7 @@ def recovered(models: pd.DataFrame, study: StudyFacts) -> str:
             continue
         means = [rows["recovery_heldout_percent"].mean() for rows in pairs]
         ours = moments(means if len(pairs) > 1 else pairs[0]["recovery_heldout_percent"])
-        over = f"{len(pairs)} pairs of sessions" if len(pairs) > 1 else count_of(ours.n, "network")
+        over = f"{len(pairs)} pairs of sessions" if len(pairs) > 1 else pluralize(ours.n, "network")
         learner, optimizer = (study.called(kind, keys[kind]) for kind in ("learner", "optimizer"))
         text = (
             f"“{learner}” with {optimizer} recovers {estimate(ours.mean, *ours.interval())} % of "

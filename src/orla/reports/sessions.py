@@ -39,20 +39,20 @@ class Drift(NamedTuple):
         """A measure's words; "" where there are none."""
         return self.rows.get(measure, {}).get(at, {}).get("words", "")
 
-    def told(self, measure: str, at: str = "", **how: Any) -> str:
+    def text(self, measure: str, at: str = "", **how: Any) -> str:
         """A measure with its interval."""
         row = self.rows.get(measure, {}).get(at, {})
         ends = (row.get(name, nan) for name in ("value", "low", "high"))
         return estimate(*ends, **{"digits": 2} | how)
 
     @property
-    def best(self) -> str:
+    def best_lags(self) -> str:
         """The lags that decode session A best."""
         return max(self.rows["within_a"], key=lambda at: self.value("within_a", at))
 
     def sentence(self) -> str:
         """Whether there is a drift, how large, how much of it is of our making, and what is odd."""
-        said, (a, b) = self._drift(), (self.value("spread", side) for side in "ab")
+        said, (a, b) = self._drift_clause(), (self.value("spread", side) for side in "ab")
         if max(a, b) > MOST_SPREAD * min(a, b):
             said += (
                 f" The target of {self.b} varies {b / a if a else inf:,.3g} times as much as that "
@@ -63,8 +63,8 @@ class Drift(NamedTuple):
             said += f" {self.b} was recorded before {self.a}."
         return said
 
-    def _drift(self) -> str:
-        at, a, b = self.best, self.a, self.b
+    def _drift_clause(self) -> str:
+        at, a, b = self.best_lags, self.a, self.b
         # R2 of the best constant on other data is far below zero; that is no bar to clear.
         chance = max(self.value("constant"), self.value("chance"), 0.0)
         mend = "Other features may tell more"
@@ -72,7 +72,7 @@ class Drift(NamedTuple):
             if self.value(f"within_{side}", at) - chance < SMALL:
                 return (
                     f"Of a drift nothing can be said: even within {name} a ridge decoder has "
-                    f"{self.score} {self.told(f'within_{side}', at)}, and chance is "
+                    f"{self.score} {self.text(f'within_{side}', at)}, and chance is "
                     f"{number(chance, 2)}. {mend}{more}."
                 )
         loss, low, high = (self.rows["loss"][at][end] for end in ("value", "low", "high"))
@@ -85,14 +85,14 @@ class Drift(NamedTuple):
             made = (
                 f"; {'all of it may be' if self.value('made') >= loss else 'a part of it is'} of "
                 "our making, since each session has components of its own: between the halves of "
-                f"{a} they cost {self.told('made')}"
+                f"{a} they cost {self.text('made')}"
             )
         if self.value("a_to_b", at) < self.value("constant"):
             worse = f" On {b} it is worse than the mean: recovery has little meaning."
         return (
-            f"{found}: a ridge decoder fitted on {a} has {self.score} {self.told('a_to_b', at)} on "
-            f"{b}, where one fitted on {b} has {self.told('within_b', at)}, a loss of "
-            f"{self.told('loss', at, signed=True)}{made}.{worse}"
+            f"{found}: a ridge decoder fitted on {a} has {self.score} {self.text('a_to_b', at)} on "
+            f"{b}, where one fitted on {b} has {self.text('within_b', at)}, a loss of "
+            f"{self.text('loss', at, signed=True)}{made}.{worse}"
         )
 
 
@@ -108,7 +108,7 @@ def drifts(frame: pd.DataFrame) -> Iterator[Drift]:
             yield Drift(task, pair, *named, score, by_measure)
 
 
-def sentences(frame: pd.DataFrame | None) -> list[str]:
+def drift_sentences(frame: pd.DataFrame | None) -> list[str]:
     """Whether there is a drift: of each pair, or of many how many have one."""
     told = [] if frame is None else [(drift.pair, drift.sentence()) for drift in drifts(frame)]
     if len(told) <= MOST_TOLD:
@@ -117,24 +117,24 @@ def sentences(frame: pd.DataFrame | None) -> list[str]:
     return [f"{head}: {n} of {len(told)} pairs." for head, n in counts.items()]
 
 
-def text(frame: pd.DataFrame, width: int = 100) -> str:
+def report_text(frame: pd.DataFrame, width: int = 100) -> str:
     """The report as plain text, for the terminal: a line a measure of each pair."""
     wrap = partial(textwrap.wrap, width=width, initial_indent="  ", subsequent_indent="    ")
     lines: list[str] = []
     for drift in drifts(frame):
         lines.append(f"A: {drift.a}, B: {drift.b} ({drift.task}, {drift.pair})")
         for measure, places in drift.rows.items():
-            told = "; ".join(_told(drift, measure, at) for at in places)
+            told = "; ".join(_measure_text(drift, measure, at) for at in places)
             lines += wrap(f"{measure.replace('_', ' ')}: {told}")
         lines += ["", *textwrap.wrap(drift.sentence(), width), ""]
-    summary = sentences(frame)
+    summary = drift_sentences(frame)
     return "\n".join([*lines, *(summary if len(summary) > 1 else [])])
 
 
-def _told(drift: Drift, measure: str, at: str) -> str:
+def _measure_text(drift: Drift, measure: str, at: str) -> str:
     words, size = drift.words(measure, at), drift.value(measure, at)
     if measure == "registration":
         return f"{at} cannot be answered: {words}" if words else f"{at} can be answered"
-    text = f"{size:,.0f}" if size > FEW_UPDATES else drift.told(measure, at)
+    text = f"{size:,.0f}" if size > FEW_UPDATES else drift.text(measure, at)
     few = ", too few to tell" if measure == "updates" and size < FEW_UPDATES else ""
     return " ".join(filter(None, (at, "" if is_missing(size) else text, words))) + few

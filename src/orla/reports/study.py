@@ -106,11 +106,11 @@ class StudyFacts(PartNames):
             passes={name: how["max_epochs"] for name, how in pretrained.items()},
         )
 
-    def format(self, precision: str) -> str:
+    def number_format(self, precision: str) -> str:
         """The floating-point format of a precision."""
         return self.formats.get(precision, precision)
 
-    def pretrained(self, network: str) -> str:
+    def pretraining_words(self, network: str) -> str:
         """How a network was pretrained; "" where all of the study's were so, or it is not known."""
         window = self.pretraining.get(network)
         if window is None or len({*self.pretraining.values()}) == 1:
@@ -119,7 +119,7 @@ class StudyFacts(PartNames):
         return f"pretrained by windows of {window}{once}"
 
     @property
-    def prefix(self) -> str:
+    def caption_prefix(self) -> str:
         """First words of every caption where sessions are simulated or drift is made, else ""."""
         made = "Real recording, MADE drift. " if self.made_drift else ""
         return "SIMULATED sessions, no recording. " if self.simulated else made
@@ -128,7 +128,7 @@ class StudyFacts(PartNames):
         """Whether each of these tasks stands in for recordings."""
         return tasks.isin(self.recordings) & self.simulated
 
-    def of(self, rows: pd.DataFrame) -> Self:
+    def narrowed_to(self, rows: pd.DataFrame) -> Self:
         """The facts for a table or figure of these rows; those that were not run do not count."""
         ran = rows[rows["run"].astype(bool)] if "run" in rows else rows
         if ran.empty or "task" not in ran:
@@ -145,7 +145,7 @@ class StudyFacts(PartNames):
         """A comparison's label and learners; one that the study does not declare is its name."""
         return self.comparisons.get(name, Comparison(name, "", ""))
 
-    def words(self, name: str) -> str:
+    def comparison_text(self, name: str) -> str:
         """A comparison as "label (which learner minus which)"."""
         label, *learners = self.comparison(name)
         pair = " − ".join(self.called("learner", learner) for learner in learners)
@@ -163,7 +163,7 @@ class StudyFacts(PartNames):
 
         return style.marks(kind, slugs, self)
 
-    def present(self, frame: pd.DataFrame, kind: str) -> list[str]:
+    def distinct(self, frame: pd.DataFrame, kind: str) -> list[str]:
         """The values of a key column, in the order that their parts declare."""
         found = frame[kind].dropna().unique().tolist() if kind in frame else []
         if kind == "comparison":
@@ -171,19 +171,19 @@ class StudyFacts(PartNames):
             return sorted(found, key=lambda c: (known.index(c) if c in known else len(known), c))
         return self.ordered(kind, found)
 
-    def names(self, frame: pd.DataFrame, kind: str) -> dict[str, str]:
+    def value_names(self, frame: pd.DataFrame, kind: str) -> dict[str, str]:
         """The values of a key column and the reader's name of each, in declared order."""
-        return {slug: self.called(kind, slug) for slug in self.present(frame, kind)}
+        return {slug: self.called(kind, slug) for slug in self.distinct(frame, kind)}
 
     def arrange(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The rows by condition, learner, comparison and optimizer, in declared order."""
         kinds = [k for k in (*CONDITION, "learner", "comparison", "optimizer") if k in frame]
-        ranks = {kind: {s: i for i, s in enumerate(self.present(frame, kind))} for kind in kinds}
+        ranks = {kind: {s: i for i, s in enumerate(self.distinct(frame, kind))} for kind in kinds}
         return frame.sort_values(
             kinds, key=lambda column: column.map(ranks[column.name]), kind="stable"
         ).reset_index(drop=True)
 
-    def title_of(self, keys: Mapping[str, Any], frame: pd.DataFrame) -> str:
+    def condition_title(self, keys: Mapping[str, Any], frame: pd.DataFrame) -> str:
         """A condition's title: network, precision and split, and what else varies in `frame`."""
         given = [kind for kind in CONDITION if keys.get(kind, "") != ""]
         return ", ".join(
@@ -204,11 +204,11 @@ class StudyFacts(PartNames):
         by = [key for key in (*CONDITION, *more) if key != without]
         for values, rows in self.arrange(frame).groupby(by, sort=False):
             keys = dict(zip(by, values, strict=True))
-            title = self.title_of(keys, frame)
+            title = self.condition_title(keys, frame)
             title = ": ".join([title, *(self.called(kind, keys[kind]) for kind in more)])
             yield Group(title, keys, rows)
 
-    def paper(self, keys: Mapping[str, Any], comparison: str | None = None) -> Paper | None:
+    def paper_for(self, keys: Mapping[str, Any], comparison: str | None = None) -> Paper | None:
         """The paper, where its numbers apply to a condition; else None.
 
         They apply to the paper's recordings, or their simulation, and networks of its size, without

@@ -38,7 +38,7 @@ _METADATA = {
 
 
 @contextmanager
-def house() -> Iterator[None]:
+def house_style() -> Iterator[None]:
     """Draw the figures of the block in the house style."""
     with sns.axes_style("ticks"), plt.style.context(Path(__file__).with_suffix(".mplstyle")):
         yield
@@ -52,7 +52,7 @@ def marks(kind: str, slugs: Iterable[str], names: PartNames) -> dict[str, Mark]:
     """
     order = names.ordered(kind, slugs)
     given = {slug: names.mark(kind, slug) for slug in order}
-    looks = {s: mark for s, mark in given.items() if mark and not names.own_options(kind, s)}
+    looks = {s: mark for s, mark in given.items() if mark and not names.changed_options(kind, s)}
     for slug in order:
         if slug in looks:
             continue
@@ -78,7 +78,7 @@ def save(figure: Figure, *paths: Path | str) -> None:
     plt.close(figure)
 
 
-def zero_line(axes: Axes, vertical: bool = False) -> None:
+def draw_zero_line(axes: Axes, vertical: bool = False) -> None:
     """A thin line at zero, behind the data."""
     line = axes.axvline if vertical else axes.axhline
     line(0, color=QUIET, linewidth=0.8, zorder=0)

@@ -32,7 +32,7 @@ _LEVELS = {
 _ROLES = {"full": "subtracted from", "immediate": "subtracted"}
 
 
-def _cells(units: str) -> tuple[Cell, ...]:
+def _summary_cells(units: str) -> tuple[Cell, ...]:
     """Each scale's gap with its count and test, and formed in other ways; then levels and R2."""
     cells = []
     for scale in SCALES.values():
@@ -83,7 +83,7 @@ class Estimates(Statistic, name="estimates"):
     sessions. Source: docs/protocol.md, Estimands and Statistics.
     """
 
-    cells = _cells("seed")
+    cells = _summary_cells("seed")
     columns: ClassVar = {
         **_AT,
         "n_diverged": "Seeds in which either learner diverged.",
@@ -148,7 +148,7 @@ class OverPairs(Statistic, name="over_pairs", needs=("models", "estimates")):
     Source: docs/protocol.md, Estimands and Statistics.
     """
 
-    cells = _cells("pair")
+    cells = _summary_cells("pair")
     every_cell = (*cells, *_SOUND)
     columns: ClassVar = {
         **_OVER_PAIRS,
@@ -197,13 +197,13 @@ class OverPairs(Statistic, name="over_pairs", needs=("models", "estimates")):
             "prediction_low_pp": low,
             "prediction_high_pp": high,
             "other_rate_share": float(finite_means(known["other_rate_share"].to_numpy(float))),
-            **_within_pairs([contrast.gap for contrast in known["contrast"]]),
+            **_within_pair_scatter([contrast.gap for contrast in known["contrast"]]),
             **row_of(self.cells, pairs.__getitem__, settings),
             **row_of(_SOUND, sound.__getitem__, settings),
         }
 
 
-def _within_pairs(gaps: list[np.ndarray]) -> dict[str, float]:
+def _within_pair_scatter(gaps: list[np.ndarray]) -> dict[str, float]:
     """Scatter of seeds within pairs, and the mixed model, from each pair's gaps (seeds,)."""
     each = [moments(gap) for gap in gaps]
     squares = sum(one.dof * one.sd**2 for one in each if one.dof)

@@ -18,7 +18,7 @@ _GAP = AT_END.recovery
 _GAP_PP = ("gap_pp", "Mean over seeds of the difference of held-out recovery", _GAP)
 
 
-def _paired(models: pd.DataFrame, settings: Settings, *names: str) -> Iterator[Contrast]:
+def _paired_contrasts(models: pd.DataFrame, settings: Settings, *names: str) -> Iterator[Contrast]:
     """Both learners of each comparison (or those of these names) at their selected rates."""
     return contrasts(models, settings, names or None, {"": AT_END}, more=["update_ratio"])
 
@@ -48,7 +48,7 @@ class Gaps(Summary, name="gaps"):
     )
 
     def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
-        for one in _paired(needed, settings):
+        for one in _paired_contrasts(needed, settings):
             gap = {"error_gap": one.error_gap}
             yield one.key, lambda column, one=one, gap=gap: gap.get(column, one.values(column))
 
@@ -83,7 +83,7 @@ class RatioGap(Summary, name="ratio_gap"):
     )
 
     def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
-        for one in _paired(needed, settings, settings.main):
+        for one in _paired_contrasts(needed, settings, settings.main):
             yield one.key, _ratio_and_gap(one).__getitem__
 
 
@@ -110,7 +110,7 @@ class RatioGapOrder(Statistic, name="ratio_gap_order"):
     }
 
     def table(self, models: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
-        paired = _paired(models, settings, settings.main)
+        paired = _paired_contrasts(models, settings, settings.main)
         points = [
             pd.DataFrame(one.key | _ratio_and_gap(one) | {"seed": one.seeds}) for one in paired
         ]

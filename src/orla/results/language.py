@@ -30,7 +30,7 @@ def recoveries(losses: pd.DataFrame) -> pd.DataFrame:
     table = after.groupby(by, sort=False)[["frozen", "loss"]].mean()
     table["reference"] = stream[stream["segment"] == 0].groupby(by, sort=False)["frozen"].mean()
     table = table.join(last.groupby(by, sort=False)[["heldout_frozen", "heldout"]].mean())
-    second = _shifts(stream, by).query("segment == 1").droplevel("segment")
+    second = _shift_costs(stream, by).query("segment == 1").droplevel("segment")
     table = table.join(second).reset_index()
     at = ["model", "rank", "seed"]
     proxy = table[(table[[*PROXY]] == pd.Series(PROXY)).all(axis=1)].set_index(at)
@@ -55,11 +55,11 @@ def segments(losses: pd.DataFrame) -> pd.DataFrame:
     by = ["model", "rank", "stream", "seed"]
     groups = some.groupby([*by, "segment", "domain"], sort=False)
     table = groups[["frozen", "loss"]].mean().join(groups["loss"].first().rename("first"))
-    table = table.reset_index().join(_shifts(some, by), on=[*by, "segment"])
+    table = table.reset_index().join(_shift_costs(some, by), on=[*by, "segment"])
     return table.assign(recovery=100 * (table["frozen"] - table["loss"]) / table["room"])
 
 
-def _shifts(losses: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+def _shift_costs(losses: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """By segment the cost ``shift`` of its domain over the first; ``room``, NaN where it fails."""
     table = losses.groupby([*by, "segment"], sort=False)[["domain_loss", "domain_error"]].first()
     first = table.groupby(level=by, sort=False).transform("first")

@@ -60,10 +60,10 @@ class Numerics(Summary, name="numerics"):
                 for rates in dict.fromkeys((settings.rates_of, precision)):
                     if len(by_precision) > 1 and rates in by_precision:
                         key = one.key | {"choice": one.key["estimand"], "rates_of": rates}
-                        yield key, _at_rates(one, by_precision[rates]).__getitem__
+                        yield key, _scores_at_rates(one, by_precision[rates]).__getitem__
 
 
-def _at_rates(one: Contrast, chosen: Contrast) -> dict[str, np.ndarray]:
+def _scores_at_rates(one: Contrast, chosen: Contrast) -> dict[str, np.ndarray]:
     """One precision at the rates that another has chosen; NaN where they were not tried."""
     values = {"n_flipped": np.zeros(1)}
     for name, side, other in zip(("full", "immediate"), one.sides, chosen.sides, strict=True):

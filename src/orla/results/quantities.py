@@ -26,7 +26,7 @@ _KEYS = [name for name in KEYS if name != "pair"]
 _RUNNER_UP = "condition at the runner-up of its rates"
 
 
-def _way(way: str, text: str) -> dict[str, str]:
+def _value_columns(way: str, text: str) -> dict[str, str]:
     """Columns of the value formed in another way."""
     return {f"value_{way}": f"The value {text}.", **ends(f"t90_{{}}_{way}")}
 
@@ -62,15 +62,15 @@ class Quantities(Statistic, name="quantities"):
         "other_rate_share": "Share of resamples in which a condition chooses another rate: that of "
         "the condition where it is largest, averaged over pairs.",
         "n_failing": "Pairs with guards, those without a value included.",
-        **_way("without_failing", "over the pairs without guards"),
-        **_way("runner_up_lowest", f"with one {_RUNNER_UP}, of these the lowest"),
-        **_way("runner_up_highest", f"with one {_RUNNER_UP}, of these the highest"),
+        **_value_columns("without_failing", "over the pairs without guards"),
+        **_value_columns("runner_up_lowest", f"with one {_RUNNER_UP}, of these the lowest"),
+        **_value_columns("runner_up_highest", f"with one {_RUNNER_UP}, of these the highest"),
         "alpha": "Level of each one-sided test.",
         "guards": "Reasons not to rely on the row, each with what to do; of pairs, each named.",
     }
 
     def table(self, models: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
-        rows = [_row(quantity, models, settings) for quantity in _named(settings)]
+        rows = [_quantity_row(quantity, models, settings) for quantity in _quantities(settings)]
         return pd.DataFrame(rows, columns=list(self.columns))
 
 
@@ -87,20 +87,20 @@ class QuantityPairs(Statistic, name="quantity_pairs"):
     def table(self, models: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
         rows = [
             (quantity.name, pair.name, float(pair.value()), pair.guards)
-            for quantity in _named(settings)
+            for quantity in _quantities(settings)
             if quantity.unit == "pair" and quantity.along != PAIRS
-            for pair in _of_pairs(quantity, models, settings)[0]
+            for pair in _pair_quantities(quantity, models, settings)[0]
             if pair.has_meaning
         ]
         return pd.DataFrame(rows, columns=list(self.columns))
 
 
-def _named(settings: Settings) -> Iterator[Quantity]:
+def _quantities(settings: Settings) -> Iterator[Quantity]:
     return (quantity_of(*item) for item in settings.quantities.items())
 
 
 @dataclass(frozen=True, eq=False)
-class _OfPair:
+class _PairQuantity:
     """A quantity on one pair of sessions ("" for none), over the seeds that all its conditions ran.
 
     sides: condition -> its models.
@@ -115,7 +115,7 @@ class _OfPair:
         """Each sum of x and of y: (sums, seeds), or of each resample (sums, resamples, seeds)."""
 
         def part(term: Term) -> np.ndarray:
-            side = self.sides[_key(term.where)]
+            side = self.sides[_condition_key(term.where)]
             chosen = side.at_marked(term.column)
             if draws is not None:
                 chosen = at_rates(side.values(term.column), draws, side.choices(draws))
@@ -161,7 +161,7 @@ class _OfPair:
     def has_meaning(self) -> bool:
         """Whether its recoveries, where it has some, say anything."""
         terms = (t for t in self.quantity.terms if t.column.startswith("recovery_"))
-        return all(self.sides[_key(term.where)].has_meaning for term in terms)
+        return all(self.sides[_condition_key(term.where)].has_meaning for term in terms)
 
     @cached_property
     def guards(self) -> str:
@@ -171,9 +171,9 @@ class _OfPair:
         return "; ".join(dict.fromkeys(r for text in texts for r in text.split("; ") if r))
 
 
-def _of_pairs(
+def _pair_quantities(
     quantity: Quantity, models: pd.DataFrame, settings: Settings
-) -> tuple[list[_OfPair], str]:
+) -> tuple[list[_PairQuantity], str]:
     """The quantity on each pair, or what was not run.
 
     Raises:
@@ -185,13 +185,13 @@ def _of_pairs(
                 f"quantity {quantity.name}: the table of models has no column {term.column}; "
                 f"{nearest(term.column, models.columns)}"
             )
-    wanted = {_key(term.where): term.where for term in quantity.terms}
+    wanted = {_condition_key(term.where): term.where for term in quantity.terms}
     read = models[pd.MultiIndex.from_frame(models[_KEYS]).isin(list(wanted))]
     if quantity.pair:
         read = read[read["pair"] == quantity.pair]
     by_pair: dict[str, dict[Where, Grid]] = {}
     for grid in grids(read, {term.column: None for term in quantity.terms}):
-        by_pair.setdefault(grid.key["pair"], {})[_key(grid.key)] = grid
+        by_pair.setdefault(grid.key["pair"], {})[_condition_key(grid.key)] = grid
     for key, where in wanted.items():
         if not by_pair or any(key not in run for run in by_pair.values()):
             return [], f"{name_of(dict(where))} was not run: run it on every pair"
@@ -204,16 +204,16 @@ def _of_pairs(
         if unmarked := [key for key, of in sides.items() if of is None]:
             name = name_of(run[unmarked[0]].key)
             raise OrlaError(f"{name}: no rate is chosen; run the sweep again")
-        found.append(_OfPair(quantity, settings, pair, sides))
+        found.append(_PairQuantity(quantity, settings, pair, sides))
     return found, ""
 
 
-def _key(where: Mapping[str, str]) -> Where:
+def _condition_key(where: Mapping[str, str]) -> Where:
     return tuple(where[name] for name in _KEYS)
 
 
-def _row(quantity: Quantity, models: pd.DataFrame, settings: Settings) -> dict[str, Any]:
-    found, missing = _of_pairs(quantity, models, settings)
+def _quantity_row(quantity: Quantity, models: pd.DataFrame, settings: Settings) -> dict[str, Any]:
+    found, missing = _pair_quantities(quantity, models, settings)
     pairs = [pair for pair in found if pair.has_meaning]
     sound = [pair for pair in pairs if not pair.guards]
     reasons = [f"{p.name}: {p.guards}" if len(found) > 1 else p.guards for p in found if p.guards]
@@ -231,16 +231,16 @@ def _row(quantity: Quantity, models: pd.DataFrame, settings: Settings) -> dict[s
     if pairs:
         row["other_rate_share"] = float(finite_means(np.array([p.other_rate_share for p in pairs])))
         row |= _estimate(quantity, pairs, settings)
-        others = [_estimate(quantity, other, settings) for other in _at_runner_up(pairs)]
+        others = [_estimate(quantity, other, settings) for other in _with_runner_up(pairs)]
         for end, best in (("lowest", min), ("highest", max)):
             if others:
-                row |= _formed(best(others, key=lambda one: one["value"]), f"runner_up_{end}")
+                row |= _way_columns(best(others, key=lambda one: one["value"]), f"runner_up_{end}")
     if quantity.unit == "pair" and len(sound) > 1:
-        row |= _formed(_estimate(quantity, sound, settings), "without_failing")
+        row |= _way_columns(_estimate(quantity, sound, settings), "without_failing")
     return row
 
 
-def _at_runner_up(pairs: list[_OfPair]) -> Iterator[list[_OfPair]]:
+def _with_runner_up(pairs: list[_PairQuantity]) -> Iterator[list[_PairQuantity]]:
     """The pairs with one condition at its runner-up, where that is another in some pair."""
     for key in pairs[0].sides:
         others = [pair.sides[key].at_runner_up for pair in pairs]
@@ -251,12 +251,12 @@ def _at_runner_up(pairs: list[_OfPair]) -> Iterator[list[_OfPair]]:
             ]
 
 
-def _formed(estimate: Mapping[str, Any], way: str) -> dict[str, Any]:
+def _way_columns(estimate: Mapping[str, Any], way: str) -> dict[str, Any]:
     """The columns of an estimate that was formed in another way."""
     return {f"{name}_{way}": estimate[name] for name in ("value", "t90_low", "t90_high")}
 
 
-def _estimate(quantity: Quantity, pairs: list[_OfPair], settings: Settings) -> dict[str, Any]:
+def _estimate(quantity: Quantity, pairs: list[_PairQuantity], settings: Settings) -> dict[str, Any]:
     """Value, scatter, standard error, intervals and permutation p over these pairs."""
     how, first = (settings.resamples, settings.seed), pairs[0]
     resampled, p = np.empty(0), np.nan

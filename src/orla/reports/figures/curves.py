@@ -60,18 +60,18 @@ class LrCurves(
         low, high = max(min([0.0, *known]), _FLOOR_PERCENT), max([10.0, *known])
         pad = 0.08 * (high - low)  # with room below for what is under the axis
         for axes, models in panels:
-            style.zero_line(axes)
+            style.draw_zero_line(axes)
             axes.set(xscale="log", ylim=(low - 3 * pad, high + pad))
             axes.xaxis.set_major_locator(LogLocator(numticks=4))
             axes.xaxis.set_minor_locator(NullLocator())
             for split, apart in plots.beside(models["split"].unique(), _APART).items():
-                _curve(axes, where(models, split=split), looks[split], 10**apart)
+                _draw_rate_curve(axes, where(models, split=split), looks[split], 10**apart)
         handles = plots.keys_of("split", looks, study, lines=True, markersize=3, linewidth=1)
         handles += [plots.key("selected", **_RING), plots.key("diverged", marker="x")]
         return plots.legend(figure, handles, ncols=5)
 
 
-def _curve(axes: Axes, rows: pd.DataFrame, look: Mark, apart: float) -> None:
+def _draw_rate_curve(axes: Axes, rows: pd.DataFrame, look: Mark, apart: float) -> None:
     low, high = axes.get_ylim()
     floor, bottom = (low + share * (high - low) for share in (0.14, 0.042))
     x, y, lost = rows["learning_rate"] * apart, rows[_RECOVERY], rows["diverged"].astype(bool)
@@ -176,7 +176,7 @@ class HorizonGap(
         for (axes, gaps), band in zip(panels, more["bands"], strict=True):
             if band:
                 axes.axhspan(*more["ends"], color=style.BAND, zorder=0)
-            style.zero_line(axes)
+            style.draw_zero_line(axes)
             horizons = np.sort(gaps["horizon_steps"].unique())
             apart = 0.05 * np.min(np.diff(horizons)) if len(horizons) > 1 else 100.0
             for name, shift in plots.beside(gaps["optimizer"].unique(), apart).items():

@@ -126,7 +126,7 @@ class LoraLosses(
             axes.axvline(group.loc[group["segment"] > 0, "token"].min(), **_DOTTED)
             held = group.loc[group["heldout"].notna(), "token"]
             axes.axvspan(held.min(), group["token"].max(), color=style.BAND, zorder=0)
-            style.zero_line(axes)
+            style.draw_zero_line(axes)
         return figure
 
     def seen(self, rows: pd.DataFrame) -> str:

@@ -49,7 +49,7 @@ def most(
         return Selection(frame[:0])
     same = dict(zip(by, sizes.idxmax(), strict=True))
     last = [study.called(kind, same[kind]) for kind in ("learner", "optimizer") if kind in same]
-    title = ", ".join([study.title_of(same, frame), *last])
+    title = ", ".join([study.condition_title(same, frame), *last])
     return Selection(study.arrange(where(frame, **same)), title, same)
 
 
@@ -110,8 +110,8 @@ def panels(
     rows: pd.DataFrame, study: StudyFacts, column: str, line: str = "", **layout: Any
 ) -> Panels:
     """`facets` by the values of one key column of the rows, or of two; each plot with its rows."""
-    lines = study.names(rows, line) if line else None
-    figure, plots = facets(study.names(rows, column), lines, **layout)
+    lines = study.value_names(rows, line) if line else None
+    figure, plots = facets(study.value_names(rows, column), lines, **layout)
     each = []
     for at, axes in plots.items():
         keys = dict(zip((line, column), at, strict=True)) if line else {column: at}
@@ -193,19 +193,19 @@ def margin(axes: Axes, study: StudyFacts, vertical: bool = False) -> Patch:
     """The band of the equivalence margin with a line at zero; what the legend says of it."""
     band = axes.axvspan if vertical else axes.axhspan
     band(-study.margin_pp, study.margin_pp, color=style.BAND, zorder=0)
-    style.zero_line(axes, vertical)
+    style.draw_zero_line(axes, vertical)
     return swatch(f"margin ±{study.margin_pp:g} pp")
 
 
 def papers(row: Mapping[str, Any], study: StudyFacts, condition: Mapping[str, Any]) -> bool:
     """Whether numbers that the paper gives of a condition are of a row of the main comparison."""
-    fits = study.paper(row, study.main) is not None
+    fits = study.paper_for(row, study.main) is not None
     return fits and all(row[name] == value for name, value in condition.items())
 
 
 def looks(rows: pd.DataFrame, kind: str, study: StudyFacts) -> dict[str, Mark]:
     """The look of each value of a key column, in declared order."""
-    return study.marks(kind, study.present(rows, kind))
+    return study.marks(kind, study.distinct(rows, kind))
 
 
 def key(label: str, look: Mark | None = None, **more: Any) -> Line2D:

@@ -54,7 +54,7 @@ class Paper:
             near = nearest(name, self.tables)
             raise OrlaError(f'the paper\'s numbers have no table "{name}"; {near}')
         file = self.document[name]
-        return [row for entry in file["rows"] for row in _conditions(entry, file)]
+        return [row for entry in file["rows"] for row in _rows_by_condition(entry, file)]
 
     def in_text(self, *columns: str, **values: Any) -> list[dict[str, Any]]:
         """The rows that the paper's text adds, of those with these columns and values."""
@@ -93,19 +93,19 @@ class Paper:
 
     @cached_property
     def recoveries(self) -> pd.DataFrame:
-        """The held-out recoveries on recordings (percent); see `_preferred`.
+        """The held-out recoveries on recordings (percent); see `_preferred_rows`.
 
         The pilot's full RTRL (window of 50) counts as tbptt-200-200 where nothing else does.
         """
         rows = [row for name in _RECOVERIES for row in self.table(name)]
         rows += [row | {"learner": row["beside"]} for row in rows if "beside" in row]
-        return _preferred(rows, "recovery", "percent", "learner")
+        return _preferred_rows(rows, "recovery", "percent", "learner")
 
     @cached_property
     def gaps(self) -> pd.DataFrame:
-        """The gaps on recordings (pp, full RTRL minus d=0); see `_preferred`."""
+        """The gaps on recordings (pp, full RTRL minus d=0); see `_preferred_rows`."""
         rows = [row for name in _GAPS for row in self.table(name)]
-        return _preferred(rows, "gap", "pp").drop(columns="paper_learning_rate")
+        return _preferred_rows(rows, "gap", "pp").drop(columns="paper_learning_rate")
 
 
 def stand_ins(row: dict[str, Any]) -> list[dict[str, Any]]:
@@ -114,7 +114,7 @@ def stand_ins(row: dict[str, Any]) -> list[dict[str, Any]]:
     return [row | one for one in (ours if isinstance(ours, list) else [ours])]
 
 
-def _conditions(entry: dict[str, Any], file: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _rows_by_condition(entry: dict[str, Any], file: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """One row, or one for each condition of ``across`` that the entry has a value for."""
     entry = entry | {key: value for key, value in entry.get("also", {}).items() if key != "quote"}
     entry.pop("also", None)
@@ -122,20 +122,20 @@ def _conditions(entry: dict[str, Any], file: dict[str, Any]) -> Iterator[dict[st
     single = ("quote", "ours")
     lists = [key for key, value in entry.items() if isinstance(value, list) and key not in single]
     if "across" not in file or not lists:
-        yield _present(shared | entry)
+        yield _without_nulls(shared | entry)
         return
     for column, condition in enumerate(file["across"]):
-        cells = _present({key: entry[key][column] for key in lists})
+        cells = _without_nulls({key: entry[key][column] for key in lists})
         if cells:
             alike = {key: value for key, value in entry.items() if key not in lists}
-            yield _present(shared | condition | alike | cells)
+            yield _without_nulls(shared | condition | alike | cells)
 
 
-def _present(row: dict[str, Any]) -> dict[str, Any]:
+def _without_nulls(row: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in row.items() if value is not None}
 
 
-def _preferred(rows: list[dict[str, Any]], name: str, unit: str, *more: str) -> pd.DataFrame:
+def _preferred_rows(rows: list[dict[str, Any]], name: str, unit: str, *more: str) -> pd.DataFrame:
     """One number a condition: the first by `_PREFERENCE`, in the column paper_NAME_UNIT.
 
     Beside it its words, its interval, the rate that the paper calls best, the configuration that it

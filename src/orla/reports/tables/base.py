@@ -8,7 +8,7 @@ import pandas as pd
 from orla.catalogue import Part
 from orla.reports.cells import Cell, Line, Row
 from orla.reports.estimates import guard_notes
-from orla.reports.numbers import MISSING, prose
+from orla.reports.numbers import MISSING, join_lines
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts
 from orla.reports.table import Panel, TableDocument
@@ -90,7 +90,7 @@ class Table(Part):
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         """The caption: `says`, with its fields filled in."""
         says = self.says + (self.papers if study.reproduces else "")
-        main, full = study.words(study.main), study.called("learner", load().full_learner)
+        main, full = study.comparison_text(study.main), study.called("learner", load().full_learner)
         return says.format(main=main, full=full, rates_of=study.rates_of)
 
     def remark_list(self) -> list[str]:
@@ -132,15 +132,15 @@ class Table(Part):
             numbers = [one.record for line in lines for cell in cells for one in cell.numbers(line)]
             contents.records.extend(numbers or (self.record(row, study) for row in group))
         data = self.data(contents, study)
-        facts = study.of(data)
+        facts = study.narrowed_to(data)
         document = TableDocument(
             slug=self.part.name,
             title=self.part.label,
-            caption=facts.prefix + prose(self.caption(rows, study)),
+            caption=facts.caption_prefix + join_lines(self.caption(rows, study)),
             simulated=facts.simulated,
             columns=[cell.column for cell in cells],
             panels=contents.panels,
-            notes=[prose(note) for note in self.notes(contents, study, *needed)],
+            notes=[join_lines(note) for note in self.notes(contents, study, *needed)],
             data=data,
             ran=self.ran(contents, study),
             **self.layout | {"kept": min(self.layout.get("kept", 1), len(cells))},
@@ -149,4 +149,4 @@ class Table(Part):
         blank = {i for i, one in columns if {one.header, one.group} & {*self.optional}}
         if any(row[i] != MISSING for panel in document.panels for row in panel.rows for i in blank):
             return document
-        return document.choose([i for i, _ in columns if i not in blank])
+        return document.with_columns([i for i, _ in columns if i not in blank])

@@ -5,12 +5,12 @@ from typing import ClassVar
 
 import pandas as pd
 
-from orla.reports.cells import Cell, Line, Row, called, cell, counted, ends, lost_seeds, value
+from orla.reports.cells import Cell, Line, Row, called, cell, counted, ends, n_diverged, value
 from orla.reports.estimates import BASELINES, NO_MEANING, OVER_SEEDS, guard_notes, has_meaning
 from orla.reports.numbers import count, estimate, is_missing, number, rate
 from orla.reports.paper import load
 from orla.reports.recoveries import runs
-from orla.reports.sessions import MOST_TOLD, Drift, drifts, sentences
+from orla.reports.sessions import MOST_TOLD, Drift, drift_sentences, drifts
 from orla.reports.study import StudyFacts
 from orla.reports.tables import shared
 from orla.reports.tables.base import Contents, Table
@@ -18,30 +18,30 @@ from orla.reports.words import NOT_RUN
 from orla.study.keys import DEFAULTS, KEYS
 
 
-def _of_drift(header: str, text: Callable[[Drift], str], group: str = "", align: str = "r") -> Cell:
+def _column(header: str, text: Callable[[Drift], str], group: str = "", align: str = "r") -> Cell:
     """A column of what the drift report says of a pair."""
     return cell(header, lambda line: text(line.row["drift"]), group, align)
 
 
-def _within(header: str, measure: str) -> Cell:
+def _within_column(header: str, measure: str) -> Cell:
     """A measure between the sessions over the same within A."""
-    places = (measure, f"{measure}_within")
-    return _of_drift(
+    places = (measure, f"{measure}_within_column")
+    return _column(
         header, lambda d: "{}\n({})".format(*(number(d.value(p), 2) for p in places)), "Inputs"
     )
 
 
-def _decoded(header: str, measure: str) -> Cell:
+def _score_column(header: str, measure: str) -> Cell:
     """A score with its interval, at the lags that decode A best; one without lags by itself."""
 
     def text(drift: Drift) -> str:
-        at = drift.best if drift.best in drift.rows.get(measure, {}) else ""
-        return drift.told(measure, at).replace(" [", "\n[")
+        at = drift.best_lags if drift.best_lags in drift.rows.get(measure, {}) else ""
+        return drift.text(measure, at).replace(" [", "\n[")
 
-    return _of_drift(header, text, "Decoder")
+    return _column(header, text, "Decoder")
 
 
-def _sessions(drift: Drift) -> str:
+def _sessions_text(drift: Drift) -> str:
     sides = zip("ab", (drift.a, drift.b), strict=True)
     return "\n".join(f"{name} ({drift.value('seconds', side):.0f} s)" for side, name in sides)
 
@@ -63,18 +63,18 @@ class DriftReport(
     layout: ClassVar = {"widest": 7, "kept": 2}
     cells = (
         value("Pair", "name", str, align="l"),
-        _of_drift("Sessions", _sessions, align="l"),
-        _of_drift(
+        _column("Sessions", _sessions_text, align="l"),
+        _column(
             "Inputs", lambda d: f"{number(d.value('inputs', 'a'), 0)} {d.words('inputs', 'a')}"
         ),
-        _within("Shift (SD)", "inputs_moved"),
-        _within("Tuning r", "tuning"),
-        _of_drift("Within A", lambda d: number(d.value("within_a", d.best), 2), "Decoder"),
-        _decoded("Within B", "within_b"),
-        _decoded("A to B", "a_to_b"),
-        _decoded("Lost", "loss"),
-        _decoded("By us", "made"),
-        _of_drift("Ceiling\n(%)", lambda d: number(d.value("ceiling"), 0), "Decoder"),
+        _within_column("Shift (SD)", "inputs_moved"),
+        _within_column("Tuning r", "tuning"),
+        _column("Within A", lambda d: number(d.value("within_a", d.best_lags), 2), "Decoder"),
+        _score_column("Within B", "within_b"),
+        _score_column("A to B", "a_to_b"),
+        _score_column("Lost", "loss"),
+        _score_column("By us", "made"),
+        _column("Ceiling\n(%)", lambda d: number(d.value("ceiling"), 0), "Decoder"),
     )
     optional = ("By us",)
 
@@ -95,7 +95,7 @@ class DriftReport(
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         """A sentence on each pair, or how many drift; what else the sessions' files say."""
-        told, lines = list(drifts(needed[0])), sentences(needed[0])
+        told, lines = list(drifts(needed[0])), drift_sentences(needed[0])
         for drift in told if len(told) <= MOST_TOLD else ():
             for side, name in zip("ab", (drift.a, drift.b), strict=True):
                 words = (drift.words(measure, side) for measure in ("recording", "about", "kept"))
@@ -110,11 +110,11 @@ _RATIOS = "‖ΔW_hh‖/‖ΔW_out‖"
 _TABLE_3 = "The paper's ratios, and its gaps at 80/20 beside float64, are those of its Table 3."
 
 
-def _recovery(line: Line) -> str:
+def _recovery_text(line: Line) -> str:
     row = line.row
     if not row["run"]:
         return NOT_RUN
-    if is_missing(row["recovery_percent"]) and lost_seeds(row):
+    if is_missing(row["recovery_percent"]) and n_diverged(row):
         return "diverged"
     columns = ("recovery_percent", "t95_low_percent", "t95_high_percent")
     text = estimate(*(row[column] for column in columns), n=row["n_seeds"])
@@ -123,7 +123,7 @@ def _recovery(line: Line) -> str:
     return text if has_meaning(row) else NO_MEANING
 
 
-def _rate(line: Line) -> str:
+def _rate_text(line: Line) -> str:
     return rate(line.row["learning_rate"]) + shared.EDGE * shared.is_true(line.row, "edge")
 
 
@@ -142,9 +142,9 @@ class Heldout(
     networks that recovery is counted from."""
     cells = (
         called("optimizer"),
-        cell("Rate", _rate),
+        cell("Rate", _rate_text),
         counted(),
-        cell("Recovery (%)", _recovery, "Held-out"),
+        cell("Recovery (%)", _recovery_text, "Held-out"),
         value("R²", "r2_mean", group="Held-out", digits=2),
         value("Recovery (%)", "adapt_recovery_percent", group="Adapt"),
         cell("Held-out", lambda o: shared.paper_text(o.row, "recovery_percent"), "The paper"),
@@ -184,7 +184,7 @@ class Heldout(
         return notes
 
 
-def _papers_gap(line: Line) -> str:
+def _papers_gap_text(line: Line) -> str:
     digits = int(is_missing(line.row["paper_update_ratio"]))
     return shared.paper_text(line.row, "gap_pp", digits, signed=True)
 
@@ -200,7 +200,7 @@ class RatioGap(
         ends("ours", *(f"update_ratio{e}" for e in ("", "_low", "_high")), group=_RATIOS, digits=2),
         value("paper", "paper_update_ratio", group=_RATIOS, digits=2),
         ends("ours", "gap_pp", "low_pp", "high_pp", group="Gap (pp)", signed=True),
-        cell("paper", _papers_gap, "Gap (pp)"),
+        cell("paper", _papers_gap_text, "Gap (pp)"),
         value("n", "n_seeds", count),
     )
     optional = ("paper", "The paper")
@@ -220,11 +220,11 @@ class RatioGap(
         notes = []
         for row in needed[1].to_dict("records"):
             rank = estimate(row["spearman"], row["low"], row["high"], digits=2, signed=True)
-            alike = "; the paper's four are in one order" if study.paper(row, study.main) else ""
+            same = "; the paper's four are in one order" if study.paper_for(row, study.main) else ""
             notes.append(
                 f"Rank correlation of ratio and gap over {count(row['n_optimizers'])} optimizers, "
-                f"{study.title_of(row, needed[1])}: {rank} (95 % bootstrap interval over "
-                f"{count(row['n_seeds'])} seeds of one pair{alike})."
+                f"{study.condition_title(row, needed[1])}: {rank} (95 % bootstrap interval over "
+                f"{count(row['n_seeds'])} seeds of one pair{same})."
             )
         if any(not is_missing(row["paper_update_ratio"]) for row in contents.records):
             notes.append(_TABLE_3)

@@ -23,7 +23,7 @@ def called(row: Row, study: StudyFacts) -> str:
     return f"{learner}, {study.called('optimizer', row['optimizer'])}"
 
 
-def sentences(language: pd.DataFrame | None) -> list[str]:
+def model_sentences(language: pd.DataFrame | None) -> list[str]:
     """What both learners undo with Adam, a sentence a model; [] where nothing was run."""
     if language is None or language.empty:
         return []
@@ -31,13 +31,13 @@ def sentences(language: pd.DataFrame | None) -> list[str]:
     by, kinds = ["model", "rank", "learner"], ["shift", "before", "heldout_before"]
     rows = mean_intervals(table[table["optimizer"] == "adam"], by, kinds)
     return [
-        f"{model}, rank {rank}: {_undone(group.set_index('learner'))} "
+        f"{model}, rank {rank}: {_undone_text(group.set_index('learner'))} "
         f"(n = {group['n_seeds'].min()})."
         for (model, rank), group in rows.groupby(["model", "rank"], sort=False)
     ]
 
 
-def _undone(rows: pd.DataFrame) -> str:
+def _undone_text(rows: pd.DataFrame) -> str:
     """What each learner undoes of a model's shift."""
     cost = f"the shift adds {number(rows['shift'].mean(), 2)} nats to the loss"
     if rows["before"].isna().all():
@@ -54,7 +54,7 @@ def _undone(rows: pd.DataFrame) -> str:
     return f"{cost}. " + text.format(*shares)
 
 
-def _percent(header: str, column: str, group: str) -> Cell:
+def _percent_column(header: str, column: str, group: str) -> Cell:
     return ends(header, column, f"{column}_low", f"{column}_high", group=group, stacked=True)
 
 
@@ -80,10 +80,10 @@ class Lora(
         value("shift", "shift", group="Loss", digits=2),
         value("frozen", "frozen", group="Loss", digits=2),
         value("adapted", "loss", group="Loss", digits=2),
-        _percent("over the shift", "before", "Recovery (%)"),
-        _percent("over TBPTT-64", "proxy", "Recovery (%)"),
-        _percent("over the shift", "heldout_before", "Held out (%)"),
-        _percent("over TBPTT-64", "heldout_proxy", "Held out (%)"),
+        _percent_column("over the shift", "before", "Recovery (%)"),
+        _percent_column("over TBPTT-64", "proxy", "Recovery (%)"),
+        _percent_column("over the shift", "heldout_before", "Held out (%)"),
+        _percent_column("over TBPTT-64", "heldout_proxy", "Held out (%)"),
         value("n", "n_seeds", count),
     )
 
@@ -101,7 +101,7 @@ class Lora(
         blank = dict.fromkeys([*rows, "what"])
         papers = load().table("lora") + load().in_text("adapt_recovery_percent", model="GPT-2")
         title = "The paper, adapt window; by its caption over TBPTT-64"
-        yield title, [blank | _papers(row) for row in papers]
+        yield title, [blank | _papers_line(row) for row in papers]
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         [given] = load().in_text("cross_entropy_adafactor")
@@ -117,7 +117,7 @@ class Lora(
         ]
 
 
-def _papers(row: Row) -> Row:
+def _papers_line(row: Row) -> Row:
     """A row of the paper as a line of the table."""
     words = [row["model"], f"rank {row.get('rank', 4)}", row.get("optimizer", "").capitalize()]
     line = {"what": ", ".join(filter(None, words)), "rate": row.get("learning_rate")}
@@ -140,7 +140,7 @@ class LoraSegments(
         value("frozen", "frozen", group="Loss", digits=2),
         value("adapted", "loss", group="Loss", digits=2),
         value("first tokens", "first", group="Loss", digits=2),
-        _percent("Recovery (%)", "recovery", ""),
+        _percent_column("Recovery (%)", "recovery", ""),
         value("n", "n_seeds", count),
     )
 
