@@ -190,11 +190,11 @@ def test_a_number_beside_ours_is_not_comparable_for_its_reason():
     row = {"x": 1.0, "place": "Table 1", "not_comparable": "of other units."}
     ours = Mean(1.0, 0.9, 1.1, 5)
     both = Beside({}, "x", ours, paper_value(row, "x"))
-    assert both.said == NOT_COMPARABLE and both.text().endswith("(not comparable)")
-    assert both.record["not_comparable"] == "of other units."
-    assert Beside({}, "x", None, paper_value(row, "x")).said != NOT_COMPARABLE
+    assert both.agreement == NOT_COMPARABLE and both.text().endswith("(not comparable)")
+    assert both.csv_row["not_comparable"] == "of other units."
+    assert Beside({}, "x", None, paper_value(row, "x")).agreement != NOT_COMPARABLE
     del row["not_comparable"]
-    assert Beside({}, "x", ours, paper_value(row, "x")).said == AGREES
+    assert Beside({}, "x", ours, paper_value(row, "x")).agreement == AGREES
 
 
 def test_the_adapt_part_has_the_rate_that_is_best_on_it(simulated):

@@ -53,7 +53,7 @@ def pictures(tmp_path_factory, few, simulated):
 
 
 def write(results, pictures, study):
-    return page.page(Report(results, study), pictures)
+    return page.page_html(Report(results, study), pictures)
 
 
 def some(results, *names):
@@ -62,7 +62,7 @@ def some(results, *names):
 
 @pytest.fixture(scope="module")
 def html(report, pictures):
-    return page.page(report, pictures)
+    return page.page_html(report, pictures)
 
 
 @pytest.fixture(scope="module")

@@ -58,7 +58,7 @@ class BesidePaper(Table):
     def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
         return super().data(contents._replace(rows=pd.DataFrame(columns=list(KEYS))), study)
 
-    def ran(self, contents: Contents, study: StudyFacts) -> bool:
+    def is_shown(self, contents: Contents, study: StudyFacts) -> bool:
         return study.reproduces and any(record["run"] for record in contents.records)
 
 

@@ -109,7 +109,7 @@ class ByPapersRow(BesidePaper):
         for title, lines in panels.items():
             yield title, list(lines.values())
 
-    def record(self, row: Row, study: StudyFacts) -> Row:
+    def csv_row(self, row: Row, study: StudyFacts) -> Row:
         names = ("task", "architecture", "learner", "optimizer", "learning_rate", "edge")
         mean = row["adapting"] or Mean(None, n=None, diverged=None)
         record = {name: row[name] for name in names}

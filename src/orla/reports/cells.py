@@ -118,7 +118,7 @@ def mean(
 ) -> Cell:
     """A condition's mean, times a scale, over the paper's number, which may have another name.
 
-    `ending`: see `orla.reports.comparison.printed`; `how`: group of the column, digits, signed.
+    `ending`: see `orla.reports.comparison.paper_value`; `how`: group of the column, digits, signed.
     """
 
     def ours(line: Line) -> Beside:

@@ -149,7 +149,7 @@ class Beside(NamedTuple):
     paper: Printed | None = None
 
     @property
-    def said(self) -> str:
+    def agreement(self) -> str:
         """What the rule says of both."""
         if self.paper is None or self.ours is None:
             return NO_ANSWER
@@ -161,12 +161,12 @@ class Beside(NamedTuple):
 
     def text(self, digits: int = 2, signed: bool = False) -> str:
         """Two lines, ours over the paper's; the second is left out where the paper has none."""
-        judged = "" if self.said == NO_ANSWER else f" ({self.said})"
+        judged = "" if self.agreement == NO_ANSWER else f" ({self.agreement})"
         second = f"\n{self.paper.text(digits, signed)}{judged}" if self.paper else ""
         return mean_text(self.ours, digits, signed) + second
 
     @property
-    def record(self) -> dict[str, Any]:
+    def csv_row(self) -> dict[str, Any]:
         """Both as a row of the .csv twin."""
         there = ("paper", "paper_low", "paper_high", "paper_place")
         return (
@@ -174,7 +174,8 @@ class Beside(NamedTuple):
             | {"measure": self.measure, "run": self.ours is not None}
             | dict(zip(MEAN, (self.ours or Mean(None, None, None))[:5], strict=True))
             | dict(zip(there, (self.paper or Printed(None))[:4], strict=True))
-            | {"compared": self.said, "not_comparable": self.paper.reason if self.paper else ""}
+            | {"compared": self.agreement}
+            | {"not_comparable": self.paper.reason if self.paper else ""}
         )
 
 

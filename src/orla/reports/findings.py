@@ -6,7 +6,7 @@ from orla.reports.report import Report
 from orla.reports.table import Column, TableDocument
 
 
-def findings(report: Report) -> str:
+def findings_markdown(report: Report) -> str:
     """The findings of one run, as Markdown."""
     return report.render(
         "findings.md.jinja",

@@ -23,7 +23,7 @@ _LEADING = ("cadence", "by_pair", "drift")
 _INDEXED = re.compile(r"(ΔW|W|g|G|u)_(hh|out|ih|past|imm|full|1)")
 
 
-def page(report: Report, pictures: Mapping[str, Path | str]) -> str:
+def page_html(report: Report, pictures: Mapping[str, Path | str]) -> str:
     """The page as HTML, with the figures' .png files by name."""
     figures, results = dict(_figures_with_pictures(report, pictures)), report.results
     chapters = {name: part.part.chapter for name, part in catalogue.parts("figure").items()}
@@ -31,7 +31,7 @@ def page(report: Report, pictures: Mapping[str, Path | str]) -> str:
     lead = figures.pop(leads[0]) if leads and report.opening.quotes_gaps else None
     return report.render(
         "page.html",
-        {"rich": rich, "number": number},
+        {"rich": rich_html, "number": number},
         lead=lead,
         chapters=list(report.chapters(figures)),
         account=report.account,
@@ -45,7 +45,7 @@ def page(report: Report, pictures: Mapping[str, Path | str]) -> str:
     )
 
 
-def rich(text: str) -> Markup:
+def rich_html(text: str) -> Markup:
     """Text as HTML: escaped, line feeds as breaks, W_hh and its like with an index."""
     html = _INDEXED.sub(r"\1<sub>\2</sub>", str(escape(bind_units(text))))
     return Markup(html.replace("\n", "<br>"))

@@ -87,7 +87,9 @@ class StudyFacts(PartNames):
             # A synthetic task is what it is: only sessions can be simulated.
             simulated="simulated" in sources,
             made_drift=tuple(dict.fromkeys(made)),
-            reproduces=bool(synthetic & load().keys["task"] or sources & {"simulated", "odoherty"}),
+            reproduces=bool(
+                synthetic & load().names["task"] or sources & {"simulated", "odoherty"}
+            ),
             margin_pp=settings.margin_pp,
             alpha=settings.alpha,
             recordings=recordings,
@@ -222,6 +224,6 @@ class StudyFacts(PartNames):
         fits = fits and all(keys[kind] == value for kind, value in DEFAULTS.items())
         if fits and comparison is not None:
             _, minuend, subtrahend = self.comparison(comparison)
-            fits = comparison == PAPERS and minuend in paper.keys["learner"]
+            fits = comparison == PAPERS and minuend in paper.names["learner"]
             fits = fits and subtrahend == paper.headline["learner"]
         return paper if fits else None

@@ -31,7 +31,7 @@ def verdict_lines(verdicts: pd.DataFrame | None, study: StudyFacts) -> list[Verd
             "n": n_text(row),
             "reason": why,
             "former": _text_or_empty(row, "former") or MISSING,
-            "paper": load().claim_of(row["registration"]).get("paper", ""),
+            "paper": load().claim_tested_by(row["registration"]).get("paper", ""),
         }
         for row, why in (with_reasons(verdicts, study) if verdicts is not None else ())
     ]

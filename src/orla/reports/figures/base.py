@@ -67,7 +67,7 @@ class Figure(Part, ABC):
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         """The figure of a selection that has rows, without heading."""
 
-    def seen(self, rows: pd.DataFrame) -> str:
+    def numbers_in_words(self, rows: pd.DataFrame) -> str:
         """The numbers that a reader sees of these rows, in words."""
         spans = (
             text.format(span(values, count) if values.dtype == int else span(values, digits=2))
@@ -111,7 +111,7 @@ class Figure(Part, ABC):
         fields = {"title": selection.title, "n": span(counts, count)} | selection.more
         fields |= {"main": study.comparison_text(study.main), "margin": f"±{study.margin_pp:g} pp"}
         items = (
-            f"{', '.join(map(study.called, self.by, values))}: {self.seen(part)}"
+            f"{', '.join(map(study.called, self.by, values))}: {self.numbers_in_words(part)}"
             for values, part in rows.groupby(list(self.by), sort=False)
         )
         caption = facts.caption_prefix + join_lines(self.caption.format_map(fields))

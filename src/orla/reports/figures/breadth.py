@@ -111,9 +111,9 @@ class GradRatio(
                 _draw_papers(axes, measure, paper, [{n, network_kind(study, n)} for n in names])
                 axes.set_xscale("log")
             else:
-                plots.say(axes, NOT_RUN)
+                plots.write_centred(axes, NOT_RUN)
             axes.set(xlabel=_MEASURES[measure], ylabel="")
-            plots.row_labels(axes, names.values())
+            plots.label_rows(axes, names.values())
         handles = [plots.seed_key(), plots.key("median", **_MEDIAN)]
         if paper:
             handles.append(plots.key("the paper's", **plots.PAPERS))
@@ -180,7 +180,7 @@ class DecaySweep(
         labels = {"xlabel": "Trace decay", "ylabel": "Held-out recovery (%)"}
         figure, axes = plots.single(row_in=2.1, around_in=0.8, **labels)
         style.draw_zero_line(axes)
-        for name, shift in plots.beside(looks, 0.006).items():
+        for name, shift in plots.series_shifts(looks, 0.006).items():
             line, look = lines.loc[name], looks[name]
             place = line.index + shift, "mean", ("low", "high")
             plots.bars(axes, line, *place, look, linestyle=look.line, elinewidth=1)

@@ -90,7 +90,7 @@ class TwoByTwo(
                     _draw_estimate(axes, row, x, f"{side}_percent", ends, looks[learners[x]])
             else:
                 axes.set_xticks(range(len(cells)), _DIFFERENCES, rotation=90)
-                plots.margin(axes, study)
+                plots.draw_margin(axes, study)
                 for x, (name, marker) in enumerate(zip(cells, "ooss", strict=True)):
                     _draw_estimate(axes, gaps.get(name), x, "gap_pp", _T95, Mark(style.INK, marker))
         return plots.legend(figure, plots.keys_of("learner", looks, study), handlelength=1)
@@ -112,7 +112,7 @@ def _draw_estimate(
     seeds = row["points"][column].dropna()
     if across or len(seeds) <= told.FEW_POINTS:
         places = seeds, np.full(len(seeds), at + apart)
-        plots.dots(axes, *(places if across else reversed(places)))
+        plots.draw_dots(axes, *(places if across else reversed(places)))
     place = (column, at) if across else (at, column)
     plots.bars(axes, row, *place, ends, look, across=across, **more)
 
@@ -153,8 +153,8 @@ class Pairs(Figure, name="pairs", label="Every pair of sessions", chapter="by_pa
         layout |= {"xlabel": "Gap (pp)"}
         figure, panels = plots.panels(rows, study, "comparison", "optimizer", **layout)
         for axes, over in panels:
-            band = plots.margin(axes, study, vertical=True)
-            plots.row_labels(axes, labels)
+            band = plots.draw_margin(axes, study, vertical=True)
+            plots.label_rows(axes, labels)
             for row in over.to_dict("records"):
                 look = looks[row["optimizer"]]
                 for pair in pairs:
@@ -193,7 +193,7 @@ class TostInterval(
         kinds, records = ["optimizer", *reversed(kinds)], rows.to_dict("records")
         rows = rows.assign(
             label=[", ".join(study.called(kind, row[kind]) for kind in kinds) for row in records],
-            headline=[plots.papers(row, study, claim_condition("gaps")) for row in records],
+            headline=[plots.is_papers(row, study, claim_condition("gaps")) for row in records],
             gap_pp=rows["gap_pp"].where([told.has_meaning(row) for row in records]),
         ).sort_values("headline", ascending=False, kind="stable")
         more = {"level": f"{100 * (1 - 2 * study.alpha):g} %", "alpha": study.alpha, "note": ""}
@@ -208,8 +208,8 @@ class TostInterval(
         looks = plots.looks(rows, "optimizer", study)
         layout = {"row_in": 0.36 * len(rows), "width_in": style.TWO_COLUMNS_IN}
         figure, axes = plots.single(around_in=1.35, xlabel="Gap (pp)", **layout)
-        band = plots.margin(axes, study, vertical=True)
-        plots.row_labels(axes, rows["label"])
+        band = plots.draw_margin(axes, study, vertical=True)
+        plots.label_rows(axes, rows["label"])
         beside = {"xycoords": ("axes fraction", "data"), "va": "center", "annotation_clip": False}
         for y, row in enumerate(told.with_points(rows, more["seeds"])):
             ends, look = _T90 if row["n_seeds"] > 1 else _NO_ENDS, looks[row["optimizer"]]

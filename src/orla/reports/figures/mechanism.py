@@ -46,7 +46,9 @@ class RatioGapPlane(
         paper = [
             row
             for row in load().table("ratio_gap")
-            if any(plots.papers(one, study, {name: row[name] for name in same}) for one in splits)
+            if any(
+                plots.is_papers(one, study, {name: row[name] for name in same}) for one in splits
+            )
         ]
         more = {"paper": paper, "note": " Hollow diamonds: the paper's Table 3." * bool(paper)}
         return Selection(chosen.rows, chosen.title, more=more)
@@ -70,7 +72,7 @@ class RatioGapPlane(
                 hollow = plots.PAPERS | {"color": look.color, "markersize": 5}
                 axes.plot(*(row[name] for name in place), **hollow)
             axes.set_xscale("log")
-            plots.decades(axes.xaxis)
+            plots.set_decade_ticks(axes.xaxis)
         handles = plots.keys_of("optimizer", looks, study)
         if paper:
             handles.append(plots.key("the paper's", **plots.PAPERS | {"color": style.QUIET}))
@@ -106,7 +108,7 @@ class _Profile(Figure):
         groups = rows.groupby([*self.by], sort=False)
         named = [(", ".join(map(study.called, self.by, keys)), panel) for keys, panel in groups]
         wide = {"around_in": 0.9, "width_in": style.TWO_COLUMNS_IN}
-        return plots.titled(named, **wide | self.layout)
+        return plots.titled_panels(named, **wide | self.layout)
 
 
 class PastSpectra(
@@ -129,7 +131,7 @@ class PastSpectra(
                 values = _values_by_seed(rows, quantity)
                 axes.plot(values.index, values.where(values > _LEAST), linewidth=0.8, **look)
         axes.set(xscale="log", yscale="log")
-        plots.decades(axes.xaxis)
+        plots.set_decade_ticks(axes.xaxis)
         return plots.legend(figure, [plots.key(label, **look) for label, look in _SPECTRA.values()])
 
 

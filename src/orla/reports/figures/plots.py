@@ -117,11 +117,11 @@ def panels(
         keys = dict(zip((line, column), at, strict=True)) if line else {column: at}
         each.append((axes, where(rows, **keys)))
         if each[-1][1].empty:
-            say(axes, NOT_RUN)
+            write_centred(axes, NOT_RUN)
     return figure, each
 
 
-def titled(groups: Sequence[tuple[str, pd.DataFrame]], **layout: Any) -> Panels:
+def titled_panels(groups: Sequence[tuple[str, pd.DataFrame]], **layout: Any) -> Panels:
     """`facets` of titles and the rows of each; each plot with its rows."""
     figure, plots = facets(dict(enumerate(title for title, _ in groups)), **layout)
     return figure, [(plots[i], rows) for i, (_, rows) in enumerate(groups)]
@@ -133,31 +133,31 @@ def single(**layout: Any) -> tuple[Canvas, Axes]:
     return figure, plots[""]
 
 
-def say(axes: Axes, text: str) -> None:
+def write_centred(axes: Axes, text: str) -> None:
     """Words in the middle of a plot that has no data."""
     axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=style.INK)
 
 
-def decades(axis: Axis, most: int = 5) -> None:
+def set_decade_ticks(axis: Axis, most: int = 5) -> None:
     """A few plain numbers on a logarithmic axis, no ticks between them."""
     axis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=most))
     axis.set_major_formatter(lambda value, _: f"{value:g}")
     axis.set_minor_locator(NullLocator())
 
 
-def row_labels(axes: Axes, labels: Collection[str]) -> None:
+def label_rows(axes: Axes, labels: Collection[str]) -> None:
     """A name at the left for each row of a plot, from the top."""
     axes.set_yticks(range(len(labels)), labels)
     axes.set_ylim(len(labels) - 0.4, -0.7)
     axes.tick_params(axis="y", length=0)
 
 
-def beside(names: Collection[str], apart: float) -> dict[str, float]:
+def series_shifts(names: Collection[str], apart: float) -> dict[str, float]:
     """A shift for each series, so that the intervals of one place do not hide each other."""
     return {name: apart * (i - (len(names) - 1) / 2) for i, name in enumerate(names)}
 
 
-def dots(axes: Axes, x: Any, y: Any, **more: Any) -> None:
+def draw_dots(axes: Axes, x: Any, y: Any, **more: Any) -> None:
     """Small grey dots, one a seed."""
     axes.scatter(x, y, **{"s": 7, "color": style.QUIET, "linewidths": 0, "zorder": 2} | more)
 
@@ -189,7 +189,7 @@ def bars(
     axes.errorbar(x, y, **given)
 
 
-def margin(axes: Axes, study: StudyFacts, vertical: bool = False) -> Patch:
+def draw_margin(axes: Axes, study: StudyFacts, vertical: bool = False) -> Patch:
     """The band of the equivalence margin with a line at zero; what the legend says of it."""
     band = axes.axvspan if vertical else axes.axhspan
     band(-study.margin_pp, study.margin_pp, color=style.BAND, zorder=0)
@@ -197,7 +197,7 @@ def margin(axes: Axes, study: StudyFacts, vertical: bool = False) -> Patch:
     return swatch(f"margin ±{study.margin_pp:g} pp")
 
 
-def papers(row: Mapping[str, Any], study: StudyFacts, condition: Mapping[str, Any]) -> bool:
+def is_papers(row: Mapping[str, Any], study: StudyFacts, condition: Mapping[str, Any]) -> bool:
     """Whether numbers that the paper gives of a condition are of a row of the main comparison."""
     fits = study.paper_for(row, study.main) is not None
     return fits and all(row[name] == value for name, value in condition.items())

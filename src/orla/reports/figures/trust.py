@@ -44,7 +44,7 @@ class Power(Figure, name="power", label="Power of each registration", chapter="t
         titled = [(f"{name}\n{sample_text(rows.iloc[0])}", rows) for name, rows in groups]
         layout = {"row_in": 1.55, "around_in": 0.6, "x": "plot", "wrap": 3}
         layout |= {"xlabel": "True gap (unit of the title)", "ylabel": "Power (%)"}
-        figure, panels = plots.titled(titled, **layout)
+        figure, panels = plots.titled_panels(titled, **layout)
         for axes, rows in panels:
             axes.axhline(80, color=style.QUIET, linewidth=0.8, linestyle=(0, (3, 2)), zorder=0)
             rows = rows.sort_values("true_gap")
@@ -86,12 +86,12 @@ class TruthControls(
             left += share
         for y in rows.index:
             place = {"xy": (1.01, y), "xycoords": ("axes fraction", "data"), "va": "center"}
-            axes.annotate(self.seen(rows.loc[[y]]), **place)
-        plots.row_labels(axes, rows["world"])
+            axes.annotate(self.numbers_in_words(rows.loc[[y]]), **place)
+        plots.label_rows(axes, rows["world"])
         axes.set(xlim=(0, 100), xlabel="Share of made-up studies (%)")
         return plots.legend(figure, axes.containers)
 
-    def seen(self, rows: pd.DataFrame) -> str:
+    def numbers_in_words(self, rows: pd.DataFrame) -> str:
         [row] = rows.to_dict("records")
         ends = interval(100 * row["wrong_low"], 100 * row["wrong_high"])
         return f"{number(100 * row['wrong_share'])} % wrong {ends}, n = {int(row['studies'])}"
@@ -131,7 +131,7 @@ class Multiverse(
             axes.tick_params(axis="x", length=0, labelbottom=False)
             gaps, look = where(rows, optimizer=name), looks[name]
             if part == _CURVE:
-                plots.margin(axes, study)
+                plots.draw_margin(axes, study)
                 x, thin = np.arange(len(gaps)), {"capsize": 0, "elinewidth": 0.8, "markersize": 2.6}
                 plots.bars(axes, gaps, x, "gap", ("low", "high"), look, markeredgewidth=0, **thin)
                 continue
@@ -181,7 +181,7 @@ class ScalingBci(
         size = {"row_in": 2.0, "around_in": 1.2, "width_in": style.TWO_COLUMNS_IN}
         figure, axes_of = plots.facets(formats, ylabel="Gap (pp)", **size)
         for name, axes in axes_of.items():
-            band = plots.margin(axes, study)
+            band = plots.draw_margin(axes, study)
             axes.set_xticks(range(len(optimizers)), optimizers.values())
             for x, optimizer in enumerate(optimizers):
                 here = where(rows, format=name, optimizer=optimizer)

@@ -56,13 +56,13 @@ class Paper:
         file = self.document[name]
         return [row for entry in file["rows"] for row in _rows_by_condition(entry, file)]
 
-    def in_text(self, *columns: str, **values: Any) -> list[dict[str, Any]]:
+    def text_rows(self, *columns: str, **values: Any) -> list[dict[str, Any]]:
         """The rows that the paper's text adds, of those with these columns and values."""
         rows = (row for row in self.table("text") if {*columns} <= row.keys())
         return [row for row in rows if values.items() <= row.items()]
 
     @cached_property
-    def keys(self) -> dict[str, set[str]]:
+    def names(self) -> dict[str, set[str]]:
         """The tasks and the learners that rows are about, as a study of ours has them."""
         rows = [one for name in self.tables for row in self.table(name) for one in stand_ins(row)]
         return {kind: {row.get(kind) for row in rows} for kind in ("task", "learner")}
@@ -77,7 +77,7 @@ class Paper:
         """The registrations that test a claim, the weightiest claim first."""
         return [claim["registration"] for claim in self.claims if "registration" in claim]
 
-    def claim_of(self, registration: str) -> dict[str, Any]:
+    def claim_tested_by(self, registration: str) -> dict[str, Any]:
         """The claim that a registration tests, or {}."""
         return next((c for c in self.claims if c.get("registration") == registration), {})
 

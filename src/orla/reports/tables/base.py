@@ -79,7 +79,7 @@ class Table(Part):
         """A panel's lines, by default a row each."""
         return rows
 
-    def record(self, row: Row, study: StudyFacts) -> Row:
+    def csv_row(self, row: Row, study: StudyFacts) -> Row:
         """A row of the .csv twin, where cells do not give rows of their own."""
         return row
 
@@ -95,7 +95,7 @@ class Table(Part):
 
     def remark_list(self) -> list[str]:
         """Each of the remarks, and the quotes."""
-        rows = ((text, row) for name, text in self.quotes.items() for row in load().in_text(name))
+        rows = ((text, row) for name, text in self.quotes.items() for row in load().text_rows(name))
         remarks = filter(None, map(str.strip, self.remarks.split("\n\n")))
         return [*remarks, *(text.format(**row) for text, row in rows)]
 
@@ -114,7 +114,7 @@ class Table(Part):
         data.insert(0, "dataset", study.name)
         return data
 
-    def ran(self, contents: Contents, study: StudyFacts) -> bool:
+    def is_shown(self, contents: Contents, study: StudyFacts) -> bool:
         """Whether the page shows the table."""
         return self.empty or bool(contents.panels)
 
@@ -129,8 +129,8 @@ class Table(Part):
             texts = [tuple(cell.text(line) for cell in cells) for line in lines]
             if texts:
                 contents.panels.append(Panel(title, texts))
-            numbers = [one.record for line in lines for cell in cells for one in cell.numbers(line)]
-            contents.records.extend(numbers or (self.record(row, study) for row in group))
+            numbers = [n.csv_row for line in lines for cell in cells for n in cell.numbers(line)]
+            contents.records.extend(numbers or (self.csv_row(row, study) for row in group))
         data = self.data(contents, study)
         facts = study.narrowed_to(data)
         document = TableDocument(
@@ -142,7 +142,7 @@ class Table(Part):
             panels=contents.panels,
             notes=[join_lines(note) for note in self.notes(contents, study, *needed)],
             data=data,
-            ran=self.ran(contents, study),
+            ran=self.is_shown(contents, study),
             **self.layout | {"kept": min(self.layout.get("kept", 1), len(cells))},
         )
         columns = list(enumerate(document.columns))

@@ -60,7 +60,7 @@ class CadenceStructure(
     )
     optional = ("norms",)
 
-    def gradients(self, study: StudyFacts) -> dict[str, tuple[str, str]]:
+    def learners_by_gradient(self, study: StudyFacts) -> dict[str, tuple[str, str]]:
         """Each gradient's learners, per step and per window; {} where none are compared."""
         if (compared := find_square(study)) is None:
             return {}
@@ -70,7 +70,7 @@ class CadenceStructure(
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         which = "; ".join(
             f"{name}: {study.called('learner', step)}, and {study.called('learner', window)}"
-            for name, (step, window) in self.gradients(study).items()
+            for name, (step, window) in self.learners_by_gradient(study).items()
         )
         return f"""Each gradient per step and once a window ({which or "not compared"}). top1,
         energy: of G_past; W_hh: share of its first direction there. First lines: mean over seeds
@@ -82,7 +82,7 @@ class CadenceStructure(
             lines = []
             for optimizer in study.distinct(group, "optimizer"):
                 at = where(group, optimizer=optimizer)
-                for gradient, learners in self.gradients(study).items():
+                for gradient, learners in self.learners_by_gradient(study).items():
                     if line := _both_cadences_line([where(at, learner=name) for name in learners]):
                         named = {"optimizer": optimizer, "gradient": gradient}
                         lines.append(named | {"counts": _null_ratio_text(study, keys)} | line)
@@ -95,7 +95,7 @@ class CadenceStructure(
         notes = [note for note, some in zip(_NULLS.values(), shown, strict=True) if some]
         return notes + self.over_pairs_notes(contents.records)
 
-    def ran(self, contents: Contents, study: StudyFacts) -> bool:
+    def is_shown(self, contents: Contents, study: StudyFacts) -> bool:
         return bool(contents.panels)
 
 
@@ -129,5 +129,5 @@ def _null_ratio_text(study: StudyFacts, keys: Row) -> str:
     row = load().table("structure")[0]
     if study.paper_for(keys) is None or not same_network(study, keys["architecture"], row):
         return MISSING
-    sizes = {name: n for row in load().in_text() for name, n in row.items()}
+    sizes = {name: n for row in load().text_rows() for name, n in row.items()}
     return number(np.sqrt(sizes["parameters_whh"] / sizes["parameters_wout"]), 2)

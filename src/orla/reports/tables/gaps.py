@@ -52,7 +52,7 @@ def _gap_column(header: str, name: str, group: str, missing: str = MISSING) -> C
     return cell(header, text, group)
 
 
-def by_comparison(rows: list[Row]) -> list[Row]:
+def optimizer_lines(rows: list[Row]) -> list[Row]:
     """A line an optimizer: its rows by comparison, under "cells"."""
     lines: dict[str, dict[str, Row]] = {}
     for row in rows:
@@ -67,7 +67,7 @@ class BciGap(
     """Every comparison of the study by optimizer, and the paper's gap beside its own."""
 
     layout: ClassVar = {"kept": 2, "widest": 7}
-    lines = staticmethod(by_comparison)
+    lines = staticmethod(optimizer_lines)
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         words = map(study.comparison_text, study.distinct(rows, "comparison") or [study.main])
@@ -128,7 +128,7 @@ class TwoByTwo(
     seeds."""
     empty = False
     layout: ClassVar = {"kept": 2, "widest": 6}
-    lines = staticmethod(by_comparison)
+    lines = staticmethod(optimizer_lines)
 
     def rows(self, estimates: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         rows = estimates[estimates["comparison"].isin(find_square(study) or ())]
@@ -157,7 +157,7 @@ class TwoByTwo(
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         for words, title, group in groups_by_estimand(rows, study):
             if group["comparison"].nunique() > 1:  # one difference stands among the gaps
-                lines = by_comparison(group.to_dict("records"))
+                lines = optimizer_lines(group.to_dict("records"))
                 records = [row for line in lines for row in line["cells"].values()]
                 yield f"{title}: {words}", records
 

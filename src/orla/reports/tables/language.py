@@ -10,14 +10,14 @@ from orla.reports.numbers import count, number, rate
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
 from orla.reports.tables.base import Contents, Table
-from orla.reports.tables.shared import EDGE, mark_notes, mean_intervals, nullable
+from orla.reports.tables.shared import EDGE, as_nullable, mark_notes, mean_intervals
 from orla.results.language import MODEL, recoveries, segments
 
 TITLE = "Do immediate derivatives suffice for online LoRA on language models?"
 LEARNERS = {"immediate": "immediate (d=0)", "tbptt-64": "TBPTT-64"}
 
 
-def called(row: Row, study: StudyFacts) -> str:
+def learner_text(row: Row, study: StudyFacts) -> str:
     """Learner and optimizer as a reader calls them."""
     learner = LEARNERS.get(row["learner"], row["learner"])
     return f"{learner}, {study.called('optimizer', row['optimizer'])}"
@@ -90,21 +90,21 @@ class Lora(
     def rows(self, language: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         columns = ["shift", "reference", "frozen", "loss", "heldout", "before", "proxy"]
         columns += ["heldout_before", "heldout_proxy"]
-        return nullable(mean_intervals(recoveries(language), MODEL, columns))
+        return as_nullable(mean_intervals(recoveries(language), MODEL, columns))
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         for _, group in rows.groupby(["model", "rank"], sort=False):
             lines = group.to_dict("records")
             for row in lines:
-                row |= {"what": called(row, study), "edge": bool(row["edge"])}
+                row |= {"what": learner_text(row, study), "edge": bool(row["edge"])}
             yield "{model}, {parameters:,.0f} weights, rank {rank:.0f}".format(**lines[0]), lines
         blank = dict.fromkeys([*rows, "what"])
-        papers = load().table("lora") + load().in_text("adapt_recovery_percent", model="GPT-2")
+        papers = load().table("lora") + load().text_rows("adapt_recovery_percent", model="GPT-2")
         title = "The paper, adapt window; by its caption over TBPTT-64"
         yield title, [blank | _papers_line(row) for row in papers]
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        [given] = load().in_text("cross_entropy_adafactor")
+        [given] = load().text_rows("cross_entropy_adafactor")
         kinds = ("frozen", "adam", "adafactor", "reference")
         frozen, *losses, reference = (given[f"cross_entropy_{kind}"] for kind in kinds)
         adam, adafactor = (100 * (frozen - loss) / (frozen - reference) for loss in losses)

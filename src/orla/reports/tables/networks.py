@@ -57,7 +57,7 @@ class ProjectedOut(
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
-        return load().in_text("intervention", "spearman")
+        return load().text_rows("intervention", "spearman")
 
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         models = models[models["optimizer"] == self.papers_rows[0]["optimizer"]]
@@ -97,7 +97,7 @@ class ProjectedOut(
             n = f"paper n = {row['n_seeds']}"
             paper = Printed(row["spearman"], row.get("low"), row.get("high"), row["place"])
             both = Beside(keys, f"spearman, {n}", ours.get("top1"), paper)
-            judged = f"\n({both.said})" if "top1" in ours else ""
+            judged = f"\n({both.agreement})" if "top1" in ours else ""
             text = estimate(*paper[:3], digits=3, signed=True)
             lines.append(_line(f"the {n.replace(' ', ', ', 1)}", text + judged, both))
         return lines
@@ -186,11 +186,11 @@ class Isotropy(
             for imposed in sorted(papers | {*group["imposed"]}):
                 here = where(group, imposed=imposed)
                 for name in study.distinct(here, "optimizer") or [""]:
-                    lines.append(self._line(imposed, name, where(here, optimizer=name)))
+                    lines.append(self._condition_line(imposed, name, where(here, optimizer=name)))
             yield title, lines
 
-    def _line(self, imposed: float, optimizer: str, rows: pd.DataFrame) -> Row:
-        [text] = load().in_text("imposed")
+    def _condition_line(self, imposed: float, optimizer: str, rows: pd.DataFrame) -> Row:
+        [text] = load().text_rows("imposed")
         papers = {r["learner"]: r for r in self.papers_rows if r["condition_number"] == imposed}
         sides = [where(rows, learner=name) for name in self.learners]
         blank = {"task": text["task"]} | DEFAULTS

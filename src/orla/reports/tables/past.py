@@ -60,7 +60,7 @@ class _OfReadings(ByCondition):
     square over the sum of squares. The paper's number stands beside both. Sums: each column is the
     sum of the windows so far. Last: gradients of each window's last loss alone."""
 
-    def structures(self, measured: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
+    def structure_rows(self, measured: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
         """The conditions of the paper's full learner with a structure, and each network's kind."""
         rows = having(pool_pairs(measured), _TOP1)
         rows = rows[rows["learner"] == load().full_learner]
@@ -96,7 +96,7 @@ class Structure(
     shuffled in time within each window."""
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
-        null = load().in_text("parameters_whh")[0]
+        null = load().text_rows("parameters_whh")[0]
         full = study.called("learner", load().full_learner)
         return f"""Past and immediate gradients of {full}, a column a window: G_past, G_imm.
         {self.readings} Share on W_hh: squared norm there of u_1, the first left singular vector of
@@ -106,11 +106,11 @@ class Structure(
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
         more = {"learner": load().full_learner, "split": "shift"}
-        text = load().in_text(_TOP1, "whh_share_percent")
+        text = load().text_rows(_TOP1, "whh_share_percent")
         return load().table("structure") + [row | more for row in text]
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        rows = self.structures(measured, study)
+        rows = self.structure_rows(measured, study)
         return rows[rows["kind"].isin([row["architecture"] for row in self.papers_rows])]
 
 
@@ -132,10 +132,10 @@ class LSTMCrossArchitecture(
     def papers_rows(self) -> list[dict[str, Any]]:
         rows = super().papers_rows
         more = {"learner": load().full_learner, "split": rows[0]["split"]}
-        return rows + [row | more for row in load().in_text(_TOP1, "recovery_percent")]
+        return rows + [row | more for row in load().text_rows(_TOP1, "recovery_percent")]
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        rows = drifting(self.structures(measured, study))
+        rows = drifting(self.structure_rows(measured, study))
         return rows[rows["kind"] != load().table("structure")[0]["architecture"]]
 
 

@@ -9,7 +9,7 @@ from orla.reports.estimates import OVER_SEEDS
 from orla.reports.numbers import count, estimate, rate, span
 from orla.reports.study import StudyFacts, where
 from orla.reports.tables.base import Table
-from orla.reports.tables.shared import nullable
+from orla.reports.tables.shared import as_nullable
 from orla.study.keys import FORMATS
 
 _RANGE = f"Range: smallest to largest gap. Brackets: {OVER_SEEDS}; n: seeds."
@@ -45,7 +45,7 @@ class PrecisionGrid(
     )
 
     def rows(self, numerics: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        return nullable(where(numerics, choice="rolling", rates_of=study.rates_of))
+        return as_nullable(where(numerics, choice="rolling", rates_of=study.rates_of))
 
     def of_condition(self, keys: Row, rows: pd.DataFrame, study: StudyFacts) -> list[Row]:
         paper, blank = study.paper_for(keys, study.main), dict.fromkeys(rows) | keys
@@ -75,7 +75,7 @@ class PrecisionLocalBest(
     cells = tuple(one for one in PrecisionGrid.cells if one.column.header != "Flips")
 
     def rows(self, numerics: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        rows = nullable(where(numerics, choice="rolling"))
+        rows = as_nullable(where(numerics, choice="rolling"))
         return rows[rows["rates_of"] == rows["precision"]]
 
 

@@ -52,7 +52,7 @@ def with_paper_rows(
     papers = papers[np.fromiter(fits, bool, len(papers))]
     by = [column for column in papers if not column.startswith("paper_")]
     # Whole numbers and flags stay what they are beside rows that have none.
-    rows = nullable(frame.assign(run=True)).merge(papers, how="left", on=by)
+    rows = as_nullable(frame.assign(run=True)).merge(papers, how="left", on=by)
     lacking = papers.merge(frame[by], how="left_anti", on=by)
     return pd.concat([rows, lacking.assign(run=False).astype({"run": "boolean"})])
 
@@ -68,7 +68,7 @@ def mark_notes(panels: list[Panel]) -> list[str]:
     return [note for mark, note in _MARK_NOTES.items() if mark in text]
 
 
-def nullable(frame: pd.DataFrame) -> pd.DataFrame:
+def as_nullable(frame: pd.DataFrame) -> pd.DataFrame:
     """The same with counts and truths that may be missing; numbers stay what they are."""
     exact = frame.select_dtypes(["integer", "bool"]).convert_dtypes().dtypes
     return frame.astype(exact.to_dict())

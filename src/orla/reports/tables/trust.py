@@ -109,7 +109,7 @@ class Verdict(
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         lines = []
         for row, _ in with_reasons(rows, study):
-            claim = load().claim_of(row["registration"])
+            claim = load().claim_tested_by(row["registration"])
             lines.append(row | {"paper": claim.get("paper"), "paper_place": claim.get("place")})
         yield "", lines
 
