@@ -95,7 +95,7 @@ def table():
         return build(name, given, study)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(statistic, "measures", lambda: columns)
+        patch.setattr(statistic, "measure_columns", lambda: columns)
         yield built
 
 

@@ -72,7 +72,7 @@ class StudyFacts(PartNames):
     @classmethod
     def from_config(cls, config: Mapping[str, Any], provenance: Mapping[str, Any]) -> Self:
         """The facts of a study, from its settled config and the provenance of a result."""
-        settings = Settings.of(config["statistics"], config["comparisons"])
+        settings = Settings.from_config(config["statistics"], config["comparisons"])
         tasks, datasets = config["tasks"], provenance["datasets"]
         recordings = tuple(task for task, spec in tasks.items() if "pairs" in spec)
         made = (place.split("/")[0] for place, data in datasets.items() if data.get("drift"))

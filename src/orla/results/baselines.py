@@ -8,7 +8,7 @@ import pandas as pd
 
 from orla.results.base import Settings
 from orla.results.grids import Key
-from orla.results.summary import UNRELIABLE, Sample, Summary, first, mean, seeds
+from orla.results.summary import UNRELIABLE, Sample, Summary, mean, seeds, shared_value
 from orla.study import refits
 from orla.study.efficiency import MEASURES
 from orla.study.keys import KEYS
@@ -72,7 +72,7 @@ class Footprints(Summary, name="footprints"):
     keys: ClassVar = _NETWORKS
     cells = (
         seeds("dense_macs", "Networks."),
-        first("footprint_bytes", MEASURES["footprint_bytes"]),
+        shared_value("footprint_bytes", MEASURES["footprint_bytes"]),
         *(
             mean(name, "Mean. " + text.removesuffix("."))
             for name, text in MEASURES.items()

@@ -12,7 +12,7 @@ MODEL = ["model", "parameters", "rank", "learner", "optimizer", "rate", "edge"]
 PROXY = {"learner": "tbptt-64", "optimizer": "adam"}
 
 
-def recoveries(losses: pd.DataFrame) -> pd.DataFrame:
+def recovery_table(losses: pd.DataFrame) -> pd.DataFrame:
     """A row a model, learner, optimizer and seed on the first stream: losses, recoveries (%).
 
     Recovery is (frozen - adapted) / (frozen - reference) of losses after the shift. The denominator
@@ -44,11 +44,11 @@ def recoveries(losses: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def segments(losses: pd.DataFrame) -> pd.DataFrame:
+def segment_table(losses: pd.DataFrame) -> pd.DataFrame:
     """A row a model, stream of several shifts, seed and segment: d=0 with Adam.
 
     Losses (nats): ``frozen``, ``loss``, and ``first``, that of the segment's first bin; and
-    ``recovery`` (%) of what the domain costs over the first one, as ``before`` of `recoveries`.
+    ``recovery`` (%) of what the domain costs over the first one, as ``before`` of `recovery_table`.
     """
     some = losses[(losses["stream"] > 0) & (losses["learner"] == "immediate")]
     some = some[some["optimizer"] == "adam"]

@@ -12,7 +12,7 @@ from orla.results.base import Settings
 from orla.results.contrasts import COMPARED, Contrast, contrasts
 from orla.results.estimands import AT_END
 from orla.results.grids import Key
-from orla.results.summary import Sample, Summary, first, mean, seeds
+from orla.results.summary import Sample, Summary, mean, seeds, shared_value
 from orla.statistics.resampling import finite_means
 from orla.study.keys import SETTING
 
@@ -34,9 +34,9 @@ class Numerics(Summary, name="numerics"):
         "rates_of": "Precision at which the rates were chosen.",
     }
     cells = (
-        first("learning_rate_full", "Rate of the learner that is subtracted from."),
-        first("learning_rate_immediate", "Rate of the learner that is subtracted."),
-        first(
+        shared_value("learning_rate_full", "Rate of the learner that is subtracted from."),
+        shared_value("learning_rate_immediate", "Rate of the learner that is subtracted."),
+        shared_value(
             "n_flipped",
             "Learners, of these two, for which this precision chooses another rate.",
             int,

@@ -12,8 +12,8 @@ from orla.errors import OrlaError
 from orla.results import guards
 from orla.results.base import Settings, Statistic
 from orla.results.estimands import ESTIMANDS
-from orla.results.grids import Grid, Side, grids, name_of, side
-from orla.results.summary import ends
+from orla.results.grids import Grid, Side, condition_name, grids, marked_side
+from orla.results.summary import end_columns
 from orla.schema import nearest
 from orla.statistics.means import Moments, moments, t_interval
 from orla.statistics.ranks import rank_correlation, spearman_p
@@ -28,7 +28,7 @@ _RUNNER_UP = "condition at the runner-up of its rates"
 
 def _value_columns(way: str, text: str) -> dict[str, str]:
     """Columns of the value formed in another way."""
-    return {f"value_{way}": f"The value {text}.", **ends(f"t90_{{}}_{way}")}
+    return {f"value_{way}": f"The value {text}.", **end_columns(f"t90_{{}}_{way}")}
 
 
 class Quantities(Statistic, name="quantities"):
@@ -50,8 +50,8 @@ class Quantities(Statistic, name="quantities"):
         "sd": "Standard deviation over units; null for a correlation along units.",
         "standard_error": "Its standard error.",
         "dof": "Degrees of freedom of the standard error: units - 1.",
-        **ends("t90_{}"),
-        **ends("t95_{}"),
+        **end_columns("t90_{}"),
+        **end_columns("t95_{}"),
         "permutation_p": "Two-sided permutation p of a correlation along seeds or pairs.",
         "n_pairs": "Pairs with a value; 1 for a task without pairs.",
         "n_without_meaning": "Pairs without one, because recovery has no meaning there.",
@@ -111,25 +111,25 @@ class _PairQuantity:
     name: str
     sides: Mapping[Where, Side]
 
-    def sums(self, draws: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def x_and_y(self, draws: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Each sum of x and of y: (sums, seeds), or of each resample (sums, resamples, seeds)."""
 
-        def part(term: Term) -> np.ndarray:
+        def measure(term: Term) -> np.ndarray:
             side = self.sides[_condition_key(term.where)]
-            chosen = side.at_marked(term.column)
+            chosen = side.at_rate(term.column)
             if draws is not None:
-                chosen = at_rates(side.values(term.column), draws, side.choices(draws))
+                chosen = at_rates(side.values(term.column), draws, side.resampled_rates(draws))
             return term.times * (np.abs(chosen) if term.absolute else chosen)
 
         sides = self.quantity.x, self.quantity.y
-        return tuple(np.array([sum(map(part, terms)) for terms in side]) for side in sides)
+        return tuple(np.array([sum(map(measure, terms)) for terms in side]) for side in sides)
 
     def value(self, draws: np.ndarray | None = None) -> np.ndarray:
         """The quantity with all seeds, or in each resample (resamples, seeds) of seeds and rates.
 
         That along pairs is the mean of `y`.
         """
-        x, y = self.sums(draws)
+        x, y = self.x_and_y(draws)
         if self.quantity.along in ("", PAIRS):
             return finite_means(y[0])
         if self.quantity.along == SEEDS:
@@ -139,9 +139,9 @@ class _PairQuantity:
         return rank_correlation(np.broadcast_to(order, means.shape), means)
 
     @cached_property
-    def values(self) -> np.ndarray:
+    def seed_values(self) -> np.ndarray:
         """(seeds,) the sum of each seed; along conditions a number where each of them has one."""
-        x, y = self.sums()
+        x, y = self.x_and_y()
         return y[0] if self.quantity.along in ("", SEEDS, PAIRS) else sum((*y, *x))
 
     @property
@@ -152,9 +152,9 @@ class _PairQuantity:
     @cached_property
     def other_rate_share(self) -> float:
         """The largest share of resamples in which a condition chooses another rate."""
-        if len(self.values) < 2:
+        if len(self.seed_values) < 2:
             return np.nan
-        drawn = draws(len(self.values), self.settings.resamples, self.settings.seed)
+        drawn = draws(len(self.seed_values), self.settings.resamples, self.settings.seed)
         return max(side.other_rate_share(drawn) for side in self.sides.values())
 
     @cached_property
@@ -167,7 +167,7 @@ class _PairQuantity:
     def guards(self) -> str:
         """Reasons not to rely on it."""
         errors = ("reference_error", "constant_error")
-        texts = (guards.reasons([s.tried], *map(s.mean, errors)) for s in self.sides.values())
+        texts = (guards.reasons([s.rate_search], *map(s.mean, errors)) for s in self.sides.values())
         return "; ".join(dict.fromkeys(r for text in texts for r in text.split("; ") if r))
 
 
@@ -194,15 +194,17 @@ def _pair_quantities(
         by_pair.setdefault(grid.key["pair"], {})[_condition_key(grid.key)] = grid
     for key, where in wanted.items():
         if not by_pair or any(key not in run for run in by_pair.values()):
-            return [], f"{name_of(dict(where))} was not run: run it on every pair"
+            return [], f"{condition_name(dict(where))} was not run: run it on every pair"
     if quantity.unit == "seed" and len(by_pair) > 1:
         return [], "several pairs were run: name one, or make the pair the unit"
     found = []
     for pair, run in sorted(by_pair.items()):
         seeds = np.array(sorted(set.intersection(*({*run[key].seeds} for key in wanted))))
-        sides = {key: side(run[key].of(seeds), ESTIMANDS[quantity.estimand]) for key in wanted}
+        sides = {
+            key: marked_side(run[key].take(seeds), ESTIMANDS[quantity.estimand]) for key in wanted
+        }
         if unmarked := [key for key, of in sides.items() if of is None]:
-            name = name_of(run[unmarked[0]].key)
+            name = condition_name(run[unmarked[0]].key)
             raise OrlaError(f"{name}: no rate is chosen; run the sweep again")
         found.append(_PairQuantity(quantity, settings, pair, sides))
     return found, ""
@@ -222,7 +224,7 @@ def _quantity_row(quantity: Quantity, models: pd.DataFrame, settings: Settings) 
         **{name: getattr(quantity, name) for name in ("label", "scale", "unit", "estimand")},
         "n_pairs": len(pairs),
         "n_without_meaning": len(found) - len(pairs),
-        "n_seeds": min((int(np.isfinite(p.values).sum()) for p in found), default=0),
+        "n_seeds": min((int(np.isfinite(p.seed_values).sum()) for p in found), default=0),
         "n_diverged": sum(p.n_diverged for p in found),
         "n_failing": len(found) - len(sound),
         "alpha": settings.alpha,
@@ -262,16 +264,16 @@ def _estimate(quantity: Quantity, pairs: list[_PairQuantity], settings: Settings
     resampled, p = np.empty(0), np.nan
     value = moments([pair.value() for pair in pairs])
     if quantity.unit == "seed":
-        value = moments(first.values)
+        value = moments(first.seed_values)
         if quantity.along:
             value = Moments(value.n, float(first.value()), np.nan)
-        if len(first.values) > 1:
-            drawn = draws(len(first.values), *how)
+        if len(first.seed_values) > 1:
+            drawn = draws(len(first.seed_values), *how)
             resampled = first.value(drawn.different)[drawn.index]
     if quantity.along in (SEEDS, PAIRS):
-        sides = np.concatenate(first.sums())
+        sides = np.concatenate(first.x_and_y())
         if quantity.along == PAIRS:
-            sides = np.array([finite_means(np.concatenate(pair.sums())) for pair in pairs]).T
+            sides = np.array([finite_means(np.concatenate(pair.x_and_y())) for pair in pairs]).T
             if len(pairs) > 1:
                 value = Moments(len(pairs), float(rank_correlation(*sides)), np.nan)
                 drawn = draws(len(pairs), *how)
@@ -282,11 +284,12 @@ def _estimate(quantity: Quantity, pairs: list[_PairQuantity], settings: Settings
     error = float(np.fmax(value.standard_error, spread(resampled, value.n)))
     narrow = t_interval(value.mean, error, value.dof, 1 - 2 * settings.alpha)
     wide = t_interval(value.mean, error, value.dof)
+    ends = *end_columns("t90_{}"), *end_columns("t95_{}")
     return {
         "value": value.mean,
         "sd": value.sd,
         "standard_error": error,
         "dof": value.dof,
-        **dict(zip((*ends("t90_{}"), *ends("t95_{}")), (*narrow, *wide), strict=True)),
+        **dict(zip(ends, (*narrow, *wide), strict=True)),
         "permutation_p": p,
     }

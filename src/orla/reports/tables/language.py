@@ -11,7 +11,7 @@ from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
 from orla.reports.tables.base import Contents, Table
 from orla.reports.tables.shared import EDGE, as_nullable, mark_notes, mean_intervals
-from orla.results.language import MODEL, recoveries, segments
+from orla.results.language import MODEL, recovery_table, segment_table
 
 TITLE = "Do immediate derivatives suffice for online LoRA on language models?"
 LEARNERS = {"immediate": "immediate (d=0)", "tbptt-64": "TBPTT-64"}
@@ -27,7 +27,7 @@ def model_sentences(language: pd.DataFrame | None) -> list[str]:
     """What both learners undo with Adam, a sentence a model; [] where nothing was run."""
     if language is None or language.empty:
         return []
-    table = recoveries(language)
+    table = recovery_table(language)
     by, kinds = ["model", "rank", "learner"], ["shift", "before", "heldout_before"]
     rows = mean_intervals(table[table["optimizer"] == "adam"], by, kinds)
     return [
@@ -90,7 +90,7 @@ class Lora(
     def rows(self, language: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         columns = ["shift", "reference", "frozen", "loss", "heldout", "before", "proxy"]
         columns += ["heldout_before", "heldout_proxy"]
-        return as_nullable(mean_intervals(recoveries(language), MODEL, columns))
+        return as_nullable(mean_intervals(recovery_table(language), MODEL, columns))
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         for _, group in rows.groupby(["model", "rank"], sort=False):
@@ -150,7 +150,7 @@ class LoraSegments(
 
     def rows(self, language: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         by = ["model", "rank", "stream", "segment", "domain"]
-        return mean_intervals(segments(language), by, ["frozen", "loss", "first", "recovery"])
+        return mean_intervals(segment_table(language), by, ["frozen", "loss", "first", "recovery"])
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         for (model, rank, _), group in rows.groupby(["model", "rank", "stream"], sort=False):
