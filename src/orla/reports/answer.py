@@ -56,9 +56,9 @@ def answer(
     if subject:
         over = _pairs_sentence(results.get("over_pairs"), estimates, study)
         alone = _condition_sentence(best, study)
-        told = [over or alone, alone if over else _two_by_two_sentence(best, study)]
-        told.append(_pretraining_sentence(best, estimates, study))
-        told.append(_baseline_sentence(best, results, study))
+        texts = [over or alone, alone if over else _two_by_two_sentence(best, study)]
+        texts.append(_pretraining_sentence(best, estimates, study))
+        texts.append(_baseline_sentence(best, results, study))
         note = (
             f"Gaps are of held-out recovery ({ESTIMANDS[best.estimand]}), in percentage points "
             "(pp), with 95 % t intervals. Only gaps without a failing guard are quoted here: "
@@ -68,13 +68,13 @@ def answer(
         other = recoveries.rtrl_share_sentence(models, study) or (
             _condition_sentence(best, study) if best else ""
         )
-        told = [
+        texts = [
             _no_gap_sentence(estimates, models, study),
             other or recoveries.recovery_sentence(models, study),
         ]
-    first, *more = [*filter(None, told)] or [""]
+    first, *more = [*filter(None, texts)] or [""]
     if verdicts and estimates.empty:  # what was registered is the answer
-        first, more = "", told[1:]
+        first, more = "", texts[1:]
     sentences = [recoveries.not_learned(models, study), first, _verdicts_sentence(verdicts, study)]
     return list(filter(None, sentences)), list(filter(None, more)), note, subject
 
@@ -85,10 +85,10 @@ def _quotable_comparisons(study: StudyFacts) -> list[str]:
 
 
 def _quotable_condition(estimates: pd.DataFrame, study: StudyFacts) -> _Condition | None:
-    """The condition that the answer is of: the paper's task first, then recordings, the main
-    comparison, most optimizers, most comparisons.
+    """The condition that the answer is of, or None where nothing may be quoted.
 
-    A pair of a task that has several comes last: a sentence over its pairs says more.
+    The paper's task comes first, then recordings, the main comparison, most optimizers, most
+    comparisons. A pair of a task that has several comes last: a sentence over its pairs says more.
     """
     pairs = estimates.groupby("task")["pair"].nunique() if "pair" in estimates else {}
     conditions: dict[tuple, _Condition] = {}
@@ -108,6 +108,7 @@ def _quotable_condition(estimates: pd.DataFrame, study: StudyFacts) -> _Conditio
 
 
 def _gap_text(row: Mapping[str, Any], *ends: float) -> str:
+    """A gap and its interval in pp, by default the 95 % t interval of the row."""
     ends = ends or tuple(row[end] for end in _T95)
     return f"{estimate(row['gap_pp'], *ends, signed=True)} pp"
 
@@ -145,14 +146,15 @@ def _comparison_clause(comparison: str, cells: Mapping[str, tuple], study: Study
         within = f", errors equivalent within {row['error_margin']:g}" if equivalent else ""
         gap = f"{_gap_text(row, low, high)}{within}{more}"
         sides[side].append(f"{study.called('optimizer', optimizer)} ({gap})")
-    told = "; ".join(f"{side} with {join_names(names)}" for side, names in sides.items() if names)
+    text = "; ".join(f"{side} with {join_names(names)}" for side, names in sides.items() if names)
     if not all(learners):
-        return f"{label}: {told}"
+        return f"{label}: {text}"
     first, second = (study.called("learner", name) for name in learners)
-    return f"Against “{second}”, “{first}” recovers {told}"
+    return f"Against “{second}”, “{first}” recovers {text}"
 
 
 def _condition_sentence(condition: _Condition, study: StudyFacts) -> str:
+    """The comparison on one condition, with its networks and title, in a sentence."""
     rows, keys = condition.rows.to_dict("records"), condition.group.keys
     few, most = (int(end(row["n_seeds"] for row in rows)) for end in (min, max))
     networks = pluralize(few, "network") if few == most else f"{few}–{most} networks"
@@ -167,8 +169,8 @@ def _condition_sentence(condition: _Condition, study: StudyFacts) -> str:
 def _baseline_sentence(
     condition: _Condition, results: Mapping[str, pd.DataFrame], study: StudyFacts
 ) -> str:
-    """The decoder refitted on the same steps that recovers most, and the learner that does."""
-    told = []
+    """Which decoder refitted on the same steps recovers most, and which learner does."""
+    best = []
     for name in ("baselines", "conditions"):
         rows = results.get(name, pd.DataFrame())
         rows = where(rows, **{k: v for k, v in condition.group.keys.items() if k in rows})
@@ -176,8 +178,8 @@ def _baseline_sentence(
             return ""
         row = rows.loc[rows["recovery_percent"].idxmax()].to_dict()
         ends = row["t95_low_percent"], row["t95_high_percent"]
-        told.append((row, f"{estimate(row['recovery_percent'], *ends)} %"))
-    (baseline, first), (learner, second) = told
+        best.append((row, f"{estimate(row['recovery_percent'], *ends)} %"))
+    (baseline, first), (learner, second) = best
     parts = (study.called(kind, learner[kind]) for kind in ("learner", "optimizer"))
     return (
         f"Refitted once on the same steps, {BASELINES[baseline['baseline']]} recovers {first}; of "
@@ -193,9 +195,9 @@ def _two_by_two_sentence(condition: _Condition, study: StudyFacts) -> str:
     optimizer = condition.rows.loc[condition.rows["gap_pp"].abs().idxmax(), "optimizer"]
     rows = where(condition.group.rows, optimizer=optimizer).to_dict("records")
     gaps = {row["comparison"]: _gap_text(row) for row in rows}
-    told = "; ".join(f"{study.called('comparison', c)} {gaps[c]}" for c in cells if c in gaps)
+    text = "; ".join(f"{study.called('comparison', c)} {gaps[c]}" for c in cells if c in gaps)
     name = study.called("optimizer", optimizer)
-    return told and f"With {name}, gradient and cadence each by itself: {told}."
+    return text and f"With {name}, gradient and cadence each by itself: {text}."
 
 
 def _pairs_sentence(over: pd.DataFrame | None, estimates: pd.DataFrame, study: StudyFacts) -> str:
@@ -232,13 +234,15 @@ def _pairs_sentence(over: pd.DataFrame | None, estimates: pd.DataFrame, study: S
 
 
 def _no_gap_sentence(estimates: pd.DataFrame, models: pd.DataFrame, study: StudyFacts) -> str:
-    """Why no gap of the study's subject is quoted: learners that were not run, or the guard that
-    fails most often."""
+    """Why no gap of the study's subject is quoted.
+
+    Learners were not run, or the guard is named that fails most often.
+    """
     rows = estimates[estimates["comparison"].isin(_quotable_comparisons(study))]
     if rows.empty:
-        ran, compared = {*models["learner"]}, study.comparison(study.main)[1:]
+        ran, learners = {*models["learner"]}, study.comparison(study.main)[1:]
         unrun = [
-            f"“{study.called('learner', name)}”" for name in compared if name and name not in ran
+            f"“{study.called('learner', name)}”" for name in learners if name and name not in ran
         ]
         why = f": {join_names(unrun)} of the main comparison was not run" if ran and unrun else ""
         return f"No difference between learners has been estimated{why}."
@@ -255,16 +259,16 @@ def _no_gap_sentence(estimates: pd.DataFrame, models: pd.DataFrame, study: Study
 
 
 def _verdicts_sentence(verdicts: list[Verdict], study: StudyFacts) -> str:
-    """How many registrations ended how, and what became of the weightiest of the paper's claims."""
+    """How many registrations ended how, and what became of the weightiest claim."""
     if not verdicts:
         return "No registration has been judged."
-    said = [line["words"] for line in verdicts]
+    words_of = [line["words"] for line in verdicts]
     order = [v["words"] for sign in OUTCOME_SIGNS for v in verdicts if v["outcome"] == sign]
-    told = [f"{said.count(words)} {words}" for words in dict.fromkeys([*order, *said])]
+    counts = [f"{words_of.count(words)} {words}" for words in dict.fromkeys([*order, *words_of])]
     what = "hypothesis" if len(verdicts) == 1 else "hypotheses"
     first = verdicts[0]
-    known = study.reproduces and first["registration"] in load().registrations
-    whose = "first of the paper's" if known else "primary one"
+    papers = study.reproduces and first["registration"] in load().registrations
+    whose = "first of the paper's" if papers else "primary one"
     headline = f" The {whose}, “{first['title']}”, is {first['words']}."
-    led = known or (first.get("primary") and len(verdicts) > 1)
-    return f"Of {len(verdicts)} registered {what}: {join_names(told)}.{headline if led else ''}"
+    led = papers or (first.get("primary") and len(verdicts) > 1)
+    return f"Of {len(verdicts)} registered {what}: {join_names(counts)}.{headline if led else ''}"

@@ -37,12 +37,13 @@ class BesidePaper(Table):
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
+        """The rows of the paper's table that this one shows."""
         return load().table(self.part.more["paper"])
 
     def reason_notes(self, records: Sequence[Row]) -> list[str]:
         """Why numbers of these rows of the .csv are not comparable, each reason once."""
-        said = (r["not_comparable"] for r in records if comparison.NOT_COMPARABLE in r.values())
-        return [f"Not comparable: {reason}" for reason in dict.fromkeys(said)]
+        reasons = (r["not_comparable"] for r in records if comparison.NOT_COMPARABLE in r.values())
+        return [f"Not comparable: {reason}" for reason in dict.fromkeys(reasons)]
 
     def over_pairs_notes(self, records: Sequence[Row]) -> list[str]:
         """What the numbers over pairs are, where one of these rows is of several; else []."""
@@ -51,11 +52,12 @@ class BesidePaper(Table):
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         records = contents.records
-        told = pretraining_notes(records, study) if self.tells_pretraining else []
-        told += [*self.remark_list(), *self.over_pairs_notes(records), self.rule]
-        return [*told, *self.reason_notes(records)]
+        notes = pretraining_notes(records, study) if self.tells_pretraining else []
+        notes += [*self.remark_list(), *self.over_pairs_notes(records), self.rule]
+        return [*notes, *self.reason_notes(records)]
 
     def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
+        """The .csv twin, with the key columns also where it has no row."""
         return super().data(contents._replace(rows=pd.DataFrame(columns=list(KEYS))), study)
 
     def is_shown(self, contents: Contents, study: StudyFacts) -> bool:
@@ -104,11 +106,11 @@ class ByCondition(BesidePaper):
         else:
             groups = [(title, group) for title, _, group in study.groups(rows)]
 
-        def place(group: tuple[str, pd.DataFrame]) -> tuple[bool, bool]:
+        def sort_key(group: tuple[str, pd.DataFrame]) -> tuple[bool, bool]:
             """What the paper has too, what it has not, and last what was not run."""
             return not group[1]["run"].any(), group[1]["paper"].isna().all()
 
-        for title, group in sorted(groups, key=place):
+        for title, group in sorted(groups, key=sort_key):
             yield title, group.to_dict("records")
 
 
@@ -182,9 +184,9 @@ def _split_by_pair_count(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFram
 def pretraining_notes(records: Iterable[Row], study: StudyFacts) -> list[str]:
     """How the networks that ran were pretrained, where that is not one for all of the study."""
     ran = {record["architecture"] for record in records if record["run"]}
-    told = [
+    texts = [
         f"{study.called('architecture', network)}: {how}"
         for network in study.ordered("architecture", ran)
         if (how := study.pretraining_words(network))
     ]
-    return [f"{'; '.join(told)}."] * bool(told)
+    return [f"{'; '.join(texts)}."] * bool(texts)

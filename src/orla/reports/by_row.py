@@ -59,18 +59,18 @@ class ByPapersRow(BesidePaper):
     words in the paper. No 100: the learner that counts as 100 % was not run on this network."""
 
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
-        def learner(line: Line) -> str:
+        def learner_text(line: Line) -> str:
             return study.called("learner", line.row["learner"]).removesuffix(", per step")
 
-        def adapting(line: Line) -> str:
+        def adapting_text(line: Line) -> str:
             return _our_mean_text(line.row, "adapting") + EDGE * bool(line.row["edge"])
 
         return (
             called("architecture", header="Net"),
-            cell("Learner", learner, align="l"),
+            cell("Learner", learner_text, align="l"),
             called("optimizer"),
             cell("n", lambda line: comparison.seeds_text(line.row["adapting"]), "Ours"),
-            cell("Adapting", adapting, "Ours"),
+            cell("Adapting", adapting_text, "Ours"),
             *(_our_mean_column(header, name) for name, header in self.further.items()),
             _our_mean_column("Held-out", "heldout"),
             cell("", _papers_number_text, "Paper"),
@@ -126,10 +126,11 @@ class ByPapersRow(BesidePaper):
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         cadence = "Learners without a cadence update at each step."
         heldout = any(measure.on_heldout for measure in self.measures.values())
-        told = [_RATES + _RATES_HELDOUT * heldout, *self.remark_list(), self.rule, comparison.WORSE]
-        return [cadence, *told, *self.reason_notes(contents.records), *mark_notes(contents.panels)]
+        rest = [_RATES + _RATES_HELDOUT * heldout, *self.remark_list(), self.rule, comparison.WORSE]
+        return [cadence, *rest, *self.reason_notes(contents.records), *mark_notes(contents.panels)]
 
     def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
+        """The .csv twin, in the order of the paper's rows."""
         data = Table.data(self, contents, study)
         if contents.records:
             data = data.sort_values("place", ignore_index=True).drop(columns="place")
@@ -187,7 +188,7 @@ def our_means(models: pd.DataFrame, keys: Row, measure: Measure) -> dict[str, An
 
 
 def _mean(models: pd.DataFrame, column: str, part: str, lower: bool) -> Mean:
-    """Over seeds, with those that are worse than the frozen network on that part."""
+    """The mean over seeds, and how many are worse than the frozen network on that part."""
     lost = models["diverged"].astype(bool)
     values = models[column].astype(float).where(~lost)
     error = values if column.endswith("_error") else models[f"{part}_error"]
@@ -215,6 +216,7 @@ def _our_mean_column(header: str, name: str) -> Cell:
 
 
 def _papers_number_text(line: Line) -> str:
+    """The paper's number, or its words."""
     value, words = line.row["paper"], line.row["paper_words"]
     return words or "" if value is None else number(value, line.row["number"].digits)
 

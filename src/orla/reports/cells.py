@@ -82,8 +82,8 @@ def ends(header: str, *columns: str, group: str = "", n: str = "n_seeds", **how:
     def text(line: Line) -> str:
         if not line.row.get("run", True):
             return NOT_RUN
-        told = estimate(*(line.row[c] for c in columns), n=line.row.get(n), **how)
-        return told.replace(" ", "\n") if stacked else told
+        words = estimate(*(line.row[c] for c in columns), n=line.row.get(n), **how)
+        return words.replace(" ", "\n") if stacked else words
 
     return cell(header, text, group)
 
@@ -104,13 +104,15 @@ def counted() -> Cell:
 
 
 def beside(header: str, ours: str | Callable[[Line], Beside], group: str = "", **how: Any) -> Cell:
-    """Ours over the paper's number, with what the rule says; made of a line, or its column."""
+    """A column of our number over the paper's; `ours` is made of a line, or names its column."""
 
-    def both(line: Line) -> Beside:
+    def our_and_papers(line: Line) -> Beside:
         return line.row[ours] if isinstance(ours, str) else ours(line)
 
     column = Column(header, "r", group)
-    return Cell(column, lambda line: both(line).text(**how), lambda line: [both(line)])
+    return Cell(
+        column, lambda line: our_and_papers(line).text(**how), lambda line: [our_and_papers(line)]
+    )
 
 
 def mean(
@@ -121,13 +123,13 @@ def mean(
     `ending`: see `orla.reports.comparison.paper_value`; `how`: group of the column, digits, signed.
     """
 
-    def ours(line: Line) -> Beside:
+    def scaled_mean(line: Line) -> Beside:
         mean = line.mean(measure)
         if mean is not None:
             mean = Mean(*(scale * number for number in mean[:3]), *mean[3:])
         return Beside(line.row, measure, mean, paper_value(line.paper, paper or measure, ending))
 
-    return beside(header, ours, **how)
+    return beside(header, scaled_mean, **how)
 
 
 def seed_count(*measures: str) -> Cell:

@@ -21,11 +21,10 @@ def claim_condition(result: str) -> dict[str, str]:
 
 
 def claim_lines(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[dict[str, Any]]:
-    """Every claim of the paper, with our figures (`ours`) and the verdict of its registration; []
-    where no claim has a figure.
+    """Every claim of the paper, with our figures (`ours`) and the verdict of its registration.
 
-    A claim is compared only with conditions to which the paper's numbers apply (see
-    `StudyFacts.paper_for`); of several pairs of sessions, with each.
+    It is [] where no claim has a figure. A claim is compared only with conditions to which the
+    paper's numbers apply (see `StudyFacts.paper_for`); of several pairs of sessions, with each.
     """
     verdicts = results.get("verdicts", pd.DataFrame()).to_dict("records")
     verdicts = {row["registration"]: row for row in verdicts}
@@ -49,8 +48,8 @@ def claim_lines(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[
 
 def _pair_figures(spec: Mapping[str, Any], by_pair: Mapping[tuple, Mapping]) -> list[str]:
     """Our figure of each pair that has one; that it was not run is said once."""
-    told = [(pair, claim_figure(spec, given)) for (_, pair), given in by_pair.items()]
-    texts = [f"{pair}: {text}" if len(told) > 1 else text for pair, text in told]
+    figures = [(pair, claim_figure(spec, results)) for (_, pair), results in by_pair.items()]
+    texts = [f"{pair}: {text}" if len(figures) > 1 else text for pair, text in figures]
     texts = [text for text in texts if not text.endswith(NOT_RUN)]
     return texts or [f"{spec['label']}: {NOT_RUN}"]
 
@@ -109,6 +108,7 @@ def claim_figure(spec: Mapping[str, Any], results: Mapping[str, pd.DataFrame]) -
 
 
 def _checked_column(spec: Mapping[str, Any], frame: pd.DataFrame, column: str) -> pd.Series:
+    """A column of a result; OrlaError where the result lacks it."""
     if column not in frame:
         raise OrlaError(
             f"claims.yaml: claim part '{spec['label']}' asks results/{spec['result']} for column "

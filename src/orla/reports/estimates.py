@@ -99,16 +99,16 @@ def recovery_text(row: Mapping[str, Any], side: str) -> str:
 
 def guard_notes(rows: list[dict[str, Any]], panels: list[Panel]) -> list[str]:
     """What the marks in these panels mean: each guard's reason once, with the number of gaps."""
-    told, text = [], "".join(panel.text for panel in panels)
+    notes, text = [], "".join(panel.text for panel in panels)
     if NO_MEANING in text:
-        told.append(
+        notes.append(
             "¶ recovery has no meaning here: its denominator, frozen minus reference error, is too "
             "small or too uncertain."
         )
     if GUARDED in text:
-        given = (str(or_default(row.get("guards"), "")).split("; ") for row in rows)
-        reasons = Counter(reason for each in given for reason in each if reason)
-        told += [f"‡ {reason} ({n} gap{'' if n == 1 else 's'})." for reason, n in reasons.items()]
+        failures = (str(or_default(row.get("guards"), "")).split("; ") for row in rows)
+        reasons = Counter(reason for each in failures for reason in each if reason)
+        notes += [f"‡ {reason} ({n} gap{'' if n == 1 else 's'})." for reason, n in reasons.items()]
         if any(or_default(row.get("n_failing"), 0) > 0 for row in rows):
-            told.append("‡ a guard fails in at least one pair; the column says in how many.")
-    return told
+            notes.append("‡ a guard fails in at least one pair; the column says in how many.")
+    return notes

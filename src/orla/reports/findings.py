@@ -23,10 +23,12 @@ def _escape(text: str) -> str:
 
 
 def _header(column: Column) -> str:
+    """A column's header, after the one that it stands under."""
     return f"{column.group}: {column.header}" if column.group else column.header
 
 
 def _heading(table: TableDocument) -> str:
+    """A table's title, marked where it is simulated."""
     return table.title + (" (SIMULATED)" if table.simulated else "")
 
 

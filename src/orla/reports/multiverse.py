@@ -37,8 +37,8 @@ def specifications(multiverse: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
     rows = multiverse[multiverse["comparison"].isin(gradients)]
     rows = rows if len(rows) else multiverse
     recovery = rows.assign(gap=rows["gap"].where(~rows["metric"].isin(("r2", "error"))))
-    known = recovery.groupby(["task", "pair"], sort=False)["gap"].agg(["count", "size"])
-    task, pair = known.sort_values(["count", "size"], ascending=False, kind="stable").index[0]
+    sizes = recovery.groupby(["task", "pair"], sort=False)["gap"].agg(["count", "size"])
+    task, pair = sizes.sort_values(["count", "size"], ascending=False, kind="stable").index[0]
     rows = rows[(rows["task"] == task) & (rows["pair"] == pair)].copy()
     numbers, factors = ["gap", "low", "high"], {"r2": 100.0, "error": 100.0}
     rows[numbers] = rows[numbers].mul(rows["metric"].map(factors).fillna(1.0), axis=0)
@@ -59,7 +59,7 @@ def specifications(multiverse: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
 
 
 def task_suffix(rows: pd.DataFrame, multiverse: pd.DataFrame, study: StudyFacts) -> str:
-    """ " on TASK", where specifications of other tasks or pairs are not shown; else ""."""
+    """The words " on TASK", where specifications of other tasks or pairs are not shown; else ""."""
     if rows.empty or len(multiverse[["task", "pair"]].drop_duplicates()) == 1:
         return ""
     shown = [(kind, rows[kind].iloc[0]) for kind in ("task", "pair")]
@@ -69,14 +69,15 @@ def task_suffix(rows: pd.DataFrame, multiverse: pd.DataFrame, study: StudyFacts)
 def varying_choices(rows: pd.DataFrame) -> dict[str, list[str]]:
     """The choices that differ between specifications, each with its values in order."""
 
-    def place(value: str) -> tuple:  # by the numbers in it; those without come last
+    def sort_key(value: str) -> tuple:  # by the numbers in it; those without come last
         return [int(n) for n in re.findall(r"\d+", value)] or [10**9], value
 
     values = {name: rows[name].unique() for name in CHOICES}
-    return {name: sorted(each, key=place) for name, each in values.items() if len(each) > 1}
+    return {name: sorted(each, key=sort_key) for name, each in values.items() if len(each) > 1}
 
 
 def _cadence_words(name: str, study: StudyFacts) -> str:
+    """How many steps lie between two updates of the learners of a comparison, in words."""
     comparison = study.comparison(name)
     full, immediate = map(study.stride, (comparison.minuend, comparison.subtrahend))
     if full != immediate:

@@ -39,7 +39,7 @@ class Run(NamedTuple):
 
     @property
     def least_updates(self) -> int:
-        """Of the learner that has the fewest."""
+        """Updates of the learner that has the fewest."""
         return min(self.updates.values())
 
 
@@ -59,8 +59,8 @@ def runs(heldout: pd.DataFrame, study: StudyFacts) -> Iterator[Run]:
 def not_learned(models: pd.DataFrame, study: StudyFacts) -> str:
     """That no network of the recordings learned its task before anything drifted; "" otherwise."""
     recorded = runs(models[models["task"].isin(study.recordings)], study)
-    told = [run for run in recorded if not is_missing(run.reference_error)]
-    best = min(told, key=lambda run: run.reference_error - run.constant_error, default=None)
+    scored = [run for run in recorded if not is_missing(run.reference_error)]
+    best = min(scored, key=lambda run: run.reference_error - run.constant_error, default=None)
     if best is None or best.reference_error < best.constant_error:
         return ""
     accuracy = best.reference_accuracy
@@ -97,9 +97,11 @@ def rtrl_share_sentence(models: pd.DataFrame, study: StudyFacts) -> str:
 
 
 def recovery_sentence(models: pd.DataFrame, study: StudyFacts) -> str:
-    """What a learner recovers, over pairs where there are several: the one whose interval lies
-    highest. For studies that compare none."""
-    told: list[tuple[float, str]] = []
+    """What a learner recovers, over pairs where there are several; for studies that compare none.
+
+    It is the learner whose interval lies highest.
+    """
+    texts: list[tuple[float, str]] = []
     rows = models[models["task"].isin(study.recordings)]
     rows = rows[rows["selected"].astype(bool)] if len(rows) else rows
     for title, keys, group in study.groups(rows, "learner", "optimizer", without="pair"):
@@ -122,10 +124,11 @@ def recovery_sentence(models: pd.DataFrame, study: StudyFacts) -> str:
                 "adapted one and {:.0f} % without drift."
             ).format(*right)
         low = ours.interval()[0]
-        told.append((-inf if is_missing(low) else low, text))
-    return max(told, key=itemgetter(0))[1] if told else ""
+        texts.append((-inf if is_missing(low) else low, text))
+    return max(texts, key=itemgetter(0))[1] if texts else ""
 
 
 def _models_have_meaning(models: pd.DataFrame) -> bool:
+    """Whether recovery says anything of these models: its denominator is clear."""
     span = moments(models["frozen_heldout_error"] - models["reference_error"])
     return has_meaning({"denominator": span.mean, "denominator_se": span.standard_error})

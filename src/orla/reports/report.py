@@ -77,15 +77,17 @@ class Report:
 
     @cached_property
     def provenance(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Lines of provenance: code without its files, main versions, machine and lock; and all
-        others."""
+        """The main lines of provenance, and all others.
+
+        Main are the code without its files, a few versions, machine and lock.
+        """
         origin = pd.json_normalize(dict(self.origin), sep=", ").iloc[0] if self.origin else {}
         main, others = {}, {}
         for name, value in origin.items():
             head, _, rest = name.partition(", ")
-            known = head in _MAIN_LINES and not rest.startswith("files")
+            is_main = head in _MAIN_LINES and not rest.startswith("files")
             text = ", ".join(map(str, value)) or "none" if isinstance(value, list) else str(value)
-            lines = main if known or (head == "versions" and rest in _MAIN_VERSIONS) else others
+            lines = main if is_main or (head == "versions" and rest in _MAIN_VERSIONS) else others
             lines[name] = "unknown" if value is None else text
         return main, others
 

@@ -41,8 +41,9 @@ def find_square(study: StudyFacts) -> Square | None:
 def recovery_rows(
     cells: Mapping[str, Mapping[str, Any]], square: Square
 ) -> list[tuple[Mapping[str, Any], str] | None]:
-    """For immediate and full, each per step and per window: a row that holds it, and its side, the
-    first words of its columns.
+    """A row that holds a recovery, and its side, the first words of its columns.
+
+    They are for immediate and full, each per step and per window; None where no row holds it.
     """
     sides = ("recovery_immediate", "recovery_full")  # of the subtrahend and of the minuend
     places = (
@@ -57,4 +58,5 @@ def recovery_rows(
 
 
 def _names_by_learners(study: StudyFacts) -> dict[tuple[str, str], str]:
+    """The name of each comparison, by its two learners."""
     return {(c.minuend, c.subtrahend): name for name, c in study.comparisons.items()}

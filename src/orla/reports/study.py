@@ -78,8 +78,8 @@ class StudyFacts(PartNames):
         made = (place.split("/")[0] for place, data in datasets.items() if data.get("drift"))
         synthetic = {domain.split("/")[0] for domain in datasets} - {*recordings}
         sources = {dataset["source"] for dataset in datasets.values()}
-        given = config["pretraining"]
-        pretrained = {n: given | given.get("of", {}).get(n, {}) for n in config["networks"]}
+        usual = config["pretraining"]
+        pretrained = {n: usual | usual.get("of", {}).get(n, {}) for n in config["networks"]}
         sections = {kind: section for kind, section in SECTIONS.items() if kind != "task"}
         return cls(
             name=config["name"],
@@ -167,11 +167,11 @@ class StudyFacts(PartNames):
 
     def distinct(self, frame: pd.DataFrame, kind: str) -> list[str]:
         """The values of a key column, in the order that their parts declare."""
-        found = frame[kind].dropna().unique().tolist() if kind in frame else []
+        values = frame[kind].dropna().unique().tolist() if kind in frame else []
         if kind == "comparison":
-            known = list(self.comparisons)
-            return sorted(found, key=lambda c: (known.index(c) if c in known else len(known), c))
-        return self.ordered(kind, found)
+            order = list(self.comparisons)
+            return sorted(values, key=lambda c: (order.index(c) if c in order else len(order), c))
+        return self.ordered(kind, values)
 
     def value_names(self, frame: pd.DataFrame, kind: str) -> dict[str, str]:
         """The values of a key column and the reader's name of each, in declared order."""
@@ -187,10 +187,10 @@ class StudyFacts(PartNames):
 
     def condition_title(self, keys: Mapping[str, Any], frame: pd.DataFrame) -> str:
         """A condition's title: network, precision and split, and what else varies in `frame`."""
-        given = [kind for kind in CONDITION if keys.get(kind, "") != ""]
+        kinds = [kind for kind in CONDITION if keys.get(kind, "") != ""]
         return ", ".join(
             self.called(kind, str(keys[kind]))
-            for kind in given
+            for kind in kinds
             if kind in ("architecture", "precision", "split")
             or frame[kind].nunique() > 1
             or keys[kind] != DEFAULTS.get(kind, keys[kind])

@@ -51,12 +51,12 @@ def marks(kind: str, slugs: Iterable[str], names: PartNames) -> dict[str, Mark]:
     a marker that is free, or a free pair of marker and line.
     """
     order = names.ordered(kind, slugs)
-    given = {slug: names.mark(kind, slug) for slug in order}
-    looks = {s: mark for s, mark in given.items() if mark and not names.changed_options(kind, s)}
+    declared = {slug: names.mark(kind, slug) for slug in order}
+    looks = {s: mark for s, mark in declared.items() if mark and not names.changed_options(kind, s)}
     for slug in order:
         if slug in looks:
             continue
-        base = given[slug].color if given[slug] else INK
+        base = declared[slug].color if declared[slug] else INK
         hue, light, saturation = rgb_to_hls(*to_rgb(base))
         light += 0.62 * (1 - 0.55 ** len(looks)) * (1 - light)
         markers = {mark.marker for mark in looks.values()}

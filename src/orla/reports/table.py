@@ -132,6 +132,7 @@ def _split_columns(table: TableDocument) -> Iterator[TableDocument]:
 
 
 def _split_panels(table: TableDocument) -> Iterator[list[Panel]]:
+    """The panels in batches that fit on a page each."""
     panels = table.panels or [Panel("", [])]
     heights = [2 + sum(_line_count(row) for row in panel.rows) for panel in panels]
     count = -(-sum(heights) // _LINES_PER_FLOAT)
@@ -147,6 +148,7 @@ def _split_panels(table: TableDocument) -> Iterator[list[Panel]]:
 
 
 def _float_latex(table: TableDocument, panels: list[Panel], continued: bool, last: bool) -> str:
+    """One ``table`` float of these panels."""
     caption = f"{table.title}, continued." if continued else table.caption
     aligns = "".join(column.align for column in table.columns)
     lines = [
@@ -172,6 +174,7 @@ def _float_latex(table: TableDocument, panels: list[Panel], continued: bool, las
 
 
 def _header_lines(table: TableDocument) -> list[str]:
+    """The rows of headers, shared ones above."""
     lines = []
     if table.has_groups:
         cells, rules, end = [], [], 0
@@ -187,6 +190,7 @@ def _header_lines(table: TableDocument) -> list[str]:
 
 
 def _body_lines(table: TableDocument, panels: list[Panel]) -> list[str]:
+    """The panels' titles and rows."""
     width, lines = len(table.columns), []
     wraps = any(column.align.startswith("p") for column in table.columns)
     for i, panel in enumerate(panels):
@@ -206,12 +210,14 @@ def _body_lines(table: TableDocument, panels: list[Panel]) -> list[str]:
 
 
 def _row_lines(row: tuple[str, ...], columns: list[Column]) -> list[str]:
+    """A row, in as many lines as its longest cell has."""
     texts = zip_longest(*(cell.split("\n") for cell in row), fillvalue="")
     lines = [" & ".join(map(_cell, line, columns, [i] * len(row))) for i, line in enumerate(texts)]
     return [f"{line}{_END}[-1pt]" for line in lines[:-1]] + [lines[-1] + _END]
 
 
 def _cell(text: str, column: Column, line: int) -> str:
+    """One line of a cell; further lines are set smaller."""
     cell = escape(text)
     if cell and column.align.startswith("p"):
         return rf"\raggedright {cell}"
@@ -219,4 +225,5 @@ def _cell(text: str, column: Column, line: int) -> str:
 
 
 def _line_count(row: tuple[str, ...]) -> int:
+    """The lines of a row's longest cell."""
     return max(cell.count("\n") + 1 for cell in row)

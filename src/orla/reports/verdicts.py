@@ -43,8 +43,10 @@ def estimate_text(row: dict[str, Any]) -> str:
 
 
 def outcome_words(row: dict[str, Any], study: StudyFacts) -> str:
-    """A verdict in words: its column `words`, or those for simulated sessions; NOT_RUN where no
-    condition that the registration is about was run."""
+    """A verdict in words: its column `words`, or those for simulated sessions.
+
+    NOT_RUN where no condition that the registration is about was run.
+    """
     outcome = str(row["outcome"])
     undecided = outcome == "untestable" and is_missing(row["estimate"])
     if undecided and " has no row with " in _text_or_empty(row, "reason"):
@@ -67,22 +69,21 @@ def threshold_text(value: object) -> str:
 
 
 def with_reasons(verdicts: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[dict[str, Any], str]]:
-    """The verdicts in the order of the paper's claims, then the primary one, then the others, each
-    with its reason.
+    """Each verdict with its reason: those of the paper's claims, the primary one, the others.
 
     A cause that an earlier one gives is named. On simulated sessions the registration's words on
     what an outcome means are left out, because they speak of recordings.
     """
     rank = {name: i for i, name in enumerate(load().registrations)}
-    given: dict[str, str] = {}
+    titles: dict[str, str] = {}
 
-    def weight(row: dict[str, Any]) -> tuple[int, bool]:
+    def sort_key(row: dict[str, Any]) -> tuple[int, bool]:
         return rank.get(row["registration"], len(rank)), not row.get("primary")
 
-    for row in sorted(verdicts.to_dict("records"), key=weight):
+    for row in sorted(verdicts.to_dict("records"), key=sort_key):
         cause, meaning = cause_and_meaning(row)
         if cause and row["outcome"] == "untestable":
-            first = given.setdefault(cause, row["title"])
+            first = titles.setdefault(cause, row["title"])
             cause = cause if first == row["title"] else f"As for “{first}”."
         if study.simulated and row["outcome"] in SIMULATED_OUTCOMES:
             meaning = ""
@@ -98,5 +99,6 @@ def cause_and_meaning(row: dict[str, Any]) -> tuple[str, str]:
 
 
 def _text_or_empty(row: dict[str, Any], column: str) -> str:
+    """A column of a verdict as text, "" where it is missing."""
     text = row.get(column)
     return "" if is_missing(text) else str(text or "")

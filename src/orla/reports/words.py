@@ -28,6 +28,7 @@ SIMULATED_OUTCOMES = {"supported": "shown in simulation", "falsified": "not show
 
 @functools.cache
 def _declarations(plugins: tuple[Path, ...]) -> Declarations:
+    """The declarations of all parts, those of plug-ins too, read once."""
     return declarations(plugins)
 
 
@@ -44,13 +45,13 @@ class PartNames:
         Declarations are read from the file that `study.declarations` keeps, because importing every
         part takes seconds.
         """
-        known = _declarations(tuple(catalogue.plugin_folders())) if kind in catalogue.ROOMS else {}
+        parts = _declarations(tuple(catalogue.plugin_folders())) if kind in catalogue.ROOMS else {}
         named = self.tasks if kind == "task" else self.instances.get(kind, {})
         try:
-            options = specification(known, kind, slug, named) if known else {}
+            options = specification(parts, kind, slug, named) if parts else {}
         except OrlaError:
             options = {}
-        return (known[kind][options.pop("kind")], options) if options else ({}, {})
+        return (parts[kind][options.pop("kind")], options) if options else ({}, {})
 
     def changed_options(self, kind: str, slug: str) -> dict[str, Any]:
         """The options in which a named part differs from its part's defaults."""
@@ -63,8 +64,10 @@ class PartNames:
         return part.get("defaults", {}) | options
 
     def declaration(self, kind: str, slug: str) -> Mapping[str, Any]:
-        """The name of the part that `slug` stands for, and its kind's own keywords, such as a
-        learner's exactness; {} for no part."""
+        """The declared name of a part, and its kind's own keywords, such as a learner's exactness.
+
+        {} where `slug` stands for no part.
+        """
         part, _ = self._look_up(kind, slug)
         return {"name": part["name"], **part["more"]} if part else {}
 
@@ -118,13 +121,13 @@ class PartNames:
         """Names in the declared order of their parts; then other values, by decreasing number."""
         names = PartNames(instances=self.instances)  # a task that is no kind has no place
 
-        def place(slug: str) -> tuple:
+        def sort_key(slug: str) -> tuple:
             if part := names._look_up(kind, slug)[0]:
                 return 0, part["order"], self.stride(slug) if kind == "learner" else 0, slug
             numbers = re.findall(r"\d+", slug)
             return 1, -int(numbers[0]) if numbers else 0, 0, slug
 
-        return sorted(set(slugs), key=place)
+        return sorted(set(slugs), key=sort_key)
 
 
 def _list_entry_name(kind: str, given: str | Mapping[str, Any]) -> str:
@@ -143,11 +146,11 @@ def data_in_words(labels: Iterable[str]) -> str:
         of_kind = kinds.setdefault(kind, [])
         if which and which not in of_kind:
             of_kind.append(which)
-    told = []
+    texts = []
     for kind, which in kinds.items():
         few = which if len(which) <= 2 else [which[0], f"… {which[-1]} ({len(which)} pairs)"]
-        told.append(f"{kind}: {'; '.join(few)}" if which else kind)
-    return "; ".join(told)
+        texts.append(f"{kind}: {'; '.join(few)}" if which else kind)
+    return "; ".join(texts)
 
 
 def join_names(names: Sequence[str]) -> str:

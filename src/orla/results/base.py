@@ -68,8 +68,8 @@ class Settings:
     ) -> Settings:
         """From parts of a config: `statistics`, `comparisons` and `quantities`."""
         named = {
-            name: Comparison(given.get("label", name), *given["minus"])
-            for name, given in comparisons.items()
+            name: Comparison(spec.get("label", name), *spec["minus"])
+            for name, spec in comparisons.items()
         }
         for _, minuend, subtrahend in named.values():
             if minuend == subtrahend:
@@ -97,10 +97,10 @@ class Statistic(Part, ABC):
 def needed_tables(name: str) -> tuple[str, ...]:
     """Names of the tables that a statistic needs; OrlaError if it, or one of them, is unknown."""
     needed = tuple(catalogue.part("statistic", name).part.more["needs"])
-    known = [*GIVEN, *catalogue.parts("statistic")]
+    tables = [*GIVEN, *catalogue.parts("statistic")]
     for other in needed:
-        if other not in known:
-            raise OrlaError(f'statistic {name} needs "{other}"; {nearest(other, known)}')
+        if other not in tables:
+            raise OrlaError(f'statistic {name} needs "{other}"; {nearest(other, tables)}')
     return needed
 
 

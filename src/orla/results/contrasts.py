@@ -39,8 +39,9 @@ class Contrast:
         return self.full, self.immediate
 
     def differences(self, column: str) -> np.ndarray:
-        """Difference (seeds,) of a column at the chosen rates; of a mark, whether it is true of
-        either learner. NaN where a learner has no such value.
+        """Difference (seeds,) of a column at the chosen rates; NaN where a learner has no value.
+
+        Of a mark, such as "diverged", whether it is true of either learner.
         """
         first, second = (seed_values(side, column) for side in self.sides)
         if column in ("diverged", "unreliable"):

@@ -116,6 +116,7 @@ class Estimates(Statistic, name="estimates"):
         return pd.DataFrame(rows, columns=list(self.columns))
 
     def _row(self, contrast: Contrast, settings: Settings) -> dict[str, Any]:
+        """One contrast's row: its gap, tests, choice of rates and guards."""
         seeds, scores = len(contrast.seeds), contrast.seed_scores() | contrast.gaps_by_way()
         resampled, share = np.empty(0), np.nan
         if seeds > 1:
@@ -192,8 +193,9 @@ class OverPairs(Statistic, name="over_pairs", needs=("models", "estimates")):
         return pd.DataFrame(rows, columns=list(self.columns))
 
     def _row(self, pairs: pd.DataFrame, settings: Settings) -> dict[str, Any]:
-        known, sound = pairs[np.isfinite(pairs["gap_pp"])], pairs[pairs["guards"] == ""]
-        gap = moments(known["gap_pp"])
+        """The row of one setting and comparison, from the estimates of its pairs."""
+        finite, sound = pairs[np.isfinite(pairs["gap_pp"])], pairs[pairs["guards"] == ""]
+        gap = moments(finite["gap_pp"])
         low, high = prediction_interval(gap.mean, gap.sd, gap.n)
         return {
             "n_seeds": int(pairs["n_seeds"].min()),
@@ -205,8 +207,8 @@ class OverPairs(Statistic, name="over_pairs", needs=("models", "estimates")):
             "error_between_sd": moments(pairs["error_gap"]).sd,
             "prediction_low_pp": low,
             "prediction_high_pp": high,
-            "other_rate_share": float(finite_means(known["other_rate_share"].to_numpy(float))),
-            **_within_pair_scatter([contrast.gap for contrast in known["contrast"]]),
+            "other_rate_share": float(finite_means(finite["other_rate_share"].to_numpy(float))),
+            **_within_pair_scatter([contrast.gap for contrast in finite["contrast"]]),
             **cells_row(self.cells, pairs.__getitem__, settings),
             **cells_row(_SOUND, sound.__getitem__, settings),
         }

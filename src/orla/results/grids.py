@@ -52,7 +52,7 @@ class Grid:
     values: dict[str, np.ndarray]
 
     def take(self, seeds: np.ndarray) -> "Grid":
-        """The same for some of its seeds (n,), all of which it has."""
+        """The grid of some of its seeds (n,), all of which it has."""
         rows = np.searchsorted(self.seeds, seeds)
         values = {name: array[rows] for name, array in self.values.items()}
         return Grid(self.key, seeds, self.rates, values)
@@ -117,8 +117,9 @@ class Side:
 
     @property
     def recovery_over_best(self) -> np.ndarray:
-        """Recovery (seeds,) in percent at the chosen rate, whose zero is the better of the frozen
-        network and the best constant outputs; NaN without a clear denominator.
+        """Recovery (seeds,) in percent over the better of the frozen network and the best constant.
+
+        At the chosen rate; NaN without a clear denominator.
         """
         zero = self.at_rate(self.estimand.frozen)
         if self.estimand.constant:
@@ -130,15 +131,18 @@ class Side:
 
     @property
     def rate_search(self) -> guards.Tried:
-        """How its learner was tried."""
+        """How its learner was tried: its rates, the chosen one, and its updates."""
         learner = f"{self.grid.key['learner']} with {self.grid.key['optimizer']}"
         edge = bool((self.at_rate(self.estimand.edge) == 1).any())
         return guards.Tried(learner, self.mean("updates"), len(self.grid.rates), self.rate, edge)
 
     @property
     def at_runner_up(self) -> "Side":
-        """The same at the rate with the second lowest mean error of validation, where the two
-        differ by no more than the standard error of their difference over seeds; else itself."""
+        """The same at the rate with the second lowest mean error of validation, or itself.
+
+        It is another where the two differ by no more than the standard error of their difference
+        over seeds.
+        """
         errors = self.values(self.estimand.validation)
         others = np.where(np.isfinite(errors), errors, np.inf)
         others[:, self.marked] = np.inf
@@ -148,7 +152,7 @@ class Side:
         return replace(self, marked=second) if near else self
 
     def resampled_rates(self, draws: np.ndarray) -> np.ndarray:
-        """Rate that each resample (resamples, seeds) chooses, (resamples,)."""
+        """Index of the rate that each resample (resamples, seeds) chooses, (resamples,)."""
         return best_rate(self.values(self.estimand.validation)[draws])
 
     def other_rate_share(self, drawn: Draws) -> float:
@@ -169,6 +173,7 @@ class Side:
 
 
 def _is_clear(span: Moments) -> bool:
+    """Whether a denominator is large enough for recovery to have a meaning."""
     return not guards.denominator_fails(span.mean, span.standard_error)
 
 
@@ -190,8 +195,11 @@ OVER_BEST = "recovery_over_best_percent"
 
 
 def seed_values(one: Side, column: str) -> np.ndarray:
-    """A column (seeds,) at the side's rate; of `OF_ADAPT`, at the rate that is chosen on that part
-    where the side is of a held-out estimand; of "learning_rate", that rate for all seeds."""
+    """A column (seeds,) at the side's rate; of "learning_rate", that rate for all seeds.
+
+    Of `OF_ADAPT`, at the rate that is chosen on that part, where the side is of a held-out
+    estimand.
+    """
     if column == OVER_BEST:
         return one.recovery_over_best
     if column == "learning_rate":
@@ -224,15 +232,15 @@ def grids(
         OrlaError: The table lacks a column, or a row its condition; or a condition has a seed twice
             at one rate.
     """
-    known = [*by, "seed", "learning_rate"]
-    require_columns(models, [*known, *needed])
-    for _, row in models[models.duplicated(known)].iterrows():
+    keys = [*by, "seed", "learning_rate"]
+    require_columns(models, [*keys, *needed])
+    for _, row in models[models.duplicated(keys)].iterrows():
         raise OrlaError(
             f"{condition_name(row[[*by]].to_dict())}: seed {row['seed']} occurs twice at the rate"
             f" {row['learning_rate']:g}; give one row a model"
         )
     names = dict.fromkeys([*needed, *_OPTIONAL, *more])
-    columns = [name for name in names if name in models and name not in known]
+    columns = [name for name in names if name in models and name not in keys]
     seed, rate = models["seed"].to_numpy(), models["learning_rate"].to_numpy(float)
     data = [models[name].to_numpy(float, na_value=np.nan) for name in columns]
     of_key = models.groupby(list(by)).indices if len(models) else {}

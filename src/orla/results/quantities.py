@@ -96,6 +96,7 @@ class QuantityPairs(Statistic, name="quantity_pairs"):
 
 
 def _quantities(settings: Settings) -> Iterator[Quantity]:
+    """The quantities that the config names."""
     return (quantity_of(*item) for item in settings.quantities.items())
 
 
@@ -112,7 +113,10 @@ class _PairQuantity:
     sides: Mapping[Where, Side]
 
     def x_and_y(self, draws: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Each sum of x and of y: (sums, seeds), or of each resample (sums, resamples, seeds)."""
+        """The sums of measures that are x and y of the quantity: (sums, seeds) each.
+
+        With `draws` those of each resample, (sums, resamples, seeds).
+        """
 
         def measure(term: Term) -> np.ndarray:
             side = self.sides[_condition_key(term.where)]
@@ -140,7 +144,7 @@ class _PairQuantity:
 
     @cached_property
     def seed_values(self) -> np.ndarray:
-        """(seeds,) the sum of each seed; along conditions a number where each of them has one."""
+        """The sum of each seed (seeds,); along conditions a number where each of them has one."""
         x, y = self.x_and_y()
         return y[0] if self.quantity.along in ("", SEEDS, PAIRS) else sum((*y, *x))
 
@@ -165,7 +169,7 @@ class _PairQuantity:
 
     @cached_property
     def guards(self) -> str:
-        """Reasons not to rely on it."""
+        """Reasons not to rely on the quantity on this pair."""
         errors = ("reference_error", "constant_error")
         texts = (guards.reasons([s.rate_search], *map(s.mean, errors)) for s in self.sides.values())
         return "; ".join(dict.fromkeys(r for text in texts for r in text.split("; ") if r))
@@ -197,7 +201,7 @@ def _pair_quantities(
             return [], f"{condition_name(dict(where))} was not run: run it on every pair"
     if quantity.unit == "seed" and len(by_pair) > 1:
         return [], "several pairs were run: name one, or make the pair the unit"
-    found = []
+    pairs = []
     for pair, run in sorted(by_pair.items()):
         seeds = np.array(sorted(set.intersection(*({*run[key].seeds} for key in wanted))))
         sides = {
@@ -206,27 +210,29 @@ def _pair_quantities(
         if unmarked := [key for key, of in sides.items() if of is None]:
             name = condition_name(run[unmarked[0]].key)
             raise OrlaError(f"{name}: no rate is chosen; run the sweep again")
-        found.append(_PairQuantity(quantity, settings, pair, sides))
-    return found, ""
+        pairs.append(_PairQuantity(quantity, settings, pair, sides))
+    return pairs, ""
 
 
 def _condition_key(where: Mapping[str, str]) -> Where:
+    """The values of a condition's key columns but the pair."""
     return tuple(where[name] for name in _KEYS)
 
 
 def _quantity_row(quantity: Quantity, models: pd.DataFrame, settings: Settings) -> dict[str, Any]:
-    found, missing = _pair_quantities(quantity, models, settings)
-    pairs = [pair for pair in found if pair.has_meaning]
+    """A quantity's row: its value over seeds or pairs, in every way, with its guards."""
+    every, missing = _pair_quantities(quantity, models, settings)
+    pairs = [pair for pair in every if pair.has_meaning]
     sound = [pair for pair in pairs if not pair.guards]
-    reasons = [f"{p.name}: {p.guards}" if len(found) > 1 else p.guards for p in found if p.guards]
+    reasons = [f"{p.name}: {p.guards}" if len(every) > 1 else p.guards for p in every if p.guards]
     row = {
         "quantity": quantity.name,
         **{name: getattr(quantity, name) for name in ("label", "scale", "unit", "estimand")},
         "n_pairs": len(pairs),
-        "n_without_meaning": len(found) - len(pairs),
-        "n_seeds": min((int(np.isfinite(p.seed_values).sum()) for p in found), default=0),
-        "n_diverged": sum(p.n_diverged for p in found),
-        "n_failing": len(found) - len(sound),
+        "n_without_meaning": len(every) - len(pairs),
+        "n_seeds": min((int(np.isfinite(p.seed_values).sum()) for p in every), default=0),
+        "n_diverged": sum(p.n_diverged for p in every),
+        "n_failing": len(every) - len(sound),
         "alpha": settings.alpha,
         "guards": missing or "; ".join(reasons),
     }
@@ -278,9 +284,9 @@ def _estimate(quantity: Quantity, pairs: list[_PairQuantity], settings: Settings
                 value = Moments(len(pairs), float(rank_correlation(*sides)), np.nan)
                 drawn = draws(len(pairs), *how)
                 resampled = rank_correlation(*sides[:, drawn.different])[drawn.index]
-        known = sides[:, np.isfinite(sides).all(0)]
-        if known.shape[1] > 1:
-            p = spearman_p(*known, seed=settings.seed, resamples=settings.resamples)
+        finite = sides[:, np.isfinite(sides).all(0)]
+        if finite.shape[1] > 1:
+            p = spearman_p(*finite, seed=settings.seed, resamples=settings.resamples)
     error = float(np.fmax(value.standard_error, spread(resampled, value.n)))
     narrow = t_interval(value.mean, error, value.dof, 1 - 2 * settings.alpha)
     wide = t_interval(value.mean, error, value.dof)

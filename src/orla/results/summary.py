@@ -32,8 +32,10 @@ def _with_unit(column: str, text: str) -> str:
 
 
 def end_columns(pattern: str, interval: str = "") -> dict[str, str]:
-    """The columns, with {} for low and high, of the ends of an interval, described: by default as
-    the one that their name says by t95 or t90."""
+    """The columns of the ends of an interval, described; {} in the pattern is low and high.
+
+    By default the interval is the one that their name says by t95 or t90.
+    """
     named = (text for kind, text in _INTERVALS.items() if kind in pattern)
     interval = interval or next(named, _INTERVALS["bootstrap"])
     texts = {"low": f"Lower end of {interval}", "high": "Upper end of that interval"}
@@ -69,7 +71,7 @@ class Cell(NamedTuple):
 
 
 def equivalence_test(column: str, scale: Scale = PP) -> Cell:
-    """t intervals and equivalence test of the mean of a column of gaps.
+    """Columns of t intervals and the equivalence test of the mean of a column of gaps.
 
     Without an interval the test does not pass: p is 1.
     """
@@ -113,7 +115,7 @@ def mean(name: str, text: str, of: str = "", **intervals: str) -> Cell:
 
 
 def finite_count(name: str, column: str, text: str) -> Cell:
-    """Number of units with a finite value."""
+    """A column with the number of units that have a finite value."""
     return Cell(column, {name: text}, lambda of, _: [int(np.isfinite(of).sum())])
 
 
@@ -121,23 +123,23 @@ seeds = partial(finite_count, "n_seeds")
 
 
 def diverged_seeds(text: str = "Seeds that diverged.") -> Cell:
-    """Number of seeds that diverged."""
+    """A column with the number of seeds that diverged."""
     return Cell("diverged", {"n_diverged": text}, lambda of, _: [int((of == 1).sum())])
 
 
 def significance_level(column: str) -> Cell:
-    """The level of the tests."""
+    """A column with the level of the tests."""
     texts = {"alpha": "Level of each one-sided test."}
     return Cell(column, texts, lambda _, settings: [float(settings.alpha)])
 
 
 def any_seed(column: str, text: str) -> Cell:
-    """Whether a column is true in any seed."""
+    """A column that says whether a mark is true in any seed."""
     return Cell(column, {column: text}, lambda of, _: [bool((of == 1).any())])
 
 
 def shared_value(column: str, text: str, kind: Callable[[float], Any] = float) -> Cell:
-    """The value that all seeds have."""
+    """A column with the value that all seeds have."""
     return Cell(column, {column: text}, lambda of, _: [kind(of[0])])
 
 

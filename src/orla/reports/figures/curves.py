@@ -56,8 +56,8 @@ class LrCurves(
         labels = {"xlabel": "Learning rate", "ylabel": "Held-out recovery (%)"}
         layout = {"row_in": 1.25, "around_in": 0.7, "x": "column"} | labels
         figure, panels = plots.panels(rows, study, "optimizer", "learner", **layout)
-        known = rows[_RECOVERY].dropna()
-        low, high = max(min([0.0, *known]), _FLOOR_PERCENT), max([10.0, *known])
+        finite = rows[_RECOVERY].dropna()
+        low, high = max(min([0.0, *finite]), _FLOOR_PERCENT), max([10.0, *finite])
         pad = 0.08 * (high - low)  # with room below for what is under the axis
         for axes, models in panels:
             style.draw_zero_line(axes)
@@ -72,6 +72,7 @@ class LrCurves(
 
 
 def _draw_rate_curve(axes: Axes, rows: pd.DataFrame, look: Mark, apart: float) -> None:
+    """Draw a split's models against their rates, their means, and the selected rate."""
     low, high = axes.get_ylim()
     floor, bottom = (low + share * (high - low) for share in (0.14, 0.042))
     x, y, lost = rows["learning_rate"] * apart, rows[_RECOVERY], rows["diverged"].astype(bool)
@@ -163,8 +164,8 @@ class HorizonGap(
         bands = [plots.is_papers(rows.iloc[0], study, condition) for _, rows in groups]
         whose = study.called("optimizer", paper["optimizer"])
         ends = paper["low_pp"], paper["high_pp"]
-        said = " to ".join(number(end, 0, signed=True) for end in ends)
-        note = f" Grey band: the paper's range for {whose}, {said} pp." * any(bands)
+        span = " to ".join(number(end, 0, signed=True) for end in ends)
+        note = f" Grey band: the paper's range for {whose}, {span} pp." * any(bands)
         more = {"groups": groups, "bands": bands, "whose": whose, "ends": ends, "note": note}
         return Selection(study.arrange(horizon_gaps), more=more)
 

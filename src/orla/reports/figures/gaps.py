@@ -55,8 +55,8 @@ class TwoByTwo(
         rows = estimates[estimates["comparison"].isin(cells or ())]
         estimand = next((e for e in told.OF_HELDOUT if (rows["estimand"] == e).any()), "")
         rows, _, keys, _ = plots.most(where(rows, estimand=estimand), study, over=self.by)
-        known = rows.dropna(subset="gap_pp").to_dict("records")
-        clear = {row["architecture"] for row in known if told.has_meaning(row)}
+        finite = rows.dropna(subset="gap_pp").to_dict("records")
+        clear = {row["architecture"] for row in finite if told.has_meaning(row)}
         if not clear:
             return None
         pair = f"{keys['pair']}, " * (estimates["pair"].nunique() > 1)
@@ -232,6 +232,7 @@ class TostInterval(
 
 
 def _equivalence_text(row: Mapping[str, Any]) -> str:
+    """The seeds of a gap, and whether it is equivalent, in words."""
     lost = int(row["n_diverged"])
     n = f"n = {int(row['n_seeds'])}" + (f" ({lost} div.)" if lost else "")
     if not told.has_meaning(row):

@@ -178,15 +178,15 @@ def bars(
     the rows; `more` is of `Axes.errorbar`.
     """
     x, y, low, high = (
-        np.atleast_1d(np.asarray(rows[given] if isinstance(given, str) else given, float))
-        for given in (x, y, *ends)
+        np.atleast_1d(np.asarray(rows[options] if isinstance(options, str) else options, float))
+        for options in (x, y, *ends)
     )
     value = x if across else y
     away = np.clip([value - low, high - value], 0, None)
     away[:, ~np.isfinite(away).all(axis=0)] = np.nan
-    given = {"color": look.color, "marker": look.marker, "linestyle": "none", "capsize": 2}
-    given |= {"elinewidth": 1.2, "xerr" if across else "yerr": away} | _DOT | more
-    axes.errorbar(x, y, **given)
+    options = {"color": look.color, "marker": look.marker, "linestyle": "none", "capsize": 2}
+    options |= {"elinewidth": 1.2, "xerr" if across else "yerr": away} | _DOT | more
+    axes.errorbar(x, y, **options)
 
 
 def draw_margin(axes: Axes, study: StudyFacts, vertical: bool = False) -> Patch:

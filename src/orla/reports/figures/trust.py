@@ -67,8 +67,8 @@ class TruthControls(
     def select(self, truth_controls: pd.DataFrame, *, study: StudyFacts) -> Selection:
         rows = truth_controls.reset_index(drop=True)
         gaps = [MISSING if is_missing(gap) else f"{gap:+.3g}" for gap in rows["true_gap"]]
-        told = zip(rows["world"], gaps, rows["claim"], strict=True)
-        worlds = [f"{world}, true gap {gap}: {claim}" for world, gap, claim in told]
+        cells = zip(rows["world"], gaps, rows["claim"], strict=True)
+        worlds = [f"{world}, true gap {gap}: {claim}" for world, gap, claim in cells]
         return Selection(rows.assign(world=worlds))
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:

@@ -132,6 +132,7 @@ def _rows_by_condition(entry: dict[str, Any], file: dict[str, Any]) -> Iterator[
 
 
 def _without_nulls(row: dict[str, Any]) -> dict[str, Any]:
+    """The columns of a row that hold a value."""
     return {key: value for key, value in row.items() if value is not None}
 
 

@@ -41,7 +41,7 @@ class PastCosines(
     def papers_rows(self) -> list[dict[str, Any]]:
         """The paper's, a row a task and size of each; its cosine under the name of ours."""
         return [
-            {name.replace("cosine", measure): given for name, given in row.items()}
+            {name.replace("cosine", measure): value for name, value in row.items()}
             | {"task": task, "hidden": size}
             for row in super().papers_rows
             for measure in [_WINDOWS if "window" in row else _EXACT]
@@ -149,8 +149,10 @@ class Substrate(
         return list(rows.values())
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
+        """The drifting conditions of the paper's full learner with one of these measures."""
         rows = drifting(having(measured, *_METRICS))
         return rows[rows["learner"] == load().full_learner]
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Any:
+        """The panels of the paper's rows alone."""
         return super().panels(rows[rows["paper"].notna()], study)

@@ -36,6 +36,7 @@ def _score_column(header: str, measure: str) -> Cell:
 
 
 def _sessions_text(drift: Drift) -> str:
+    """Both sessions with their seconds, a line each."""
     sides = zip("ab", (drift.a, drift.b), strict=True)
     return "\n".join(f"{name} ({drift.value('seconds', side):.0f} s)" for side, name in sides)
 
@@ -89,11 +90,11 @@ class DriftReport(
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         """A sentence on each pair, or how many drift; what else the sessions' files say."""
-        told, lines = list(drifts(needed[0])), drift_sentences(needed[0])
-        for drift in told if len(told) <= MOST_TOLD else ():
+        pairs, lines = list(drifts(needed[0])), drift_sentences(needed[0])
+        for drift in pairs if len(pairs) <= MOST_TOLD else ():
             for side, name in zip("ab", (drift.a, drift.b), strict=True):
                 words = (drift.words(measure, side) for measure in ("recording", "about", "kept"))
-                lines += [f"{name}: {said}" for said in words if said]
-            if said := drift.words("correspondence"):
-                lines.append(f"{drift.pair}: {said}.")
+                lines += [f"{name}: {text}" for text in words if text]
+            if text := drift.words("correspondence"):
+                lines.append(f"{drift.pair}: {text}.")
         return list(dict.fromkeys(lines))

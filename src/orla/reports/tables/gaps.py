@@ -138,7 +138,7 @@ class TwoByTwo(
         if (both := find_square(study)) is None:
             return [called("optimizer")]
 
-        def recovery(place: int, name: str) -> Cell:
+        def recovery_column(place: int, name: str) -> Cell:
             def text(line: Line) -> str:
                 where = recovery_rows(line.row["cells"], both)[place]
                 return recovery_text(*where) if where else NOT_RUN
@@ -150,7 +150,7 @@ class TwoByTwo(
         return [
             called("optimizer"),
             cell("n", _seeds_text),
-            *(recovery(i, name) for i, name in enumerate(both.learners(study))),
+            *(recovery_column(i, name) for i, name in enumerate(both.learners(study))),
             *(_gap_column(header, name, group, NOT_RUN) for (header, group), name in gaps),
         ]
 
@@ -167,6 +167,7 @@ class TwoByTwo(
 
 
 def _sample_sizes_text(line: Line) -> str:
+    """Pairs times seeds, and how many models diverged."""
     lost = n_diverged(line.row)
     sizes = " × ".join(count(line.row[name]) for name in ("n_pairs", "n_seeds"))
     return sizes + (f"\n({lost} div.)" if lost else "")
@@ -182,6 +183,7 @@ def _error_gap_text(line: Line) -> str:
 
 
 def _prediction_interval_text(line: Line) -> str:
+    """The 95 % interval for a new pair's mean."""
     return interval(line.row["prediction_low_pp"], line.row["prediction_high_pp"]) or MISSING
 
 

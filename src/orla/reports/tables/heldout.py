@@ -19,6 +19,7 @@ _REFITTED = "refitted on the adapt part"
 
 
 def _recovery_text(line: Line) -> str:
+    """Recovery and its interval; below, over the best constant where that beats the frozen one."""
     row = line.row
     if not row["run"]:
         return NOT_RUN
@@ -32,6 +33,7 @@ def _recovery_text(line: Line) -> str:
 
 
 def _rate_text(line: Line) -> str:
+    """The rate, marked where it lies on the grid's edge."""
     return rate(line.row["learning_rate"]) + shared.EDGE * shared.is_true(line.row, "edge")
 
 

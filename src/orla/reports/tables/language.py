@@ -55,6 +55,7 @@ def _undone_text(rows: pd.DataFrame) -> str:
 
 
 def _percent_column(header: str, column: str, group: str) -> Cell:
+    """A column of percentages with their intervals below."""
     return ends(header, column, f"{column}_low", f"{column}_high", group=group, stacked=True)
 
 
@@ -104,9 +105,9 @@ class Lora(
         yield title, [blank | _papers_line(row) for row in papers]
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        [given] = load().text_rows("cross_entropy_adafactor")
+        [paper] = load().text_rows("cross_entropy_adafactor")
         kinds = ("frozen", "adam", "adafactor", "reference")
-        frozen, *losses, reference = (given[f"cross_entropy_{kind}"] for kind in kinds)
+        frozen, *losses, reference = (paper[f"cross_entropy_{kind}"] for kind in kinds)
         adam, adafactor = (100 * (frozen - loss) / (frozen - reference) for loss in losses)
         return [
             *mark_notes(contents.panels),

@@ -57,6 +57,7 @@ class ProjectedOut(
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
+        """The rank correlations that the paper's text gives."""
         return load().text_rows("intervention", "spearman")
 
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
@@ -83,7 +84,7 @@ class ProjectedOut(
         """The rank correlation, ours and the paper's at each number of networks."""
         ours, lines = {}, []
         for measure, name in ((_TOP1, "top1"), (_ENERGY, "energy")):
-            words, ends, said = f"rank correlation, {name}", NOT_RUN, []
+            words, ends, numbers = f"rank correlation, {name}", NOT_RUN, []
             finite = pairs[np.isfinite(pairs[[measure, "lost"]]).all(axis=1)]
             if len(finite) > 1:
                 x, y = (finite[column].to_numpy(float) for column in (measure, "lost"))
@@ -91,8 +92,8 @@ class ProjectedOut(
                 ours[name] = Mean(rank.estimate, rank.low, rank.high, len(finite))
                 words += f"\nn = {len(finite)}, p = {number(spearman_p(x, y), 3)}"
                 ends = estimate(*ours[name][:3], digits=3, signed=True)
-                said = [Beside(keys, f"spearman, {name}", ours[name])]
-            lines.append(_line(words, ends, *said))
+                numbers = [Beside(keys, f"spearman, {name}", ours[name])]
+            lines.append(_line(words, ends, *numbers))
         for row in self.papers_rows:
             n = f"paper n = {row['n_seeds']}"
             paper = Printed(row["spearman"], row.get("low"), row.get("high"), row["place"])
@@ -104,11 +105,13 @@ class ProjectedOut(
 
 
 def _line(name: str, text: str, *numbers: Beside, **columns: Any) -> Row:
+    """A line of the table: its name, text and numbers, blank in other columns."""
     blank = dict.fromkeys((_TOP1, _ENERGY, RECOVERY, f"{RECOVERY}_changed")) | {"share": MISSING}
     return blank | columns | {"name": name, "text": text, "numbers": numbers}
 
 
 def _mean_line(keys: Row, pairs: pd.DataFrame) -> Iterator[Row]:
+    """The line of mean loss, ± half of its interval, and of the share of routed updates."""
     lost, routed = mean_of(pairs["lost"]), mean_of(pairs[_ROUTED] * 100)
     numbers = [Beside(keys, "lost_pp", lost), Beside(keys, f"{_ROUTED}_percent", routed)]
     yield _line("mean", mean_text(lost, 1, signed=True), *numbers, share=mean_text(routed, 1))
@@ -150,6 +153,7 @@ class Isotropy(
 
     @property
     def learners(self) -> list[str]:
+        """The learners that the paper compares."""
         return list(dict.fromkeys(row["learner"] for row in self.papers_rows))
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
@@ -190,6 +194,7 @@ class Isotropy(
             yield title, lines
 
     def _condition_line(self, imposed: float, optimizer: str, rows: pd.DataFrame) -> Row:
+        """The line of a condition number and optimizer: both learners and their difference."""
         [text] = load().text_rows("imposed")
         papers = {r["learner"]: r for r in self.papers_rows if r["condition_number"] == imposed}
         sides = [where(rows, learner=name) for name in self.learners]
@@ -225,7 +230,7 @@ def _alike_text(line: Line) -> str:
 
 
 def _mean_or_none(rows: pd.DataFrame, column: str) -> Mean | None:
-    """Over seeds; None where none has it and none diverged."""
+    """The mean over seeds; None where none has the column and none diverged."""
     if column not in rows:
         return None
     mean = mean_of(rows[column], int(rows["diverged"].sum()))

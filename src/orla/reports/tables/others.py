@@ -158,18 +158,18 @@ class Tent(
         if tta.empty:
             return []
         clean = tta[(tta["corruption"] == "clean") & (tta["adapts"] == "none")]["value"].mean()
-        told = [f"Without corruption {number(clean)} % are wrong; {tta['seed'].nunique()} seeds."]
+        notes = [f"Without corruption {number(clean)} % are wrong; {tta['seed'].nunique()} seeds."]
         edge = contents.rows[contents.rows["edge"]]
         edges = ", ".join(edge["called"] + " (" + edge["panel"] + ")")
-        told += [f"Best rate on the edge of the grid: {edges}."] * bool(edges)
+        notes += [f"Best rate on the edge of the grid: {edges}."] * bool(edges)
         norms = tta[(tta["measure"] == "gradient_norm") & ~tta["tuning"]]
         for adapts, group in norms[norms["optimizer"] == "sgd"].groupby("adapts", sort=False):
             by = group.groupby("layer", sort=False)["value"].mean()
             first, last = by[~by.index.str.contains("Shortcut")].iloc[[0, -1]]
-            told.append(
+            notes.append(
                 f"Gradients of {ADAPTS[adapts]} with SGD, norm: {number(first, 3)} in the "
                 f"shallowest, {number(last, 3)} in the deepest of {len(by)} layers, "
                 f"{number(first / last)} to 1; largest over smallest {number(by.max() / by.min())}."
             )
         lora = ["The paper's LoRA: 5 to 6 between shallowest and deepest of 28 layers."]
-        return told + lora * bool(norms["adapts"].eq("lora").any())
+        return notes + lora * bool(norms["adapts"].eq("lora").any())

@@ -27,12 +27,12 @@ _RECOVERY = "Held-out recovery (%)"
 def _concentration_column(header: str, top1: str, **how: Any) -> Cell:
     """A share of G_past's or G_imm's first singular value, beside the paper's."""
 
-    def number(line: Line) -> Beside:
+    def both_numbers(line: Line) -> Beside:
         share, reading = line.row["reading"]
         measure = top1.replace("top1", share) + reading
         return Beside(line.row, measure, line.mean(measure), paper_value(line.paper, top1))
 
-    return both(header, number, "First singular value", **how)
+    return both(header, both_numbers, "First singular value", **how)
 
 
 def _first_line_column(header: str, *measure: str, **how: Any) -> Cell:
@@ -105,11 +105,13 @@ class Structure(
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
+        """The paper's table, and the rows of its text about the same."""
         more = {"learner": load().full_learner, "split": "shift"}
         text = load().text_rows(_TOP1, "whh_share_percent")
         return load().table("structure") + [row | more for row in text]
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
+        """The conditions whose network is of a kind that the paper measures here."""
         rows = self.structure_rows(measured, study)
         return rows[rows["kind"].isin([row["architecture"] for row in self.papers_rows])]
 
@@ -130,11 +132,13 @@ class LSTMCrossArchitecture(
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
+        """The paper's table, and the rows of its text about the same."""
         rows = super().papers_rows
         more = {"learner": load().full_learner, "split": rows[0]["split"]}
         return rows + [row | more for row in load().text_rows(_TOP1, "recovery_percent")]
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
+        """The drifting conditions of networks of other kinds than the vanilla one."""
         rows = drifting(self.structure_rows(measured, study))
         return rows[rows["kind"] != load().table("structure")[0]["architecture"]]
 
@@ -146,12 +150,12 @@ _LEARNERS = ("learner_full", "learner_immediate")
 def _recovery_column(header: str, side: str) -> Cell:
     """The recovery of one of the paper's two learners."""
 
-    def number(line: Line) -> Beside:
+    def both_numbers(line: Line) -> Beside:
         keys = {**line.row, "learner": load().table("capacity")[0][side]}
         paper = paper_value(line.paper, f"{side.replace('learner', 'recovery')}_percent")
         return Beside(keys, RECOVERY, line.mean(side), paper)
 
-    return both(header, number, _RECOVERY, digits=1)
+    return both(header, both_numbers, _RECOVERY, digits=1)
 
 
 class Capacity(
@@ -180,6 +184,7 @@ class Capacity(
     def conditions(
         self, gaps: pd.DataFrame, measured: pd.DataFrame, *, study: StudyFacts
     ) -> pd.DataFrame:
+        """The gaps of the paper's two learners with its optimizer, a row a condition."""
         first = self.papers_rows[0]
         rows = unaltered(gaps).assign(learner="")
         rows = where(rows, **{name: first[name] for name in (*_LEARNERS, "optimizer")})

@@ -45,6 +45,7 @@ class SelectionPrice(
 
 
 def _rates_text(line: Line) -> str:
+    """The lowest and the highest rate that was tried."""
     return " to ".join(rate(line.row[f"{end}_rate"]) for end in ("lowest", "highest"))
 
 
@@ -162,10 +163,12 @@ class HorizonGaps(
 
 
 def _percentage(value: Number, whole: Number) -> Number:
+    """A share of a whole in percent; None where the whole is not positive."""
     return None if is_missing(value) or is_missing(whole) or whole <= 0 else 100 * value / whole
 
 
 def _papers_percent_text(line: Line) -> str:
+    """The paper's percentage ± its spread."""
     if is_missing(line.row["paper_percent"]):
         return MISSING
     numbers = (line.row[f"paper_{name}"] for name in ("percent", "spread_percent"))

@@ -14,6 +14,7 @@ _TABLE_3 = "The paper's ratios, and its gaps at 80/20 beside float64, are those 
 
 
 def _papers_gap_text(line: Line) -> str:
+    """The paper's gap, with a digit where it prints no ratio."""
     digits = int(is_missing(line.row["paper_update_ratio"]))
     return shared.paper_text(line.row, "gap_pp", digits, signed=True)
 

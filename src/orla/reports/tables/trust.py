@@ -19,6 +19,7 @@ _VERDICTS = ("supported", "falsified", "inconclusive", "untestable")
 
 
 def _wrong_share_text(line: Line) -> str:
+    """The share of wrong verdicts in percent, over its interval."""
     share = (100 * line.row[f"wrong_{name}"] for name in ("share", "low", "high"))
     return estimate(*share).replace(" ", "\n", 1)
 
@@ -153,5 +154,6 @@ class Multiverse(
                     yield title, group.to_dict("records")
 
     def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
+        """The .csv twin: the rows of the result, every pair and optimizer."""
         rows = contents.rows.to_dict("records")
         return super().data(contents._replace(records=rows), study)
