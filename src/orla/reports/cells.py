@@ -106,13 +106,11 @@ def counted() -> Cell:
 def beside(header: str, ours: str | Callable[[Line], Beside], group: str = "", **how: Any) -> Cell:
     """A column of our number over the paper's; `ours` is made of a line, or names its column."""
 
-    def our_and_papers(line: Line) -> Beside:
+    def numbers(line: Line) -> Beside:
         return line.row[ours] if isinstance(ours, str) else ours(line)
 
     column = Column(header, "r", group)
-    return Cell(
-        column, lambda line: our_and_papers(line).text(**how), lambda line: [our_and_papers(line)]
-    )
+    return Cell(column, lambda line: numbers(line).text(**how), lambda line: [numbers(line)])
 
 
 def mean(
