@@ -21,7 +21,7 @@ from orla.errors import OrlaError
 from orla.language import adaptation, models, pretraining, texts
 from orla.language.adaptation import Group, adapt, token_losses
 from orla.language.steps import FAMILIES
-from orla.results.language import recoveries, segments
+from orla.results.language import recovery_table, segment_table
 
 OPTIMIZERS = ("adam", "adafactor", "sgd")
 TOKENS = torch.randint(0, 20, (3, 13), generator=torch.Generator().manual_seed(2))
@@ -90,10 +90,10 @@ def test_results_and_rates_of_a_model_from_disk(saved):
     assert len(losses) == 2 * 2 * 2 * 2 * 4 and losses[["loss", "frozen"]].notna().all(axis=None)
     assert (norms["norm"] >= 0).all()
     losses = losses.assign(model="m", parameters=1)
-    table = recoveries(losses)
+    table = recovery_table(losses)
     proxy = table[(table["learner"] == "tbptt-64") & (table["optimizer"] == "adam")]
     rooms = proxy.groupby(["model", "rank"])["proxy"].mean().dropna()
-    assert (rooms.round(6) == 100).all() and len(table) == 8 and len(segments(losses)) == 2 * 4
+    assert (rooms.round(6) == 100).all() and len(table) == 8 and len(segment_table(losses)) == 2 * 4
     of_domains = losses.groupby("domain")[["domain_loss", "domain_error"]].nunique()
     assert (of_domains == 1).all(axis=None) and (losses["domain_error"] > 0).all()
     with pytest.raises(OrlaError, match=r'"grids\.sgd" has no rates for an update each step'):
@@ -118,7 +118,9 @@ def two_segments(**change):
 
 
 def test_recoveries_are_the_papers_by_hand():
-    table = recoveries(two_segments()).set_index("learner").loc["immediate"].mean(numeric_only=True)
+    table = (
+        recovery_table(two_segments()).set_index("learner").loc["immediate"].mean(numeric_only=True)
+    )
     expected = [17 / 1.11, 17 / 0.54, 7 / 1.11, 7 / 0.44]
     names = ["before", "proxy", "heldout_before", "heldout_proxy"]
     assert table[names].tolist() == pytest.approx(expected)
@@ -126,13 +128,13 @@ def test_recoveries_are_the_papers_by_hand():
 
 def test_what_is_not_clear_is_no_denominator():
     for change in ({"domain_loss": 2.8}, {"domain_error": 0.5}):  # a shift that is not shown
-        table = recoveries(two_segments(**change))
+        table = recovery_table(two_segments(**change))
         assert table[["before", "heldout_before"]].isna().all(axis=None)
         assert table["proxy"].notna().all()
     unclear = two_segments()
     gains = (unclear["learner"] == "tbptt-64") & (unclear["seed"] == 1) & (unclear["segment"] == 1)
     unclear.loc[gains, "loss"] = 3.9
-    assert recoveries(unclear)["proxy"].isna().all()
+    assert recovery_table(unclear)["proxy"].isna().all()
 
 
 def test_a_text_is_read_from_places_all_over_it():

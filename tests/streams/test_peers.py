@@ -10,7 +10,7 @@ from river import linear_model, multiclass, preprocessing, tree
 from orla import catalogue
 from orla.errors import OrlaError
 from orla.provenance import cost
-from orla.results.frames import beside_peers
+from orla.results.frames import with_peers
 from orla.streams import peers, speed
 from orla.study.keys import KEYS
 
@@ -71,7 +71,7 @@ def test_models_have_the_accuracy_of_their_stream():
     models = pd.DataFrame({"task": ["a", "a", "a", "b"], "seed": [0, 1, 0, 0], "x": range(4)})
     beside = pd.DataFrame({"task": ["a", "a", "a"], "seed": [0, 0, 1], "index": [0, 1, 0]})
     beside = beside.assign(peer="forest", prequential_accuracy=[80.0, 80.0, 70.0])
-    wide = beside_peers(models, beside)
+    wide = with_peers(models, beside)
     assert wide["forest_accuracy"].fillna(-1).tolist() == [80, 70, 80, -1]
     assert wide["x"].tolist() == [0, 1, 2, 3]
 

@@ -19,7 +19,7 @@ with job(snakemake.log[0], snakemake.log[0].removesuffix(".log"), "reports", par
     facts = StudyFacts.from_config(params.study, origin)
     report = Report(results, facts, origin, unrun=list(params.unrun.items()))
     if snakemake.rule == "findings":
-        texts = {output.findings: findings.findings(report)}
+        texts = {output.findings: findings.findings_markdown(report)}
     else:
         folder, pictures = Path(output.html).parent, {}
         if snakemake.rule == "reports":
@@ -27,13 +27,13 @@ with job(snakemake.log[0], snakemake.log[0].removesuffix(".log"), "reports", par
         for name in params.figures:
             figure = catalogue.part("figure", name)
             paths = [folder / f"figure_{name}.{form}" for form in ("pdf", "png")]
-            figure().render(*report.needed(figure), paths=paths, study=facts)
+            figure().render(*report.needed_results(figure), paths=paths, study=facts)
             pictures[name] = paths[1]
         texts = {
-            output.html: page.page(report, pictures),
-            output.text: terminal.terminal(report, 100, output.html)
+            output.html: page.page_html(report, pictures),
+            output.text: terminal.terminal_text(report, 100, output.html)
             if snakemake.rule == "reports"
-            else sessions.text(results["drift_report"]),
+            else sessions.report_text(results["drift_report"]),
         }
     for path, text in texts.items():
         with atomic(path) as partial:

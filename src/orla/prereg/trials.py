@@ -153,7 +153,7 @@ def swept(job: Mapping[str, Any], learners: Mapping[str, Any]) -> dict[str, pd.D
         run = run_of(small, _episode(), _fresh(_made(small["network"])), most=12)
         windows = min(job["stable_windows"], 2)
         sweeps.append(sweep(run, learning_rates=[0.1, 0.3], growth=1, stable_windows=windows))
-    return frames.frames([s.table for s in sweeps], [s.traces for s in sweeps])
+    return frames.result_frames([s.table for s in sweeps], [s.traces for s in sweeps])
 
 
 def chosen(models: Mapping[str, pd.DataFrame]) -> Any:
@@ -176,7 +176,7 @@ def statistics(
     signs = zip(("plus", "minus"), learners, strict=False)
     terms = [{sign: "heldout_error", "learner": learner} for sign, learner in signs]
     quantity = {"label": "", "unit": PAIR, "at": at, "sum": terms}
-    settings = base.Settings.of(
+    settings = base.Settings.from_config(
         {**statistics, "resamples": 50, "main": _COMPARISON},
         {_COMPARISON: {"minus": learners}} if len(learners) > 1 else {},
         {_COMPARISON: quantity},
