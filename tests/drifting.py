@@ -108,4 +108,4 @@ def mse(outputs, Y, part):
 
 def table(name, study, rates, growth=0, stable_windows=1, **options):
     """A wide table of a sweep."""
-    return sweep(study, rates, growth, stable_windows=stable_windows, **options).frames[name]
+    return sweep(study, rates, growth, stable_windows=stable_windows, **options).wide_tables[name]

@@ -53,7 +53,7 @@ def study(tmp_path_factory):
     episodes = Episodes(spec, str(file), condition.seeds)
     asked = {"network": job["network"], "name": "rnn", "precision": "float64", "seeds": 2}
     asked |= {"split": condition.split, "settings": {"max_epochs": 1}, "parts": []}
-    trained, compute = results / f"{condition.networks}.safetensors", plan.config["compute"]
+    trained, compute = results / f"{condition.networks_path}.safetensors", plan.config["compute"]
     adaptation.write_networks(asked, episodes, str(trained), compute)
     path = results / condition.path
     adaptation.adapt(

@@ -54,8 +54,8 @@ def test_networks_of_one_kind_may_differ_in_pretraining_alone():
     config["pretraining"] |= {"frozen": ["b_out"], "optimizer": "sgd", "of": {"far": own}}
     plan = plan_from_config(config)
     of_all = {k: v for k, v in config["pretraining"].items() if k != "of"}
-    assert plan.pretraining("rnn") == of_all
-    assert plan.pretraining("far") == of_all | own
+    assert plan.pretraining_settings("rnn") == of_all
+    assert plan.pretraining_settings("far") == of_all | own
 
 
 # A value of the config, and words of its refusal; ~ is the value's place.

@@ -67,12 +67,12 @@ def test_each_pair_chooses_its_rate_as_a_sweep_does(made):
     assert not chosen[others].any(axis=None)
     for _, rows in chosen.groupby(["study", "pair", "learner"]):
         scores = {
-            rates.index_of(rate): of_rate[score].to_numpy()
+            rates.half_decade_index(rate): of_rate[score].to_numpy()
             for rate, of_rate in rows.groupby("learning_rate")
         }
         [rate] = rows.loc[rows[worlds.ESTIMAND.selected], "learning_rate"].unique()
-        assert rates.index_of(rate) == rates.best(scores)
-        assert (rows[worlds.ESTIMAND.edge] == rates.on_edge(scores)).all()
+        assert rates.half_decade_index(rate) == rates.best_index(scores)
+        assert (rows[worlds.ESTIMAND.edge] == rates.best_on_edge(scores)).all()
     assert chosen[worlds.ESTIMAND.edge].nunique() == 2
 
 

@@ -6,7 +6,7 @@ MODELS_OF = ("tasks", "networks", "pretraining", "grids", "compute", "provenance
 # Of every condition of the study its place in the config.
 ORDER = {c: i for i, c in enumerate(PLAN.conditions)}
 # The learners that stand for full RTRL: those of the study that declare themselves exact.
-EXACT = [*filter(PLAN.exact, dict.fromkeys(c.learner for c in CONDITIONS))]
+EXACT = [*filter(PLAN.is_exact, dict.fromkeys(c.learner for c in CONDITIONS))]
 FOLDERS = [Path(folder) for folder in STUDY["registrations"]["folders"]]
 # Values of these columns for a registration that names none.
 ASSUMED = DEFAULTS | {k: v for k, v in STUDY["registrations"]["assume"].items() if v is not None}

@@ -10,7 +10,7 @@ from orla.prereg import amendments, binding, judge, lock, power, reader
 from orla.provenance import collect
 from orla.provenance.tables import merge, read_table, write_table
 from orla.study.config import plan_from_config
-from orla.study.verification import problems
+from orla.study.verification import find_problems
 
 params = snakemake.params
 with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
@@ -42,7 +42,7 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
     catalogue.use_plugins(plan.config.get("plugins", []))
     # Nothing is judged over results that were exchanged since tables were made of them.
     results = Path(snakemake.output.verdicts).parent
-    if wrong := list(problems(plan, results, left_over=False)):
+    if wrong := list(find_problems(plan, results, left_over=False)):
         raise OrlaError(f"{wrong[0]} ({len(wrong)} such results)")
     answers = {}  # of the parts that several registrations depend on
     for each in tested:

@@ -10,7 +10,7 @@ FILE = Path(__file__).with_name("declarations.json")
 
 @functools.cache
 def read_entry(what: str) -> Any:
-    """One entry of the file: "parts" (`study.declarations.describe`), "memory"
+    """One entry of the file: "parts" (`study.declarations.describe_parts`), "memory"
     (`engine.memory.memory_of_parts`) or "fits", the questions of this repository's configs
     to which `study.fitting` found no refusal. Not to be changed.
     """

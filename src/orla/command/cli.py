@@ -93,9 +93,9 @@ def _run(arguments: argparse.Namespace) -> None:
 
     study = _study(arguments)
     plan = study.plan()
-    forecasts = forecast.Forecast(plan, forecast.lengths(plan))
+    forecasts = forecast.Forecast(plan, forecast.session_lengths(plan))
     results = plan.config["pathvars"]["results"]
-    costs = {f"{results}/{c.path}": forecasts.condition(c) for c in plan.conditions}
+    costs = {f"{results}/{c.path}": forecasts.sweep_cpu_s(c) for c in plan.conditions}
     watch = Watch(study.folder, costs)
     status = study.run(arguments.targets or ["all"], watch)
     since = watch.began if arguments.targets else 0.0

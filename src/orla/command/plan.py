@@ -17,7 +17,7 @@ from orla.command.studies import Study, reason
 from orla.command.watching import MARK, Watch, duration
 from orla.errors import OrlaError
 from orla.study.condition import Condition
-from orla.study.forecast import OF_JOB, TORCH_MB, Forecast, lengths
+from orla.study.forecast import OF_JOB, TORCH_MB, Forecast, session_lengths
 from orla.study.plan import Plan
 
 # Rules whose jobs run beside each other, stage after stage; all others come last, one by one.
@@ -58,12 +58,12 @@ def estimate(study: Study, *targets: str) -> Estimate:
     """What a run of targets takes, by a dry run of the workflow and the plan."""
     plan = study.plan()
     jobs = list(_dry_run(study, *(targets or ("all",))))
-    job_estimates = _JobEstimates(plan, Forecast(plan, lengths(plan)), jobs)
+    job_estimates = _JobEstimates(plan, Forecast(plan, session_lengths(plan)), jobs)
     conditions = [c for job in jobs for c in job_estimates.conditions(job)]
     rows = [(job["rule_name"], *job_estimates.job(job)) for job in jobs]
     table = pd.DataFrame(rows, columns=["rule", "cpu_s", "mb"])
     compiles = "programs" in table["rule"].to_list()
-    compiling_s = job_estimates.forecast.programs(conditions) if compiles else 0.0
+    compiling_s = job_estimates.forecast.compiling_cpu_s(conditions) if compiles else 0.0
     stage_of = {rule: i for i, stage in enumerate(STAGES) for rule in stage}
     cores, memory_mb = os.cpu_count() or 1, SNAKEMAKE_MB
     wall_s = least_s = SNAKEMAKE_S
@@ -86,7 +86,7 @@ def estimate(study: Study, *targets: str) -> Estimate:
         least_s=least_s,
         cores=cores,
         memory_mb=memory_mb,
-        disk_mb=job_estimates.forecast.megabytes(plan.conditions),
+        disk_mb=job_estimates.forecast.disk_mb(plan.conditions),
     )
 
 
@@ -95,9 +95,9 @@ class _JobEstimates:
 
     def __init__(self, plan: Plan, forecast: Forecast, jobs: list[Mapping[str, Any]]) -> None:
         self.plan, self.forecast = plan, forecast
-        self.parts = {part.path: part for part in plan.parts}
+        self.parts = {part.path: part for part in plan.condition_groups}
         results = Path(plan.config["pathvars"]["results"])
-        networks = {c.networks for c in plan.conditions}
+        networks = {c.networks_path for c in plan.conditions}
         self.network_files = {n for n in networks if (results / f"{n}.safetensors").is_file()}
         self.network_files |= {_networks(job) for job in jobs if job["rule_name"] == "pretrain"}
 
@@ -113,13 +113,17 @@ class _JobEstimates:
         if rule == "adapt":
             part = self.conditions(job)
             pretrains = _networks(job) not in self.network_files
-            return self.forecast.part(part, pretrains), self.forecast.part_mb(part)
+            return self.forecast.adaptation_cpu_s(part, pretrains), self.forecast.adaptation_mb(
+                part
+            )
         if rule == "pretrain":
-            conditions = [c for c in self.plan.conditions if c.networks == _networks(job)]
-            return self.forecast.networks(conditions[0], max(c.seeds for c in conditions)), TORCH_MB
+            conditions = [c for c in self.plan.conditions if c.networks_path == _networks(job)]
+            return self.forecast.pretraining_cpu_s(
+                conditions[0], max(c.seeds for c in conditions)
+            ), TORCH_MB
         if rule == "peers":
             words = job["wildcards"]
-            return self.forecast.peers(words["domain"], int(words["seed"])), TORCH_MB
+            return self.forecast.peers_cpu_s(words["domain"], int(words["seed"])), TORCH_MB
         base, more, megabytes = OF_JOB.get(rule, (0.0, 0.0, 0.0))
         return base + more * count, megabytes
 

@@ -7,7 +7,7 @@ from orla.prereg.registration import Registration
 from orla.results.guards import LEAST_RATES
 from orla.schema import nearest
 from orla.study.plan import Condition, Plan
-from orla.study.quantities import Quantity, quantity_of
+from orla.study.quantities import Quantity, parse_quantity
 
 
 def conditions(plan: Plan, registration: Registration) -> list[Condition]:
@@ -39,7 +39,7 @@ def sweeps(plan: Plan, registration: Registration) -> list[str]:
 def quantities(plan: Plan, names: Iterable[str]) -> list[Quantity]:
     """The quantities of these names that the config has."""
     known = plan.config.get("quantities", {})
-    return [quantity_of(name, known[name]) for name in names if name in known]
+    return [parse_quantity(name, known[name]) for name in names if name in known]
 
 
 def run_by(plan: Plan, about: Quantity) -> list[Condition]:
@@ -99,7 +99,9 @@ def _check_quantity(
     run = run_by(plan, about)
     pairs, columns = {c.pair for c in run}, {term.column for term in about.terms}
     # A seed counts where each of River's models that is read was run on it.
-    fewer = [n for c in run for peer, n in plan.peers(c.task).items() if peer in columns]
+    fewer = [
+        n for c in run for peer, n in plan.seeds_by_peer_column(c.task).items() if peer in columns
+    ]
     seeds = {min([c.seeds, *fewer]) for c in run}
     if len(pairs) != registration.pairs or seeds != {registration.seeds}:
         raise OrlaError(

@@ -17,8 +17,8 @@ from orla.prereg.documents import parse
 from orla.prereg.registration import Registration
 from orla.provenance.code import files_of, hash_of, source_digests
 from orla.study.config import normal_form, plan_from_config
-from orla.study.plan import Condition, Plan, parts_of
-from orla.study.seeds import without_locks
+from orla.study.plan import Condition, Plan, job_parts
+from orla.study.seeds import remove_lock_seeds
 
 _BLOCK = re.compile(r"^binds:.*\n(?:[ \t]+.*\n?)*", re.MULTILINE)
 _ROOTS = ("orla.study.sweep", "orla.study.pretraining", "orla.results.base", "orla.prereg.judge")
@@ -76,13 +76,13 @@ def _of(plan: Plan, run: Sequence[Condition]) -> dict[str, Any]:
     for name in {c.task for c in run}:
         task = plan.config["tasks"][name]
         of_task = {pair: each for pair, each in task.get("pairs", {}).items() if pair in pairs}
-        tasks[name] = without_locks({**task, "pairs": of_task} if of_task else task)
+        tasks[name] = remove_lock_seeds({**task, "pairs": of_task} if of_task else task)
     return {
         "conditions": [
             {name: job[key] for name, key in _RECORD.items()} for job in map(plan.job, run)
         ],
         "tasks": tasks,
-        "pretraining": {c.architecture: plan.pretraining(c.architecture) for c in run},
+        "pretraining": {c.architecture: plan.pretraining_settings(c.architecture) for c in run},
         "statistics": {k: v for k, v in plan.config["statistics"].items() if k != "main"},
     }
 
@@ -103,7 +103,7 @@ def behaviour(
 
 def syntax(plan: Plan, run: Sequence[Condition]) -> str:
     """Hash of the syntax trees, docstrings apart, of the code that conditions are computed by."""
-    named = {part for c in run for part in parts_of(plan.job(c), plan.declared)}
+    named = {part for c in run for part in job_parts(plan.job(c), plan.declared)}
     named |= {("task", plan.spec("task", c.task)["kind"]) for c in run}
     files = [file for kind, name in sorted(named) for file in files_of(kind, name)]
     home = Path(__file__).parents[2]

@@ -86,7 +86,7 @@ def parts(
         architecture, network = condition.architecture, job["network"]
         found[f"network {architecture}"] = partial(trials.outputs, network)
         if plan.takes_pretrained(condition):
-            settings = plan.pretraining(architecture)
+            settings = plan.pretraining_settings(architecture)
             found[f"pretraining of {architecture}"] = partial(trials.pretrained, network, settings)
         name = f"learner {condition.learner} of {architecture}"
         for kind in ("observers", "probes", "interventions"):

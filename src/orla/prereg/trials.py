@@ -20,10 +20,10 @@ from orla.prereg.registration import PAIR, QUANTITIES, QUANTITY_PAIRS, RESULT, S
 from orla.results import base, frames
 from orla.results.grids import NEEDED
 from orla.study import scores
-from orla.study.batches import initial_parameters, moments
+from orla.study.batches import initial_parameters, stream_tensors
 from orla.study.keys import KEYS
 from orla.study.pretraining import Pretraining, pretrain
-from orla.study.run import run_of
+from orla.study.run import make_run
 from orla.study.simulated import simulated_streams
 from orla.study.sweep import sweep
 from orla.tasks.episode import Episode
@@ -80,7 +80,7 @@ def _fresh(architecture: Architecture, seeds: int = _SEEDS) -> dict[str, torch.T
 
 
 def _moments(steps: int) -> Any:
-    return moments(_stream(steps), np.arange(_SEEDS), torch.float64)
+    return stream_tensors(_stream(steps), np.arange(_SEEDS), torch.float64)
 
 
 def _plain(params: Mapping[str, torch.Tensor]) -> dict[str, np.ndarray]:
@@ -150,7 +150,7 @@ def swept(job: Mapping[str, Any], learners: Mapping[str, Any]) -> dict[str, pd.D
             spec = {k: min(v, _WINDOW) if isinstance(v, int) else v for k, v in spec.items()}
         keys = {**job["keys"], "pair": "pair-0", "learner": name, "precision": "float64"}
         small = {**job, **plain, "keys": keys, "seeds": _SEEDS, "learner": spec}
-        run = run_of(small, _episode(), _fresh(_made(small["network"])), most=12)
+        run = make_run(small, _episode(), _fresh(_made(small["network"])), most=12)
         windows = min(job["stable_windows"], 2)
         sweeps.append(sweep(run, learning_rates=[0.1, 0.3], growth=1, stable_windows=windows))
     return frames.frames([s.table for s in sweeps], [s.traces for s in sweeps])
@@ -238,7 +238,9 @@ def episodes(task: Mapping[str, Any]) -> Any:
 def _scored(episode: Episode, stream: Stream) -> Any:
     """The last steps of a stream, and the errors of made-up outputs there."""
     tail = slice(max(0, len(stream) - 200), None)
-    last = {name: m[tail] for name, m in moments(stream, np.zeros(1, int), torch.float64).items()}
+    last = {
+        name: m[tail] for name, m in stream_tensors(stream, np.zeros(1, int), torch.float64).items()
+    }
     outputs = torch.as_tensor(_waves(1, len(last["x"]), episode.n_out))
-    errors = scores.errors(catalogue.make("loss", episode.loss), outputs, last)
+    errors = scores.step_errors(catalogue.make("loss", episode.loss), outputs, last)
     return {name: m.numpy() for name, m in last.items()}, len(stream), errors

@@ -24,7 +24,7 @@ from orla.results.summary import (
 )
 from orla.statistics.means import moments
 from orla.statistics.resampling import draws
-from orla.study.declarations import declarations
+from orla.study.declarations import read_declarations
 from orla.study.keys import KEYS
 
 _RECOVERY = AT_END.recovery
@@ -99,7 +99,7 @@ class Measured(Statistic, name="measured"):
 
 def measures() -> list[str]:
     """Every score, and every column that a probe declares, once each."""
-    probes = declarations(catalogue.plugin_folders())["probe"].values()
+    probes = read_declarations(catalogue.plugin_folders())["probe"].values()
     columns = (name for probe in probes for name in probe["more"].get("columns", ()))
     return list(dict.fromkeys([*SCORES, *columns]))
 

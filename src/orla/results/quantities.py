@@ -19,7 +19,7 @@ from orla.statistics.means import Moments, moments, t_interval
 from orla.statistics.ranks import rank_correlation, spearman_p
 from orla.statistics.resampling import at_rates, draws, finite_means, spread
 from orla.study.keys import KEYS
-from orla.study.quantities import PAIRS, SEEDS, Quantity, Term, quantity_of
+from orla.study.quantities import PAIRS, SEEDS, Quantity, Term, parse_quantity
 
 Where = tuple[str, ...]
 _KEYS = [name for name in KEYS if name != "pair"]
@@ -96,7 +96,7 @@ class QuantityPairs(Statistic, name="quantity_pairs"):
 
 
 def _named(settings: Settings) -> Iterator[Quantity]:
-    return (quantity_of(*item) for item in settings.quantities.items())
+    return (parse_quantity(*item) for item in settings.quantities.items())
 
 
 @dataclass(frozen=True, eq=False)

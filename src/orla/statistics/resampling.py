@@ -91,7 +91,7 @@ def spread(resampled: np.ndarray, n: int) -> float:
 
 def best_rate(errors: np.ndarray) -> np.ndarray:
     """Index (...) of the rate with the lowest mean over seeds of errors (..., seeds, rates), as
-    `orla.study.rates.best` finds it.
+    `orla.study.rates.best_index` finds it.
 
     An error that is not finite (a diverged model) counts as infinite; of rates with equal means the
     smallest is taken.

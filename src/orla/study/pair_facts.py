@@ -58,8 +58,8 @@ def _file_facts(path: Path) -> Iterator[str]:
         yield from (f"{name} {value}" for name, value in nwb.facts(path).items())
 
 
-def halves(task: Recordings, path_a: str | Path, separate: bool) -> Streams:
-    """Session A's two halves, prepared as a pair; `separate`: each by components of its own."""
+def prepare_halves(task: Recordings, path_a: str | Path, separate: bool) -> Streams:
+    """The streams of session A's two halves as a pair; `separate`: each by its own components."""
     if task.source == "binned":
         whole = task.binned_at(path_a)
     else:

@@ -26,10 +26,12 @@ def simulated_streams(task: Recordings, pair: str, study: str = "") -> Streams:
     """
     days = both_days(task.simulation(pair))
     if isinstance(task, Swapped):
-        session = _session(task.recording, task.source, *next(days))
+        session = _simulated_session(task.recording, task.source, *next(days))
         return task.streams_of(pair, iter([session]), task.dataset(pair, study))
     names = task.pairs[pair].a, task.pairs[pair].b
-    a, b = (_session(name, task.source, *day) for name, day in zip(names, days, strict=True))
+    a, b = (
+        _simulated_session(name, task.source, *day) for name, day in zip(names, days, strict=True)
+    )
     tail = task.parts.tail_steps
     streams = prepare(a, b, task.preparation, tail_steps=tail, dataset=task.dataset(pair, study))
     sums = {
@@ -39,7 +41,7 @@ def simulated_streams(task: Recordings, pair: str, study: str = "") -> Streams:
     return replace(streams, dataset=streams.dataset | {"streams": sums})
 
 
-def _session(name: str, source: str, reaching: Reaching, spikes: Spikes) -> Session:
+def _simulated_session(name: str, source: str, reaching: Reaching, spikes: Spikes) -> Session:
     """A simulated day in SI units, with the units that have an event."""
     units = [
         (channel, column, times)

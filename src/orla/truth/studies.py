@@ -51,7 +51,7 @@ def models(
     frames = []
     for learner, index in chosen.items():
         run = _run(world, learner, episode, pretrained, index)
-        swept = sweep(run, worlds.RATES, worlds.GROWTH).frames["models"]
+        swept = sweep(run, worlds.RATES, worlds.GROWTH).wide_tables["models"]
         frames.append(_by_pair(swept, seeds[index], pairs, each))
     return pd.concat(frames, ignore_index=True)
 
@@ -87,7 +87,7 @@ def _by_pair(models: pd.DataFrame, seeds: np.ndarray, pairs: int, each: int) -> 
 
 
 def reselected(models: pd.DataFrame) -> pd.DataFrame:
-    """The table with the rate chosen anew by each study, pair and learner, as `rates.best` does.
+    """The table with the rate chosen anew by study, pair and learner, as by `rates.best_index`.
 
     The choice is that of the estimand `worlds.ESTIMAND`; no rate is marked by any other.
     """
