@@ -45,10 +45,10 @@ def test_the_config_is_one_that_the_study_takes(made, recordings, tmp_path, sour
     # What a registration needs is written: the worked example can be read and is for this study.
     example = folder / "prereg/gradient.yaml"
     shutil.copy(folder / "prereg/example.yaml.txt", example)
-    known = reader.read(example)
+    known = reader.read_registration(example)
     assert known.studies == ("my-study",) and known.minus == ("rtrl", "immediate")
     example.unlink()
-    lock.require([folder / "prereg"])
+    lock.require_locks([folder / "prereg"])
     assert len((folder / "README.md").read_text().splitlines()) <= 10
 
 

@@ -15,7 +15,7 @@ from orla.__main__ import main
 from orla.decoder import Decoder, export
 from orla.engine.forward import outputs_of
 from orla.errors import OrlaError
-from orla.prereg.binding import plan_of
+from orla.prereg.binding import read_plan
 from orla.provenance import networks
 from orla.provenance.tables import read_table, write_table
 from orla.sessions.streams import Streams
@@ -41,7 +41,7 @@ def study(tmp_path_factory):
     shutil.copy(ROOT / "config.yaml", folder)
     shutil.copy(ROOT / "config/tiny.yaml", folder)
     os.chdir(folder)
-    plan = plan_of([folder / "tiny.yaml"])
+    plan = read_plan([folder / "tiny.yaml"])
     condition = next(c for c in plan.conditions if c.path == CONDITION)
     job, results = plan.job(condition), folder / plan.config["pathvars"]["results"]
     spec = plan.task_settings(condition.domain)

@@ -84,7 +84,7 @@ def folder(finished, tmp_path, capsys, monkeypatch):
     table = read_table(finished / "immediate sgd.parquet")
     made = Sweep(table, read_arrays(finished / "immediate sgd.npz")[0])
     run = SimpleNamespace(baseline={}, batch_models=4)
-    monkeypatch.setattr(adaptation, "run_of", lambda *_, **__: run)
+    monkeypatch.setattr(adaptation, "make_run", lambda *_, **__: run)
     monkeypatch.setattr(adaptation, "sweep", lambda *_, **__: made)
     return Folder(tmp_path / "job", capsys)
 

@@ -30,7 +30,7 @@ from orla.optimizers.adam import Adam
 from orla.optimizers.lars import LARS
 from orla.optimizers.sgd import SGD
 from orla.prereg import lock
-from orla.prereg.reader import read
+from orla.prereg.reader import read_registration
 from orla.probes.cosine import PastGradient
 from orla.probes.ratios import UpdateRatio
 from orla.programs import compiling
@@ -88,7 +88,7 @@ def claim(study):
     document["sample"] |= {"size": 3, "minimum": 3}
     path = folder / "small-gap.yaml"
     path.write_text(yaml.safe_dump(document, sort_keys=False))
-    lock.write(folder, [path])
+    lock.lock_files(folder, [path])
 
 
 @pytest.fixture(scope="module")
@@ -286,8 +286,8 @@ def test_the_verdict_is_about_the_assumed_pair(results, models):
     gap = full["recovery_heldout_percent"] - immediate["recovery_heldout_percent"]
     verdicts = read_table(results / "verdicts.parquet").set_index("registration")
     # The claims of version 2 are for the default study.
-    theirs = [read(path) for path in (ROOT / "prereg").glob("*.yaml")]
-    assert len(verdicts) == 1 + sum(not known.tested for known in theirs)
+    theirs = [read_registration(path) for path in (ROOT / "prereg").glob("*.yaml")]
+    assert len(verdicts) == 1 + sum(not known.is_tested for known in theirs)
     row = verdicts.loc["small-gap"]
     assert row["outcome"] == "untestable" and row["n"] == 3
     assert "gaps was made at alpha 0.1, and 0.05 is registered" in row["reason"]
@@ -301,7 +301,9 @@ def test_the_verdict_is_about_the_assumed_pair(results, models):
 def test_truth_controls_are_those_of_the_library(results):
     given = CONFIG["truth"]
     compiling.configure(compile=False, threads=1, device="cpu")
-    expected = studies.models("no-drift", [0, 1], given["pairs"], given["seeds"], given["steps"])
+    expected = studies.simulate_models(
+        "no-drift", [0, 1], given["pairs"], given["seeds"], given["steps"]
+    )
     made = {world: read_table(results / f"truth/{world}.parquet") for world in worlds.WORLDS}
     pd.testing.assert_frame_equal(made["no-drift"], expected, check_dtype=False)
     settings = base.Settings(
@@ -311,7 +313,7 @@ def test_truth_controls_are_those_of_the_library(results):
         seed=CONFIG["statistics"]["seed"],
     )
     controls = read_table(results / "truth_controls.parquet")
-    counted = verdicts.table(made, given["seeds"], settings)
+    counted = verdicts.control_table(made, given["seeds"], settings)
     pd.testing.assert_frame_equal(controls, counted, check_dtype=False)
     assert list(controls["world"]) == list(worlds.CONTROLS)
     assert (controls[["right", "wrong", "undecided"]].sum(axis=1) == given["studies"]).all()

@@ -21,7 +21,7 @@ os.environ.setdefault("GLIBC_TUNABLES", store.MALLOC)
 
 with one_line():
     for file in workflow.configfiles:
-        documents.parse(Path(file))  # Snakemake takes the last of two equal keys without a word
+        documents.read_yaml(Path(file))  # Snakemake takes the last of two equal keys without a word
     PLAN = plan_from_config(config)
 STUDY = PLAN.config
 RESULTS = STUDY["pathvars"]["results"]

@@ -12,9 +12,9 @@ FOLDERS = [Path(folder) for folder in STUDY["registrations"]["folders"]]
 ASSUMED = DEFAULTS | {k: v for k, v in STUDY["registrations"]["assume"].items() if v is not None}
 # What this study binds, for its registrations; the job of the verdict adds its behaviour.
 with one_line():
-    lock.require(FOLDERS)
-    REGISTERED = [each for folder in FOLDERS for each in reader.read_all(folder)]
-    BINDINGS = binding.bound_by(PLAN, REGISTERED)
+    lock.require_locks(FOLDERS)
+    REGISTERED = [each for folder in FOLDERS for each in reader.read_registrations(folder)]
+    BINDINGS = binding.study_records(PLAN, REGISTERED)
 
 
 rule statistics:

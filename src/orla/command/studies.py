@@ -19,7 +19,7 @@ import orla
 from orla.command import logger
 from orla.command.watching import Watch
 from orla.errors import OrlaError
-from orla.prereg.binding import plan_of
+from orla.prereg.binding import read_plan
 from orla.study.plan import Plan
 
 CONFIG = "config.yaml"
@@ -69,7 +69,7 @@ class Study:
     def plan(self) -> Plan:
         """The plan of the study's config, from now on with its folder as working directory."""
         os.chdir(self.folder)
-        return plan_of(self.overlays)
+        return read_plan(self.overlays)
 
     def answer(self, since: float = 0.0) -> str:
         """The answer of the last run that wrote a page since that Unix time; "" where none did."""

@@ -23,7 +23,7 @@ from orla.results.summary import (
     whether,
 )
 from orla.statistics.means import moments
-from orla.statistics.resampling import draws
+from orla.statistics.resampling import draw_resamples
 from orla.study.declarations import read_declarations
 from orla.study.keys import KEYS
 
@@ -169,7 +169,9 @@ class SelectionPrice(Summary, name="selection_price"):
             first, second, third = (each.recovery for each in sides)
             price, share = second - first, np.nan
             if len(price) > 1:
-                share = one.other_rate_share(draws(len(price), settings.resamples, settings.seed))
+                share = one.other_rate_share(
+                    draw_resamples(len(price), settings.resamples, settings.seed)
+                )
             finite = np.isfinite(price)
             first, second, third = (np.where(finite, of, np.nan) for of in (first, second, third))
             rates = [[each.rate] for each in (*sides, one.at_runner_up)]

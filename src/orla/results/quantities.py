@@ -17,7 +17,12 @@ from orla.results.summary import ends
 from orla.schema import nearest
 from orla.statistics.means import Moments, moments, t_interval
 from orla.statistics.ranks import rank_correlation, spearman_p
-from orla.statistics.resampling import at_rates, draws, finite_means, spread
+from orla.statistics.resampling import (
+    draw_resamples,
+    finite_means,
+    resampled_standard_error,
+    values_at_rates,
+)
 from orla.study.keys import KEYS
 from orla.study.quantities import PAIRS, SEEDS, Quantity, Term, parse_quantity
 
@@ -118,7 +123,7 @@ class _OfPair:
             side = self.sides[_key(term.where)]
             chosen = side.at_marked(term.column)
             if draws is not None:
-                chosen = at_rates(side.values(term.column), draws, side.choices(draws))
+                chosen = values_at_rates(side.values(term.column), draws, side.choices(draws))
             return term.times * (np.abs(chosen) if term.absolute else chosen)
 
         sides = self.quantity.x, self.quantity.y
@@ -154,7 +159,7 @@ class _OfPair:
         """The largest share of resamples in which a condition chooses another rate."""
         if len(self.values) < 2:
             return np.nan
-        drawn = draws(len(self.values), self.settings.resamples, self.settings.seed)
+        drawn = draw_resamples(len(self.values), self.settings.resamples, self.settings.seed)
         return max(side.other_rate_share(drawn) for side in self.sides.values())
 
     @cached_property
@@ -266,7 +271,7 @@ def _estimate(quantity: Quantity, pairs: list[_OfPair], settings: Settings) -> d
         if quantity.along:
             value = Moments(value.n, float(first.value()), np.nan)
         if len(first.values) > 1:
-            drawn = draws(len(first.values), *how)
+            drawn = draw_resamples(len(first.values), *how)
             resampled = first.value(drawn.different)[drawn.index]
     if quantity.along in (SEEDS, PAIRS):
         sides = np.concatenate(first.sums())
@@ -274,12 +279,12 @@ def _estimate(quantity: Quantity, pairs: list[_OfPair], settings: Settings) -> d
             sides = np.array([finite_means(np.concatenate(pair.sums())) for pair in pairs]).T
             if len(pairs) > 1:
                 value = Moments(len(pairs), float(rank_correlation(*sides)), np.nan)
-                drawn = draws(len(pairs), *how)
+                drawn = draw_resamples(len(pairs), *how)
                 resampled = rank_correlation(*sides[:, drawn.different])[drawn.index]
         known = sides[:, np.isfinite(sides).all(0)]
         if known.shape[1] > 1:
             p = spearman_p(*known, seed=settings.seed, resamples=settings.resamples)
-    error = float(np.fmax(value.standard_error, spread(resampled, value.n)))
+    error = float(np.fmax(value.standard_error, resampled_standard_error(resampled, value.n)))
     narrow = t_interval(value.mean, error, value.dof, 1 - 2 * settings.alpha)
     wide = t_interval(value.mean, error, value.dof)
     return {

@@ -35,10 +35,10 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
 
 def _verify_results(arguments: argparse.Namespace) -> None:
     """Print every problem of a study's results; OrlaError where there is one."""
-    from orla.prereg.binding import plan_of
+    from orla.prereg.binding import read_plan
     from orla.study.verification import find_problems, sealed_files
 
-    plan = plan_of(arguments.configfile)
+    plan = read_plan(arguments.configfile)
     results = Path(plan.config["pathvars"]["results"])
     if not (count := len(sealed_files(results))):
         raise OrlaError(f"{results}: nothing has been run yet; snakemake all")
@@ -96,11 +96,11 @@ def _write_text(file: Path, text: str) -> None:
 
 def _digests_without_refusal() -> list[str]:
     """Digests of questions of config.yaml, alone and with each overlay, that no part refuses."""
-    from orla.prereg.binding import plan_of
+    from orla.prereg.binding import read_plan
 
     configs = [[], *([overlay] for overlay in Path("config").glob("*.yaml"))]
     questions = {
-        question for config in configs for question in fitting.collect_questions(plan_of(config))
+        question for config in configs for question in fitting.collect_questions(read_plan(config))
     }
     answers = zip(questions, fitting.find_refusals(questions), strict=True)
     return sorted(fitting.question_digest(q) for q, refusal in answers if refusal is None)

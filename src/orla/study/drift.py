@@ -17,7 +17,7 @@ import pandas as pd
 
 from orla.sessions.from_bins import OWN
 from orla.sessions.streams import Streams
-from orla.statistics.means import upper_t
+from orla.statistics.means import t_quantile
 from orla.statistics.ranks import Interval
 from orla.study import pair_facts
 from orla.study.refits import PENALTIES, LeastSquares, lag_inputs
@@ -70,7 +70,7 @@ def score_difference(first: DecoderOutputs, second: DecoderOutputs | None = None
     without_block = np.array([difference(np.setdiff1d(steps, block)) for block in blocks])
     value, n = difference(slice(None)), len(blocks)
     error = np.sqrt((n - 1) / n * ((without_block - without_block.mean()) ** 2).sum())
-    half = upper_t(0.975, n - 1) * error
+    half = t_quantile(0.975, n - 1) * error
     return Interval(value, value - half, value + half)
 
 

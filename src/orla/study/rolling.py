@@ -57,7 +57,7 @@ class Batch:
     adapt: Moments
     whole: Moments
     result: Adaptation
-    error_measures: Measures = field(default_factory=dict)
+    measures: Measures = field(default_factory=dict)
     _scores: dict[tuple[int, int, int], Scores] = field(default_factory=dict)
 
     def frozen_scores(self, at: int, part: slice) -> Scores:
