@@ -69,7 +69,7 @@ def study(tmp_path_factory):
         trained=trained,
         table=f"{path}.parquet",
         streams=Streams.read(file, spec),
-        write=lambda name="decoder.safetensors", *a, **k: export.write(
+        write=lambda name="decoder.safetensors", *a, **k: export.write_decoder(
             plan, CONDITION, folder / name, *a, **k
         ),
     )
@@ -148,7 +148,9 @@ def test_the_command_writes_a_decoder(study, capsys):
 def test_a_decoder_is_adapted_by_the_numeric_configuration_of_its_condition(study, monkeypatch):
     plain = study.plan.config["compute"]
     asked = {"float64": plain | {"instructions": "avx1024"}}
-    monkeypatch.setattr(type(study.plan), "compute", lambda plan, precision: asked[precision])
+    monkeypatch.setattr(
+        type(study.plan), "compute_settings", lambda plan, precision: asked[precision]
+    )
     with pytest.raises(OrlaError, match='"numerics" asks for the instruction set avx1024'):
         study.write()
 
@@ -159,7 +161,10 @@ def test_what_is_no_decoder_is_refused(study):
         (lambda: decoder.predict(np.zeros((1, 6))), r"observations are \(1, 6\), not \(1, 12\)"),
         (lambda: Decoder.load(study.trained), "no decoder, but networks of a study"),
         (lambda: study.write("x", 2), "has the seeds 0 to 1, not 2"),
-        (lambda: export.write(study.plan, "wrong", "x"), "wrong is no condition of the study"),
+        (
+            lambda: export.write_decoder(study.plan, "wrong", "x"),
+            "wrong is no condition of the study",
+        ),
     ):
         with pytest.raises(OrlaError, match=words):
             call()

@@ -176,7 +176,7 @@ def binned_npz(path):
 
 def read_binned(path):
     source = binned.Source(boundaries=binned.Boundaries(changes=["trial"]))
-    found = binned.read(path, source)
+    found = binned.read_binned(path, source)
     found.name = ""
     return found
 

@@ -35,7 +35,7 @@ def test_a_seed_follows_from_the_lock_and_the_pairs_name(tmp_path):
     assert "seed" not in pair
     task = catalogue.make("task", {"kind": "recordings", "pairs": {"new-01": pair}})
     with pytest.raises(OrlaError, match=r"follows from the lock of .*run: python -m orla prereg"):
-        task.simulation("new-01")
+        task.simulation_settings("new-01")
 
 
 def test_a_plain_seed_is_left_alone():
@@ -46,8 +46,8 @@ def test_a_plain_seed_is_left_alone():
 def test_a_pairs_own_drift_is_its_simulations():
     pairs = {"x": PAIR | {"drift_scale": 0.5}, "y": PAIR}
     task = catalogue.make("task", {"kind": "recordings", "pairs": pairs})
-    assert task.simulation("x").drift.scale == 0.5
-    assert task.simulation("y").drift.scale == task.simulated.drift.scale == 1.0
+    assert task.simulation_settings("x").drift.scale == 0.5
+    assert task.simulation_settings("y").drift.scale == task.simulated.drift.scale == 1.0
 
 
 def test_a_working_folder_without_a_config_and_a_python_in_a_folder_with_a_space_are_refused(

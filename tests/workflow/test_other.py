@@ -39,7 +39,7 @@ from orla.provenance.tables import read_table
 from orla.results import base
 from orla.results.frames import frames
 from orla.sessions import mat_read, nwb, simulator
-from orla.sessions.from_spikes import prepare
+from orla.sessions.from_spikes import prepare_sessions
 from orla.sessions.preparation import Features, Preparation, Target
 from orla.sessions.simulator import ArraySettings, DriftSettings, TaskSettings
 from orla.study.batches import initial_parameters
@@ -121,7 +121,7 @@ def sessions(tmp_path_factory):
 @pytest.fixture(scope="module")
 def streams(sessions):
     return {
-        pair: prepare(*days, PREPARATION, tail_steps=0.3, dataset={})
+        pair: prepare_sessions(*days, PREPARATION, tail_steps=0.3, dataset={})
         for pair, days in sessions.items()
     }
 
@@ -135,11 +135,11 @@ def episodes(streams):
         tail = len(a) - int(0.3 * len(a))
         adapt = int(0.7 * len(b)) // 100 * 100
         found[f"hands/{pair}/episodes/70-30"] = Episode(
-            pretraining=a.part(slice(0, tail)),
-            adapt=b.part(slice(0, adapt)),
-            heldout=b.part(slice(adapt, None)),
+            pretraining=a.slice_steps(slice(0, tail)),
+            adapt=b.slice_steps(slice(0, adapt)),
+            heldout=b.slice_steps(slice(adapt, None)),
             selection_cut=int(0.6 * adapt) // 100 * 100,
-            reference=a.part(slice(tail, None)),
+            reference=a.slice_steps(slice(tail, None)),
             reference_from=160,
             window=100,
             n_out=2,

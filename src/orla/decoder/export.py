@@ -25,7 +25,7 @@ from orla.study.run import ConditionRun, make_run
 _APART = 1e-3
 
 
-def write(
+def write_decoder(
     plan: Plan, path: str, file: str | Path, seed: int = 0, *, frozen: bool = False
 ) -> Decoder:
     """Write the decoder of a condition: the network of a seed, adapted at the selected rate.
@@ -37,12 +37,12 @@ def write(
     diverged, or adapting again gives another error than the study's.
     """
     catalogue.use_plugins(plan.config.get("plugins", ()))
-    condition = _condition(plan, path)
+    condition = _find_condition(plan, path)
     made_from = Path(plan.config["pathvars"]["results"]) / condition.domain / "streams.npz"
     streams = Streams.read(made_from, plan.task_settings(condition.domain))
     if streams.readings is None:
         raise OrlaError(f"{made_from}: says not how bins are read; delete it and run again")
-    run = _run(plan, condition, made_from)
+    run = _make_run(plan, condition, made_from)
     if not 0 <= seed < run.seeds:
         raise OrlaError(f"decoder: {path} has the seeds 0 to {run.seeds - 1}, not {seed}")
     params = (
@@ -78,7 +78,8 @@ def write(
     return decoder
 
 
-def _condition(plan: Plan, path: str) -> Condition:
+def _find_condition(plan: Plan, path: str) -> Condition:
+    """The condition of a path; OrlaError where the study has none, or not of recordings."""
     by_path = {c.path: c for c in plan.conditions}
     if path not in by_path:
         raise OrlaError(f"decoder: {path} is no condition of the study; {nearest(path, by_path)}")
@@ -89,7 +90,8 @@ def _condition(plan: Plan, path: str) -> Condition:
     return by_path[path]
 
 
-def _run(plan: Plan, condition: Condition, made_from: Path) -> ConditionRun:
+def _make_run(plan: Plan, condition: Condition, made_from: Path) -> ConditionRun:
+    """The run of a condition on streams in a file, with the study's own networks."""
     job, compute, task = (
         plan.job(condition),
         plan.compute_settings(condition.precision),
@@ -107,6 +109,7 @@ def _run(plan: Plan, condition: Condition, made_from: Path) -> ConditionRun:
 
 
 def _adapt_again(plan: Plan, condition: Condition, run: ConditionRun, seed: int) -> Parameters:
+    """Networks of a seed, adapted at the selected rate and held to the study's error."""
     path = Path(plan.config["pathvars"]["results"]) / f"{condition.path}.parquet"
     models = tidy.wide_tables([read_table(path, expect=condition.keys)])["models"]
     model = models[models["selected"].astype(bool) & (models["seed"] == seed)].iloc[0]

@@ -43,7 +43,7 @@ def parts(source: str, shares: Mapping[str, float]) -> dict[str, str]:
 
 def _text(source: str) -> str:
     if source in _SHIPPED:
-        return library.text(source).decode("utf-8", "replace").replace("\r\n", "\n")
+        return library.read_text(source).decode("utf-8", "replace").replace("\r\n", "\n")
     try:
         return content(source).decode("utf-8").replace("\r\n", "\n")
     except (OrlaError, UnicodeDecodeError) as error:

@@ -57,7 +57,7 @@ def beside(task: River, seed: int, probe: Mapping[str, Any]) -> pd.DataFrame:
     for name in task.peers:
         if name not in PEERS:
             raise OrlaError(f'task river: "peers" has {name}; {nearest(name, PEERS)}')
-    prequential, (X, Y, _) = catalogue.make("probe", probe), task.table(seed)
+    prequential, (X, Y, _) = catalogue.make("probe", probe), task.labelled_rows(seed)
     frames, end = [], task.pretraining + task.adapt
     for name in (name for name in PEERS if seed < task.peers.get(name, 0)):
         right, size = hits(name, seed, X[:end], Y[:end])

@@ -235,7 +235,7 @@ def compile_programs(runs: Iterable[ConditionRun]) -> list[Path]:
     with cost.phase("compiling"), compiling.only(record):
         for run in runs:
             seed = np.zeros(run.batch_models, dtype=int)
-            stream = run.episode.adapt.part(slice(run.loop.learner.stride))
+            stream = run.episode.adapt.slice_steps(slice(run.loop.learner.stride))
             some = run.stream_tensors(stream, seed)
             state = run.loop.start(run.starting_parameters(seed), seeds=seed.tolist())
             run.loop.run(state, run.tensor(np.full(len(seed), 1e-4)), some)
