@@ -69,11 +69,11 @@ class Pair:
 def read_pair(
     source: str, recordings: Sequence[str], assignments: Sequence[str] = (), **options: Any
 ) -> Pair:
-    """Facts of two files (nwb, binned), two sessions (odoherty, by default the paper's) or
-    nothing.
+    """Facts of the two recordings that a study is written for.
 
-    `assignments` are settings of the config, such as "preparation.least_kept=0.3" or
-    "nwb.trials=true"; `options` those of `OPTIONS`, None where one is not given. OrlaError where
+    `recordings` are two files (nwb, binned), two sessions (odoherty, by default the paper's) or
+    none (simulated). `assignments` are settings of the config, such as "preparation.least_kept=0.3"
+    or "nwb.trials=true"; `options` those of `OPTIONS`, None where one is not given. OrlaError where
     the recordings cannot be used, which says how a setting that it names is given here.
     """
     if source not in SOURCES:
@@ -146,6 +146,7 @@ def _read_pair(source: str, recordings: Sequence[str], **assigned: dict[str, Any
 
 
 def _require_two(recordings: Sequence[str], what: str) -> None:
+    """Refuse other than two different recordings."""
     if len(recordings) != 2 or recordings[0] == recordings[1]:
         given = "the same twice" if len(recordings) == 2 else len(recordings)
         raise OrlaError(f"a study takes two {what} (you gave {given})")

@@ -51,7 +51,7 @@ def read_amendments(path: Path) -> list[Amendment]:
 
 def read_folder_amendments(folder: Path, entries: Mapping[str, Any]) -> dict[str, list[Amendment]]:
     """Amendments of each registration, in the order of LOCK's `entries`, which they must fit."""
-    found: dict[str, list[Amendment]] = {}
+    by_registration: dict[str, list[Amendment]] = {}
     for number, (name, line) in enumerate(entries.items()):
         path = folder / name
         if not name.startswith(f"{AMENDMENTS}/"):
@@ -68,8 +68,8 @@ def read_folder_amendments(folder: Path, entries: Mapping[str, Any]) -> dict[str
             if not locked <= parse_date(amendment.date, str(path)) <= line.date:
                 days = f"the days on which {amended} and it were locked, {locked} and {line.date}"
                 raise OrlaError(f"{path}: dated {amendment.date}, not between {days}")
-            found.setdefault(amended, []).append(amendment)
-    return found
+            by_registration.setdefault(amended, []).append(amendment)
+    return by_registration
 
 
 def read_former_outcomes(folder: Path) -> dict[str, str]:

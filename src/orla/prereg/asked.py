@@ -47,8 +47,8 @@ def sweep_paths(plan: Plan, registration: Registration) -> list[str]:
 
 def find_quantities(plan: Plan, names: Iterable[str]) -> list[Quantity]:
     """The quantities of these names that the config has."""
-    known = plan.config.get("quantities", {})
-    return [parse_quantity(name, known[name]) for name in names if name in known]
+    entries = plan.config.get("quantities", {})
+    return [parse_quantity(name, entries[name]) for name in names if name in entries]
 
 
 def quantity_conditions(plan: Plan, about: Quantity) -> list[Condition]:

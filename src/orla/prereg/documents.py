@@ -34,10 +34,10 @@ def load_document(path: Path, kind: str) -> dict[str, Any]:
 def document_schema(kind: str) -> dict[str, Any]:
     """The JSON schema of a kind of document, with the numbers of every rule in `claim`."""
     schemas = _expand_schema(_short_schemas())
-    found = schemas[kind] | {"$defs": schemas["$defs"]}
-    if claim := found["properties"].get("claim"):
+    full_schema = schemas[kind] | {"$defs": schemas["$defs"]}
+    if claim := full_schema["properties"].get("claim"):
         claim["properties"] = {name: dict(rule.schema) for name, rule in rules_by_name().items()}
-    return found
+    return full_schema
 
 
 @cache

@@ -78,27 +78,27 @@ def part_trials(
     plan: Plan, conditions: Sequence[Condition], registration: Registration
 ) -> dict[str, partial]:
     """The trial of every part that a registration depends on, by the part's name."""
-    found: dict[str, partial] = {}
+    parts: dict[str, partial] = {}
     for condition in conditions:
         task = plan.spec("task", condition.task)
-        found[f"episodes of {condition.task}"] = partial(trials.try_episodes, task)
+        parts[f"episodes of {condition.task}"] = partial(trials.try_episodes, task)
     jobs = [plan.job(condition) for condition in conditions]
     jobs = [{**job, "network": trials.shrink_network(job["network"])} for job in jobs]
     for condition, job in zip(conditions, jobs, strict=True):
         architecture, network = condition.architecture, job["network"]
-        found[f"network {architecture}"] = partial(trials.try_network, network)
+        parts[f"network {architecture}"] = partial(trials.try_network, network)
         if plan.takes_pretrained(condition):
             settings = plan.pretraining_settings(architecture)
-            found[f"pretraining of {architecture}"] = partial(
+            parts[f"pretraining of {architecture}"] = partial(
                 trials.try_pretraining, network, settings
             )
         name = f"learner {condition.learner} of {architecture}"
         for kind in ("observers", "probes", "interventions"):
             if names := getattr(condition, kind):
                 name += f", {kind} {' '.join(names)}"
-        found[name] = partial(trials.try_learner, job)
-        found[f"optimizer {condition.optimizer}"] = partial(trials.try_optimizer, job["optimizer"])
-        found[f"start {condition.start}"] = partial(trials.try_start, job["start"], network)
+        parts[name] = partial(trials.try_learner, job)
+        parts[f"optimizer {condition.optimizer}"] = partial(trials.try_optimizer, job["optimizer"])
+        parts[f"start {condition.start}"] = partial(trials.try_start, job["start"], network)
     if conditions:
         learners = list(dict.fromkeys(condition.learner for condition in conditions))[:2]
         specs = {learner: plan.spec("learner", learner) for learner in learners}
@@ -106,21 +106,21 @@ def part_trials(
         reads = defaultdict(list)
         for name, columns in registration.required_columns:
             reads[name] += columns
-        found["sweep and choice of the rate"] = partial(trials.try_choices, models)
+        parts["sweep and choice of the rate"] = partial(trials.try_choices, models)
         tables = partial(trials.try_statistics, models, learners, plan.config["statistics"])
-        found["statistics"] = partial(trials.select_columns, tables, dict(reads))
+        parts["statistics"] = partial(trials.select_columns, tables, dict(reads))
     for peer in peer_names(plan, conditions, registration):
-        found[f"River's {peer}"] = partial(trials.try_peer, peer)
-    found["guards"] = partial(rehearsal.rehearse_guards)
-    found["judge"] = partial(rehearsal.rehearse_judge, registration)
+        parts[f"River's {peer}"] = partial(trials.try_peer, peer)
+    parts["guards"] = partial(rehearsal.rehearse_guards)
+    parts["judge"] = partial(rehearsal.rehearse_judge, registration)
     later = (
         partial(rehearsal.rehearse_reading, rehearsal.generic_registration(registration)),
         partial(rehearsal.rehearse_checks, registration),
         partial(rehearsal.rehearse_left_out),
     )
     bound = registration.binds.get("parts", LATER_PARTS)
-    found |= {n: part for n, part in zip(LATER_PARTS, later, strict=True) if n in bound}
-    return found
+    parts |= {n: part for n, part in zip(LATER_PARTS, later, strict=True) if n in bound}
+    return parts
 
 
 def peer_names(

@@ -124,7 +124,7 @@ def judge_registrations(
 
 def _outcomes_by_variant(cases: Sequence[Case], field: str) -> list[dict[str, str]]:
     """The outcomes of each case with its evidence's `others` or `left_out`, by their names."""
-    found: list[dict[str, str]] = [{} for _ in cases]
+    by_case: list[dict[str, str]] = [{} for _ in cases]
     every = [[getattr(each, field) for each in case.evidence] for case in cases]
     for name in sorted({name for ways in every for way in ways for name in way}):
         changed = []
@@ -132,10 +132,10 @@ def _outcomes_by_variant(cases: Sequence[Case], field: str) -> list[dict[str, st
             pairs = zip(case.evidence, ways, strict=True)
             each = (replace(e, estimate=way.get(name, e.estimate)) for e, way in pairs)
             changed.append(replace(case, evidence=tuple(each)))
-        for outcomes, ways, (outcome, _) in zip(found, every, _outcomes(changed), strict=True):
+        for outcomes, ways, (outcome, _) in zip(by_case, every, _outcomes(changed), strict=True):
             if any(name in way for way in ways):
                 outcomes[name] = outcome
-    return found
+    return by_case
 
 
 def _outcomes(cases: Sequence[Case]) -> list[tuple[str, list[Ps]]]:
@@ -151,7 +151,7 @@ def _outcomes(cases: Sequence[Case]) -> list[tuple[str, list[Ps]]]:
     family = [i for i, case in enumerate(cases) if case.registration.in_family]
     sides = (holm_p_values([tests[i][0][side] for i in family]) for side in (0, 1))
     corrected = dict(zip(family, zip(*sides, strict=True), strict=True))
-    found = []
+    outcomes = []
     for i, case in enumerate(cases):
         ps = [Ps(*both, *corrected.get(i, both)) for both in tests[i]]
         alpha = case.registration.alpha
@@ -162,8 +162,8 @@ def _outcomes(cases: Sequence[Case]) -> list[tuple[str, list[Ps]]]:
         else:
             refuted = min(p.opposite_holm for p in ps) < alpha
             outcome = "falsified" if refuted else "inconclusive"
-        found.append((outcome, ps))
-    return found
+        outcomes.append((outcome, ps))
+    return outcomes
 
 
 def holm_p_values(p: Sequence[float]) -> list[float]:

@@ -66,14 +66,14 @@ def parse_lock(text: str, path: Path) -> list[Line]:
     in between is noticed at the next one. Lines older than the chain have three fields, and stand
     first.
     """
-    found: dict[str, Line] = {}
+    lines: dict[str, Line] = {}
     before, chained, last = "", False, datetime.date.min
     for number, raw in enumerate(text.splitlines(keepends=True), start=1):
         place, wanted = f"{path}: line {number}", '"SHA-256 date file chain=SHA-256"'
         if (match := _LINE.fullmatch(raw.rstrip())) is None:
             raise OrlaError(f"{place} is not {wanted}; restore it from git")
         line = Line(match["file"], match["sha256"], parse_date(match["date"], f"{place}, date"))
-        if line.file in found:
+        if line.file in lines:
             raise OrlaError(f"{place} locks {line.file} again; keep the first line")
         if line.date < last:
             above = f"before the line above it ({last})"
@@ -83,9 +83,9 @@ def parse_lock(text: str, path: Path) -> list[Line]:
         if match["chain"] not in (None, _chain_hash(before, line)):
             broken = f"the chain is broken at line {number} ({line.file}): this line or one above"
             raise OrlaError(f"{path}: {broken} was changed, added or removed; restore it from git")
-        found[line.file] = line
+        lines[line.file] = line
         before, chained, last = before + raw, match["chain"] is not None, line.date
-    return list(found.values())
+    return list(lines.values())
 
 
 def append_line(text: str, line: Line) -> str:
@@ -119,11 +119,11 @@ def lock_files(
     last = max((line.date for line in entries.values()), default=date)
     for file in map(Path, files):
         line = Line(_name_in_lock(folder, file), sha256(file), date)
-        known = entries.setdefault(line.file, line)
-        if known.sha256 != line.sha256:
-            other = f"locked on {known.date} with other content"
+        entry = entries.setdefault(line.file, line)
+        if entry.sha256 != line.sha256:
+            other = f"locked on {entry.date} with other content"
             raise OrlaError(f"{file}: {other}; undo the change, or say it in an amendment")
-        if known is line:
+        if entry is line:
             text = append_line(text, line)
             added.append(line)
     if added and date < last:
@@ -162,19 +162,19 @@ def verify_folder(folder: str | Path) -> dict[str, Locked]:
         if (file := folder / name) not in present:
             raise OrlaError(f"{file}: locked on {line.date} but missing; restore it from git")
     changes = amendments.read_folder_amendments(folder, entries)
-    told = _line_histories(path, list(entries.values())) if path.exists() else []
+    histories = _line_histories(path, list(entries.values())) if path.exists() else []
     verified = {}
-    for line, state in zip(entries.values(), told, strict=True):
+    for line, state in zip(entries.values(), histories, strict=True):
         if line.file.startswith(f"{AMENDMENTS}/"):
             continue
         file = folder / line.file
-        known, digest = tuple(changes.get(line.file, ())), sha256(file, MOST_TEXT)
-        if digest != (known[-1].sha256 if known else line.sha256):
+        edits, digest = tuple(changes.get(line.file, ())), sha256(file, MOST_TEXT)
+        if digest != (edits[-1].sha256 if edits else line.sha256):
             raise OrlaError(
-                f"{file}: differs from its {'last amendment' if known else 'lock'}; undo the "
+                f"{file}: differs from its {'last amendment' if edits else 'lock'}; undo the "
                 f"change, or lock an amendment in {folder / AMENDMENTS} with sha256 {digest}"
             )
-        verified[file.stem] = Locked(line.file, line.sha256, line.date, digest, known, state)
+        verified[file.stem] = Locked(line.file, line.sha256, line.date, digest, edits, state)
     return verified
 
 

@@ -87,19 +87,22 @@ class MeanRule(ABC):
 
     @abstractmethod
     def tests(self, mean: float, error: float, dof: float) -> tuple[float, float]:
-        """p of the claim and of its opposite, of an estimate with its standard error and degrees
-        of freedom; all numbers are finite. Without any error p is 0 or 1.
+        """p of the claim and p of its opposite, of an estimate with its error.
+
+        `error` is its standard error, `dof` that error's degrees of freedom; all numbers are
+        finite. Without any error p is 0 or 1.
         """
 
     @abstractmethod
     def between(self, error: float, dof: int, alpha: float) -> Ends:
-        """Between which two estimates the claim is shown at level alpha: numbers, or arrays over
-        the `estimated_errors` of a standard error.
+        """The two estimates between which the claim is shown at level alpha.
+
+        They are numbers, or arrays over the `estimated_errors` of a standard error.
         """
 
     @abstractmethod
     def beyond(self, error: float, dof: int, alpha: float) -> Ends:
-        """Beyond which two estimates its opposite is shown; as in `between`."""
+        """The two estimates beyond which its opposite is shown; as in `between`."""
 
     @abstractmethod
     def gaps(self, error: float) -> np.ndarray:

@@ -158,8 +158,9 @@ def _read_texts(table: pynwb.core.DynamicTable, column: str) -> list[str]:
 
 
 def _read_spikes(units: Units, unit_channel: np.ndarray) -> dict[str, Any]:
-    """Fields of a Session: of each unit that is no noise the ascending spike times (s), whether
-    it is sorted, and its channel; and how many spikes were left out, by reason.
+    """Fields of a Session about units that are no noise, and spikes left out by reason.
+
+    Of each unit they are the ascending spike times (s), whether it is sorted, and its channel.
     """
     ids = units.id[:]
     spikes = checks.read_ragged_rows(

@@ -75,6 +75,7 @@ def _size_in_steps(size: int | float, whole: int, name: str) -> int:
 
 
 def _whole_windows(steps: float, cut: int) -> int:
+    """`steps`, rounded down to a multiple of `cut`."""
     return math.floor(steps / cut + _ROUNDING) * cut
 
 

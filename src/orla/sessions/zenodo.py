@@ -74,9 +74,11 @@ def _require_secure(url: str, final_url: str) -> None:
 
 
 def expected_md5(session: str, source: Source, pins: Path) -> str:
-    """The MD5 checksum of a session's file: the config's; else the one pinned in the CSV file
-    `pins`; else that of the record's list, which is then pinned whole, so that a later change of
-    the record is noticed. OrlaError: the list cannot be had or read, or the file is not in it.
+    """The MD5 checksum that a session's file must have.
+
+    It is the config's; else the one pinned in the CSV file `pins`; else that of the record's list,
+    which is then pinned whole, so that a later change of the record is noticed. OrlaError: the list
+    cannot be had or read, or the file is not in it.
     """
     if session in source.md5:
         return source.md5[session]

@@ -22,8 +22,10 @@ class Interval(NamedTuple):
 
 
 def rank_correlation(x: ArrayLike, y: ArrayLike, axis: int = -1) -> np.ndarray:
-    """Spearman's rho (...) of pairs (..., n) along an axis; 0 where a side is constant, NaN where
-    a value is not finite."""
+    """Spearman's rho (...) of pairs (..., n) along an axis.
+
+    It is 0 where a side is constant, NaN where a value is not finite.
+    """
     sides = (np.where(np.isfinite(side), side, np.nan) for side in (x, y))
     ranks_x, ranks_y = (scipy.stats.rankdata(side, axis=axis) for side in sides)
     ranks_x = ranks_x - ranks_x.mean(axis=axis, keepdims=True)

@@ -90,11 +90,10 @@ def resampled_standard_error(resampled: np.ndarray, n: int) -> float:
 
 
 def best_rate(errors: np.ndarray) -> np.ndarray:
-    """Index (...) of the rate with the lowest mean over seeds of errors (..., seeds, rates), as
-    `orla.study.rates.best_index` finds it.
+    """Index (...) of the rate with the lowest mean over seeds of errors (..., seeds, rates).
 
-    An error that is not finite (a diverged model) counts as infinite; of rates with equal means the
-    smallest is taken.
+    It is the one that `orla.study.rates.best_index` finds. An error that is not finite (a diverged
+    model) counts as infinite; of rates with equal means the smallest is taken.
     """
     by_rate = np.swapaxes(np.where(np.isfinite(errors), errors, np.inf), -1, -2)
     # The mean over a contiguous last axis rounds as that of one array of seeds does.

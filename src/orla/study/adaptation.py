@@ -110,8 +110,10 @@ def write_networks(
 
 
 def check_networks(path: str, request: Mapping[str, Any], episodes: Episodes) -> None:
-    """Refuse networks of an earlier job that were made of other settings than are asked; arguments
-    as those of `write_networks`."""
+    """Refuse networks of an earlier job that were made of other settings than are asked.
+
+    Arguments as those of `write_networks`.
+    """
     config, asked = networks.provenance(path)["config"], _networks_config(request, episodes)
     digest.refuse_others(path, {name: config.get(name) for name in asked}, asked)
 

@@ -33,6 +33,7 @@ class Condition:
 
     @property
     def keys(self) -> dict[str, str]:
+        """The values of its key columns, `KEYS`."""
         return {name: getattr(self, name) for name in KEYS}
 
     @property

@@ -24,7 +24,7 @@ _ABOUT = ("subject", "date", "area", "day", "placement", "recording")
 def session_facts(
     streams: Streams, sessions: Sequence[str], files: Sequence[str | Path] = ()
 ) -> Iterator[tuple[str, str, float, str]]:
-    """Measure, side, value and words: what streams' record and the recordings' files say of them.
+    """Facts of two sessions from the streams' record and files: measure, side, value and words.
 
     Of each side: its "session", "seconds", share of steps "scored", "inputs", the "spread" of its
     target (SD, in that of A), how much was "kept" and why no more, the "recording" and what is

@@ -52,26 +52,26 @@ def matched_control_table(
     pp, variance = map(EquivalentWithin, (settings.margin_pp, settings.margin_variance))
     rows: list[dict[str, Any]] = []
     chosen = estimates[estimates["estimand"] == ESTIMAND_NAME]
-    for key, pairs in chosen.groupby(_AT, sort=False):
+    for values, pairs in chosen.groupby(_AT, sort=False):
         pairs = pairs[np.isfinite(pairs["error_gap"])]
         if len(pairs) < LEAST_PAIRS:
             continue
-        known = dict(zip(_AT, key, strict=True))
-        name = f"{known['optimizer']}, {known['comparison']}, {known['architecture']}"
-        gaps = former.get(tuple(key), np.empty(0))
+        keys = dict(zip(_AT, values, strict=True))
+        name = f"{keys['optimizer']}, {keys['comparison']}, {keys['architecture']}"
+        gaps = former.get(tuple(values), np.empty(0))
         for margins, answers in _ANSWERS.items():
             ways = {
                 "": (
                     variance,
-                    _verdicts_by_rules(pairs, studies, margins, known, settings, variance),
+                    _verdicts_by_rules(pairs, studies, margins, keys, settings, variance),
                 ),
                 ", former rules": (pp, _verdicts_by_test(gaps, studies, margins, settings, pp)),
             }
             for way, (rule, outcomes) in ways.items():
-                if len(found := pd.DataFrame(outcomes)):
-                    said = {"world": f"{known['task']}: {name}{way}", "means": "its own scatter"}
-                    said["true_gap"] = margins * rule.value
-                    rows.append(said | count_verdicts(found, rule, *answers))
+                if len(verdicts := pd.DataFrame(outcomes)):
+                    row = {"world": f"{keys['task']}: {name}{way}", "means": "its own scatter"}
+                    row["true_gap"] = margins * rule.value
+                    rows.append(row | count_verdicts(verdicts, rule, *answers))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -84,7 +84,7 @@ def _verdicts_by_rules(
     pairs: pd.DataFrame,
     studies: int,
     margins: int,
-    known: dict[str, Any],
+    keys: dict[str, Any],
     settings: Settings,
     rule: EquivalentWithin,
 ) -> Iterator[dict[str, Any]]:
@@ -92,21 +92,21 @@ def _verdicts_by_rules(
     moved = pairs["error_gap"].mean() - margins * rule.value
     columns = [c for c in pairs if c.startswith("error_gap")]
     shifted = pairs.assign(**{c: pairs[c] - moved for c in columns}, guards="")
-    minus, seeds = (known["learner_full"], known["learner_immediate"]), pairs["error_n_seeds"]
-    conditions = {name: v for name, v in known.items() if name not in ("task", *COMPARED)}
+    minus, seeds = (keys["learner_full"], keys["learner_immediate"]), pairs["error_n_seeds"]
+    conditions = {name: v for name, v in keys.items() if name not in ("task", *COMPARED)}
     registration = make_registration(
-        *(known["task"], rule, minus),
+        *(keys["task"], rule, minus),
         pairs=len(pairs),
         seeds=int((seeds + pairs["n_diverged"]).max()),
         alpha=settings.alpha,
         conditions=conditions,
-        comparison=known["comparison"],
+        comparison=keys["comparison"],
         max_diverged=10**6,
         max_failing=len(pairs),
     )
     for draw in _draw_pairs(len(pairs), studies, settings):
         study = shifted.iloc[draw].assign(pair=[f"pair-{i}" for i in range(len(draw))])
-        over = known | {"estimand": ESTIMAND_NAME, "n_failing": 0}
+        over = keys | {"estimand": ESTIMAND_NAME, "n_failing": 0}
         over |= {"n_diverged": study["n_diverged"].sum()}
         over |= {name: study[name].min() for name in ("n_seeds", "error_n_seeds")}
         over |= row_of(OverPairs.every_cell, study.__getitem__, settings)
@@ -133,9 +133,9 @@ def _verdicts_by_test(
 
 def _former_gaps(models: pd.DataFrame, settings: Settings) -> dict[tuple, np.ndarray]:
     """Gaps of recovery (pairs,) in pp at the former choice of the rate, by contrast."""
-    found: dict[tuple, list[float]] = {}
+    gaps_by_key: dict[tuple, list[float]] = {}
     for one in contrasts(models, settings, estimands={"former": _FORMER}):
         gap = moments(one.gap)
         if one.full.has_meaning and gap.n:
-            found.setdefault(tuple(one.key[name] for name in _AT), []).append(gap.mean)
-    return {key: np.array(gaps) for key, gaps in found.items()}
+            gaps_by_key.setdefault(tuple(one.key[name] for name in _AT), []).append(gap.mean)
+    return {key: np.array(gaps) for key, gaps in gaps_by_key.items()}

@@ -53,8 +53,8 @@ def control_table(
     rows = []
     for name, control in worlds.CONTROLS.items():
         if control.world in models:
-            found = judge_studies(name, control, models[control.world], networks, settings)
-            counts = count_verdicts(found, _control_rule(control), control.right, control.wrong)
+            verdicts = judge_studies(name, control, models[control.world], networks, settings)
+            counts = count_verdicts(verdicts, _control_rule(control), control.right, control.wrong)
             gap = np.nan if control.planted is None else control.planted
             rows.append({"world": name, "means": control.means, "true_gap": gap} | counts)
     return pd.DataFrame(rows, columns=list(COLUMNS))
@@ -74,7 +74,7 @@ def judge_studies(
     for result in (RESULT[SEED], RESULT[PAIR]):
         tables[result] = base.build(result, tables, settings)
     pairs = int(chosen.groupby("study")["pair"].nunique().max())
-    known = make_registration(
+    registration = make_registration(
         *(name, _control_rule(control), minus),
         pairs=pairs,
         seeds=networks,
@@ -87,13 +87,13 @@ def judge_studies(
     )
     rows = []
     for number, task in of_study.items():
-        own = {
+        study_tables = {
             result: tables[result][tables[result]["task"] == task].assign(task=name)
             for result in RESULT.values()
         }
-        row = own[RESULT[PAIR]].iloc[0]
+        row = study_tables[RESULT[PAIR]].iloc[0]
         numbers = {"gap": row["error_gap"], "between_sd": row["error_between_sd"]}
-        rows.append({"study": number, **judge_registration(known, own), **numbers})
+        rows.append({"study": number, **judge_registration(registration, study_tables), **numbers})
     return pd.DataFrame(rows)
 
 
@@ -116,9 +116,13 @@ def make_registration(
     )
 
 
-def judge_registration(known: Registration, tables: Mapping[str, pd.DataFrame]) -> dict[str, str]:
+def judge_registration(
+    registration: Registration, tables: Mapping[str, pd.DataFrame]
+) -> dict[str, str]:
     """The `outcome` of a registration, by the rules of every study, and the `reason`."""
-    [verdict] = judge.judge_registrations([known], tables, bindings={known.name: known.binds})
+    [verdict] = judge.judge_registrations(
+        [registration], tables, bindings={registration.name: registration.binds}
+    )
     return {name: verdict[name] for name in ("outcome", "reason")}
 
 
@@ -157,8 +161,10 @@ def _control_rule(control: Control) -> MeanRule:
 def count_verdicts(
     rows: pd.DataFrame, rule: MeanRule, right: Collection[str], wrong: Collection[str]
 ) -> dict[str, object]:
-    """The claim, how many studies (rows) got which verdict, the wrong share, and means over
-    studies; outcomes that are neither right nor wrong are undecided."""
+    """The claim, how many studies (rows) got which verdict, the wrong share, and means.
+
+    Means are over studies; outcomes that are neither right nor wrong are undecided.
+    """
     n, each = len(rows), dict.fromkeys(_OUTCOMES, 0) | rows["outcome"].value_counts().to_dict()
     so = {"right": sum(map(each.get, right)), "wrong": sum(map(each.get, wrong))}
     share = stats.binomtest(so["wrong"], n).proportion_ci(0.95)
