@@ -4,12 +4,12 @@ from pathlib import Path
 from snakemake.utils import min_version
 
 from orla.errors import exit_in_one_line
-from orla.study.workflow import require_place
+from orla.study.workflow import require_study_folder
 
 min_version("9.27")
 
 with exit_in_one_line():
-    require_place(workflow.basedir)
+    require_study_folder(workflow.basedir)
 
 
 configfile: "config.yaml"

@@ -19,7 +19,7 @@ import torch
 
 from orla import catalogue
 from orla.programs import compiling
-from orla.study.run import run_of
+from orla.study.run import make_run
 
 
 def adapted(learner: str, kind: str) -> dict[str, tuple[str, str]]:
@@ -36,11 +36,13 @@ def adapted(learner: str, kind: str) -> dict[str, tuple[str, str]]:
         "interventions": [],
         "probes": [],
     }
-    run, seeds = run_of(job, episode, None, most=len(asked["seeds"])), np.array(asked["seeds"])
-    whole = run.whole(seeds)
+    run, seeds = make_run(job, episode, None, most=len(asked["seeds"])), np.array(asked["seeds"])
+    whole = run.whole_tensors(seeds)
     adapt = {name: moment[: run.steps] for name, moment in whole.items()}
     rates = run.tensor(np.full(len(seeds), asked["rate"]))
-    state = run.loop.run(run.loop.start(run.batch(seeds), seeds=seeds.tolist()), rates, adapt).state
+    state = run.loop.run(
+        run.loop.start(run.starting_parameters(seeds), seeds=seeds.tolist()), rates, adapt
+    ).state
     errors, _ = run.frozen_scores(state.params, state.network, whole, run.heldout, run.steps)
     found = {}
     for i, seed in enumerate(asked["seeds"]):

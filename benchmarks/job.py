@@ -45,11 +45,11 @@ def study(case: dict, steps: int) -> ConditionRun:
             architecture, range(case["models"]), PRECISIONS[case["precision"]]
         ),
         episode=Episode(
-            pretraining=first.part(slice(0, steps // 2)),
-            adapt=second.part(slice(0, adapted)),
-            heldout=second.part(slice(adapted, steps)),
+            pretraining=first.slice_steps(slice(0, steps // 2)),
+            adapt=second.slice_steps(slice(0, adapted)),
+            heldout=second.slice_steps(slice(adapted, steps)),
             selection_cut=adapted * 4 // 5 // window * window,
-            reference=first.part(slice(steps // 2, steps)),
+            reference=first.slice_steps(slice(steps // 2, steps)),
             window=window,
             n_out=N_OUT,
         ),

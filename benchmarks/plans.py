@@ -14,7 +14,7 @@ import pandas as pd
 import yaml
 
 from benchmarks import measure
-from orla.command.plan import estimate
+from orla.command.plan import estimate_run
 from orla.command.studies import Study
 from tests.tables_of_docs import put, table
 
@@ -79,7 +79,7 @@ def plans() -> None:
             overlays = [copy / f"config/{each}.yaml" for each in names]
             began, before = time.perf_counter(), os.times()
             with chdir(copy):
-                what = estimate(Study.at(None, copy, overlays, []))
+                what = estimate_run(Study.from_command_line(None, copy, overlays, []))
             after = os.times()
             rows.append(
                 {

@@ -35,8 +35,8 @@ def session(rng, steps, readout):
 def make_episode(stream, adapt=ADAPT, **options):
     """Of a session B, of which `adapt` steps are adapted to."""
     return Episode(
-        adapt=stream.part(slice(0, adapt)),
-        heldout=stream.part(slice(adapt, None)),
+        adapt=stream.slice_steps(slice(0, adapt)),
+        heldout=stream.slice_steps(slice(adapt, None)),
         selection_cut=options.pop("selection_cut", SELECTION),
         n_out=2,
         window=WINDOW,
@@ -55,7 +55,9 @@ def changed(study, part, size=3.0):
     Y = whole.Y.copy()
     Y[part] += size
     b, old = Stream(whole.X, Y), study.episode
-    episode = dataclasses.replace(old, adapt=b.part(slice(0, ADAPT)), heldout=b.part(HELDOUT))
+    episode = dataclasses.replace(
+        old, adapt=b.slice_steps(slice(0, ADAPT)), heldout=b.slice_steps(HELDOUT)
+    )
     return dataclasses.replace(study, episode=episode)
 
 
@@ -108,4 +110,4 @@ def mse(outputs, Y, part):
 
 def table(name, study, rates, growth=0, stable_windows=1, **options):
     """A wide table of a sweep."""
-    return sweep(study, rates, growth, stable_windows=stable_windows, **options).frames[name]
+    return sweep(study, rates, growth, stable_windows=stable_windows, **options).wide_tables[name]

@@ -172,5 +172,5 @@ def quantity_pairs(row, values=None):
 def verdicts(registrations, tables, bindings=None):
     """The verdict on each registration of one study."""
     bound = bindings or {each.name: BINDS for each in registrations}
-    found = judge.judge(registrations, tables, bindings=bound)
+    found = judge.judge_registrations(registrations, tables, bindings=bound)
     return [SimpleNamespace(**verdict) for verdict in found]

@@ -15,7 +15,7 @@ import h5py
 import numpy as np
 
 from orla.sessions.simulator import Settings
-from orla.sessions.simulator.days import both_days
+from orla.sessions.simulator.days import simulate_both_days
 
 _HEADER_BYTES = 512
 _REFERENCES = "#refs#"
@@ -50,7 +50,9 @@ def write_session(
 def simulate(path_a: Path | str, path_b: Path | str, settings: Settings) -> None:
     """Write both sessions of a simulated pair."""
     names = [f"M1 {i + 1:03d}" for i in range(settings.array.n_channels)]
-    for path, (reaching, spikes) in zip((path_a, path_b), both_days(settings), strict=True):
+    for path, (reaching, spikes) in zip(
+        (path_a, path_b), simulate_both_days(settings), strict=True
+    ):
         write_session(
             path,
             chan_names=names,

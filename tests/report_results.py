@@ -230,7 +230,7 @@ def _refits() -> dict[str, float]:
     """Scores of two decoders beside each network."""
     scores = {}
     for decoder, percent in (("ridge", 24.0), ("readout", 31.0)):
-        error, r2 = refits.columns(decoder)
+        error, r2 = refits.score_columns(decoder)
         scores |= {error: 1.1 - (1.1 - 0.43) * percent / 100, r2: 0.3}
     return scores
 

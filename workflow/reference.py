@@ -16,7 +16,7 @@ from orla.errors import exit_in_one_line
 from orla.prereg import power
 from orla.study import drift, efficiency, refits
 from orla.study.config_schema import config_schema
-from orla.study.declarations import declarations
+from orla.study.declarations import read_declarations
 from orla.study.keys import KEYS
 from orla.study.plan import SECTIONS
 from orla.study.rolling import UNADAPTED
@@ -57,7 +57,7 @@ WRITTEN = {
         **{
             column: f"Held-out {score} of a refitted decoder ({text}), the same at every rate."
             for decoder, text in refits.DECODERS.items()
-            for column, score in zip(refits.columns(decoder), ("error", "R2"), strict=True)
+            for column, score in zip(refits.score_columns(decoder), ("error", "R2"), strict=True)
         },
         **efficiency.MEASURES,
         **RECOVERY,
@@ -171,7 +171,7 @@ UNKEYED = (
 
 def reference() -> str:
     """The page, as Markdown."""
-    parts = declarations()
+    parts = read_declarations()
     lines = [HEAD, "## Keys of a config", "", *_keys(config_schema(parts)), ""]
     for kind, room in catalogue.ROOMS.items():
         if kind in ("statistic", "table", "figure"):

@@ -19,7 +19,7 @@ import pandas as pd
 
 from orla.errors import exit_in_one_line
 from orla.files import atomic
-from orla.sessions.binned import Binned, Source, read
+from orla.sessions.binned import Binned, Source, read_binned
 from orla.sessions.channels import top_channels
 
 HERE = Path(__file__).parent
@@ -66,7 +66,7 @@ def main() -> None:
     """Print the ranges and write them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("recording", type=Path, help="a binned recording (.npz)")
-    table = ranges(read(parser.parse_args().recording, Source())).round(3)
+    table = ranges(read_binned(parser.parse_args().recording, Source())).round(3)
     print(table.drop(columns="place").to_string(index=False))
     with atomic(TABLE) as partial:
         table.to_csv(partial, index=False)

@@ -9,10 +9,10 @@ import numpy as np
 import yaml
 
 from orla import catalogue
-from orla.sessions.from_spikes import bin_edges, bin_velocities, channel_counts, prepare
+from orla.sessions.from_spikes import bin_edges, bin_velocities, channel_counts, prepare_sessions
 from orla.sessions.session import Session
 from orla.sessions.simulator import Settings
-from orla.sessions.simulator.days import both_days
+from orla.sessions.simulator.days import simulate_both_days
 from orla.sessions.streams import Streams
 from orla.tasks.recordings import Recordings
 
@@ -44,7 +44,7 @@ def written_changes(changes: Sequence[str]) -> dict[str, float]:
 def sessions(given: Settings) -> list[tuple[Session, int]]:
     """Both simulated sessions with their numbers of reaches, without files between."""
     made = []
-    for name, (reaching, spikes) in zip("AB", both_days(given), strict=True):
+    for name, (reaching, spikes) in zip("AB", simulate_both_days(given), strict=True):
         units = [
             (channel, cell, times)
             for channel, cells in enumerate(spikes)
@@ -67,7 +67,7 @@ def sessions(given: Settings) -> list[tuple[Session, int]]:
 def streams_of(a: Session, b: Session, task: Recordings) -> Streams:
     """The study's streams of two sessions."""
     tail = task.parts.tail_steps
-    return prepare(a, b, task.preparation, tail_steps=tail, dataset={"simulated": True})
+    return prepare_sessions(a, b, task.preparation, tail_steps=tail, dataset={"simulated": True})
 
 
 def measured(

@@ -13,7 +13,7 @@ from orla import catalogue
 from orla.architectures.base import Parameters
 from orla.engine.loop import Loop, loop_of
 from orla.study import scores
-from orla.study.batches import moments
+from orla.study.batches import stream_tensors
 from orla.study.keys import KEYS
 from orla.study.pretraining import Pretraining, pretrain
 from orla.study.run import ConditionRun
@@ -86,12 +86,14 @@ def along(study: ConditionRun, rates: Sequence[float]) -> tuple[np.ndarray, np.n
         each step (rates, seeds, steps).
     """
     seeds = np.arange(study.seeds)
-    adapt = moments(study.episode.adapt, seeds, study.dtype, study.device)
-    outputs = study.outputs(study.batch(seeds), None, adapt)
-    frozen = scores.errors(study.loss, outputs, adapt)
+    adapt = stream_tensors(study.episode.adapt, seeds, study.dtype, study.device)
+    outputs = study.frozen_outputs(study.starting_parameters(seeds), None, adapt)
+    frozen = scores.step_errors(study.loss, outputs, adapt)
     seed, rate = np.tile(seeds, len(rates)), np.repeat(rates, len(seeds))
-    stream = moments(study.episode.adapt, seed, study.dtype, study.device)
-    run = study.loop.run(study.loop.start(study.batch(seed)), study.tensor(rate), stream)
+    stream = stream_tensors(study.episode.adapt, seed, study.dtype, study.device)
+    run = study.loop.run(
+        study.loop.start(study.starting_parameters(seed)), study.tensor(rate), stream
+    )
     return frozen, run.errors.reshape(len(rates), len(seeds), -1)
 
 
@@ -117,7 +119,7 @@ def scored(study: ConditionRun, bench: Bench) -> dict[str, float]:
 
     The rate's grid grows and the rate is selected as in any condition, before the held-out part.
     """
-    models = sweep(study, bench.rates, bench.growth, stable_windows=1).frames["models"]
+    models = sweep(study, bench.rates, bench.growth, stable_windows=1).wide_tables["models"]
     chosen = models[models["selected"]]
     return {
         "study_frozen": chosen["frozen_adapt_error"].mean(),

@@ -31,7 +31,7 @@ SOURCES = {
 def test_the_config_is_one_that_the_study_takes(made, recordings, tmp_path, source, monkeypatch):
     folder = made(tmp_path / "my study", *SOURCES[source])
     monkeypatch.chdir(folder)
-    plan = Study(folder).plan()
+    plan = Study(folder).enter_and_plan()
     config = plan.config
     assert config["name"] == "my-study" and config["plugins"] == ["plugins"]
     spec = config["tasks"]["recordings"]
@@ -45,10 +45,10 @@ def test_the_config_is_one_that_the_study_takes(made, recordings, tmp_path, sour
     # What a registration needs is written: the worked example can be read and is for this study.
     example = folder / "prereg/gradient.yaml"
     shutil.copy(folder / "prereg/example.yaml.txt", example)
-    known = reader.read(example)
+    known = reader.read_registration(example)
     assert known.studies == ("my-study",) and known.minus == ("rtrl", "immediate")
     example.unlink()
-    lock.require([folder / "prereg"])
+    lock.require_locks([folder / "prereg"])
     assert len((folder / "README.md").read_text().splitlines()) <= 10
 
 
@@ -132,7 +132,7 @@ def test_days_of_other_widths_have_as_many_inputs_as_both_can_give(
 )
 def test_windows_leave_forty_updates(steps, own, cut, updates):
     pair = files.Pair("binned", ("a", "b"), (steps, steps), 300, 280, same=not own)
-    given = new.settings(pair, "study")
+    given = new.template_values(pair, "study")
     assert (given["cut"], given["updates"]) == (cut, updates)
     assert given["count"] == (40 if own else 100)
     assert updates >= new.UPDATES

@@ -80,12 +80,12 @@ def test_outside_of_a_study_the_way_in_is_named(tmp_path, capsys, monkeypatch):
     (tmp_path / "config.yaml").write_text("")
     assert "gone.yaml: there is no such file" in refused(capsys, "plan", "gone.yaml")
     with pytest.raises(OrlaError, match="install orla from its checkout"):
-        Study(tmp_path).command("all")
-    assert {*logger.__path__} <= {*Study.environment()["PYTHONPATH"].split(os.pathsep)}
+        Study(tmp_path).snakemake_command("all")
+    assert {*logger.__path__} <= {*Study.snakemake_environment()["PYTHONPATH"].split(os.pathsep)}
 
 
 def test_ctrl_c_takes_two_lines_and_leaves_no_lock(study):
-    environment = os.environ | {"PYTHONPATH": Study.environment()["PYTHONPATH"]}
+    environment = os.environ | {"PYTHONPATH": Study.snakemake_environment()["PYTHONPATH"]}
     command = [sys.executable, "-m", "orla", "run", "--directory", str(study)]
     begun = subprocess.Popen(
         command,

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from orla.command.studies import reason
-from orla.command.watching import MARK, Watch, duration
+from orla.command.studies import failure_reason
+from orla.command.watching import MARK, Watch, duration_text
 
 NO_RULE = "No rule to produce %s (if you use input functions make sure that they don't raise"
 
@@ -15,7 +15,7 @@ def event(name, **fields):
 
 
 def told(watch, *lines):
-    return [said.partition("] ")[2] for line in lines for said in watch.lines(line)]
+    return [said.partition("] ")[2] for line in lines for said in watch.messages(line)]
 
 
 def test_a_job_is_a_line_when_it_is_done(tmp_path):
@@ -91,11 +91,13 @@ def told_as(exception, message):
 def test_the_reason_is_one_line(tmp_path, lines, words):
     watch = Watch(tmp_path)
     assert told(watch, *lines) == []
-    assert reason(watch, 1, tmp_path / "log").startswith(words) or words in reason(watch, 1, "log")
+    assert failure_reason(watch, 1, tmp_path / "log").startswith(words) or words in failure_reason(
+        watch, 1, "log"
+    )
 
 
 @pytest.mark.parametrize(
     ("seconds", "words"), [(4.4, "4 s"), (130, "2.2 min"), (1800, "30 min"), (9000, "2 h 30 min")]
 )
 def test_durations_are_read_at_a_glance(seconds, words):
-    assert duration(seconds) == words
+    assert duration_text(seconds) == words

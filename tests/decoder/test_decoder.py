@@ -15,7 +15,7 @@ from orla.__main__ import main
 from orla.decoder import Decoder, export
 from orla.engine.forward import outputs_of
 from orla.errors import OrlaError
-from orla.prereg.binding import plan_of
+from orla.prereg.binding import read_plan
 from orla.provenance import networks
 from orla.provenance.tables import read_table, write_table
 from orla.sessions.streams import Streams
@@ -41,7 +41,7 @@ def study(tmp_path_factory):
     shutil.copy(ROOT / "config.yaml", folder)
     shutil.copy(ROOT / "config/tiny.yaml", folder)
     os.chdir(folder)
-    plan = plan_of([folder / "tiny.yaml"])
+    plan = read_plan([folder / "tiny.yaml"])
     condition = next(c for c in plan.conditions if c.path == CONDITION)
     job, results = plan.job(condition), folder / plan.config["pathvars"]["results"]
     spec = plan.task_settings(condition.domain)
@@ -53,7 +53,7 @@ def study(tmp_path_factory):
     episodes = Episodes(spec, str(file), condition.seeds)
     asked = {"network": job["network"], "name": "rnn", "precision": "float64", "seeds": 2}
     asked |= {"split": condition.split, "settings": {"max_epochs": 1}, "parts": []}
-    trained, compute = results / f"{condition.networks}.safetensors", plan.config["compute"]
+    trained, compute = results / f"{condition.networks_path}.safetensors", plan.config["compute"]
     adaptation.write_networks(asked, episodes, str(trained), compute)
     path = results / condition.path
     adaptation.adapt(
@@ -69,7 +69,7 @@ def study(tmp_path_factory):
         trained=trained,
         table=f"{path}.parquet",
         streams=Streams.read(file, spec),
-        write=lambda name="decoder.safetensors", *a, **k: export.write(
+        write=lambda name="decoder.safetensors", *a, **k: export.write_decoder(
             plan, CONDITION, folder / name, *a, **k
         ),
     )
@@ -148,7 +148,9 @@ def test_the_command_writes_a_decoder(study, capsys):
 def test_a_decoder_is_adapted_by_the_numeric_configuration_of_its_condition(study, monkeypatch):
     plain = study.plan.config["compute"]
     asked = {"float64": plain | {"instructions": "avx1024"}}
-    monkeypatch.setattr(type(study.plan), "compute", lambda plan, precision: asked[precision])
+    monkeypatch.setattr(
+        type(study.plan), "compute_settings", lambda plan, precision: asked[precision]
+    )
     with pytest.raises(OrlaError, match='"numerics" asks for the instruction set avx1024'):
         study.write()
 
@@ -159,7 +161,10 @@ def test_what_is_no_decoder_is_refused(study):
         (lambda: decoder.predict(np.zeros((1, 6))), r"observations are \(1, 6\), not \(1, 12\)"),
         (lambda: Decoder.load(study.trained), "no decoder, but networks of a study"),
         (lambda: study.write("x", 2), "has the seeds 0 to 1, not 2"),
-        (lambda: export.write(study.plan, "wrong", "x"), "wrong is no condition of the study"),
+        (
+            lambda: export.write_decoder(study.plan, "wrong", "x"),
+            "wrong is no condition of the study",
+        ),
     ):
         with pytest.raises(OrlaError, match=words):
             call()

@@ -176,7 +176,7 @@ def binned_npz(path):
 
 def read_binned(path):
     source = binned.Source(boundaries=binned.Boundaries(changes=["trial"]))
-    found = binned.read(path, source)
+    found = binned.read_binned(path, source)
     found.name = ""
     return found
 
@@ -207,7 +207,7 @@ def a_registration(path, name="adam-equivalence", version=1):
 
 
 def read_registration(path):
-    found = dict(vars(registrations.read(path)))
+    found = dict(vars(registrations.read_registration(path)))
     return {**found, "folder": ""}
 
 
@@ -216,11 +216,11 @@ def a_lock(path):
     names = ("adam-equivalence", "lars-advantage", "many-arrays-adam-gradient")
     for name in names:
         a_registration(folder / f"{name}.yaml", name)
-    lock.write(folder, [folder / f"{name}.yaml" for name in names])
+    lock.lock_files(folder, [folder / f"{name}.yaml" for name in names])
 
 
 def read_lock(path):
-    return lock.verify(path.parent)
+    return lock.verify_folder(path.parent)
 
 
 @cache
@@ -235,7 +235,7 @@ def an_overlay(path):
 
 
 def read_config(path):
-    documents.parse(path)
+    documents.read_yaml(path)
     with path.open() as file:
         given = yaml.load(file, Loader=documents._LOADER)  # as Snakemake does
     if given is None:

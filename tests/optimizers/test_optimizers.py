@@ -17,7 +17,7 @@ import torch
 from harness import make_optimizer, same
 
 from orla import catalogue
-from orla.study.rates import index_of
+from orla.study.rates import half_decade_index
 
 OPTIMIZERS = list(catalogue.parts("optimizer"))
 
@@ -358,7 +358,7 @@ def test_muon_brings_singular_values_near_one(shape, rank):
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_declared_rates_are_three_half_decades_that_rise(name):
     for rates in catalogue.parts("optimizer")[name].part.more["grid"].values():
-        numbers = [index_of(rate) for rate in rates]
+        numbers = [half_decade_index(rate) for rate in rates]
         assert numbers == [numbers[0], numbers[0] + 1, numbers[0] + 2]
 
 

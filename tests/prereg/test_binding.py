@@ -31,7 +31,7 @@ def plan_of(config):
 
 @pytest.fixture(scope="module")
 def config():
-    found = binding.parse(ROOT / "config.yaml")
+    found = binding.read_yaml(ROOT / "config.yaml")
     block = {"name": "arrays", "tasks": ["many-arrays"], "networks": ["rnn"], "seeds": 3}
     block |= {"learners": ["immediate", "rtrl"], "optimizers": ["adam"], "splits": ["80-20"]}
     pairs = {f"pair-{i}": {"a": f"a{i}", "b": f"b{i}", "seed": i} for i in range(12)}
@@ -74,7 +74,7 @@ def known(tmp_path_factory):
     for kind in (*kinds, *(f"checked {kind}" for kind in kinds)):
         path = folder / f"{kind}.yaml"
         path.write_text(binding.yaml.safe_dump(given(kind)))
-        found[kind] = reader.read(path)
+        found[kind] = reader.read_registration(path)
     return found
 
 
@@ -82,7 +82,7 @@ def known(tmp_path_factory):
 def before(config, known):
     """What the config binds of each."""
     plan = plan_of(config)
-    return {kind: binding.bound(plan, each) for kind, each in known.items()}
+    return {kind: binding.study_record(plan, each) for kind, each in known.items()}
 
 
 GAPS, EVERY = {"gap", "checked gap"}, {"gap", "quantity", "checked gap", "checked quantity"}
@@ -126,26 +126,28 @@ def test_what_the_results_depend_on_is_bound_and_nothing_else(
     config, known, before, path, value, differing
 ):
     plan = plan_of(changed(config, *path, value=value))
-    after = {kind: binding.bound(plan, each)["record_sha256"] for kind, each in known.items()}
+    after = {
+        kind: binding.study_record(plan, each)["record_sha256"] for kind, each in known.items()
+    }
     assert {kind for kind in known if after[kind] != before[kind]["record_sha256"]} == differing
 
 
 def test_a_grid_of_one_rate_is_refused(config, known):
     grids = {"step": [1e-3], "window": [1e-3]}
     plan = plan_of(changed(config, "grids", "adam", value=grids))
-    refused = binding.bound(plan, known["gap"])["refused"]
+    refused = binding.study_record(plan, known["gap"])["refused"]
     assert "tried at 1 learning rates; give grids of at least 3" in refused
 
 
 def test_only_registrations_for_the_study_are_bound(config, known, before, write):
-    other = reader.read(write(document(studies=["odoherty"]), "other"))
-    found = binding.bound_by(plan_of(config), [known["gap"], other])
+    other = reader.read_registration(write(document(studies=["odoherty"]), "other"))
+    found = binding.study_records(plan_of(config), [known["gap"], other])
     assert found == {"gap": before["gap"]}
 
 
 def test_the_sweeps_of_all_quantities_are_bound(config, known):
     plan = plan_of(config)
-    sweeps = {kind: asked.sweeps(plan, each) for kind, each in known.items()}
+    sweeps = {kind: asked.sweep_paths(plan, each) for kind, each in known.items()}
     numbers = {"gap": 0, "quantity": 24, "checked gap": 12, "checked quantity": 36}
     assert {kind: len(paths) for kind, paths in sweeps.items()} == numbers
     assert "many-arrays/pair-0/sweeps/rnn/rtrl/adam/80-20" in sweeps["quantity"]
@@ -166,11 +168,11 @@ def test_the_sweeps_of_all_quantities_are_bound(config, known):
     ],
 )
 def test_what_the_config_would_not_answer_is_not_bound(config, write, changes, words):
-    plan, asks = plan_of(config), reader.read(write(given("gap") | changes))
+    plan, asks = plan_of(config), reader.read_registration(write(given("gap") | changes))
     if not words:
-        return asked.check_answered(plan, asks)
+        return asked.check_study_answers(plan, asks)
     with pytest.raises(OrlaError, match=words):
-        asked.check_answered(plan, asks)
+        asked.check_study_answers(plan, asks)
 
 
 @pytest.mark.parametrize(
@@ -188,28 +190,28 @@ def test_a_quantity_that_the_study_does_not_answer_so_is_refused(
     config, known, kind, path, value, words
 ):
     with pytest.raises(OrlaError, match=words):
-        asked.check_answered(plan_of(changed(config, *path, value=value)), known[kind])
+        asked.check_study_answers(plan_of(changed(config, *path, value=value)), known[kind])
 
 
 def test_binds_are_written_over_older_ones(write):
     path = write(document())
     path.write_text("# A comment stays.\n" + path.read_text())
     hashes = BINDS | {"record_sha256": "1" * 64}
-    binding.write(path, hashes)
+    binding.write_binds(path, hashes)
     text = path.read_text()
-    assert reader.read(path).binds == hashes != BINDS
+    assert reader.read_registration(path).binds == hashes != BINDS
     assert text.startswith("# A comment stays.") and text.count("binds") == 1
-    binding.write(path, BINDS)
-    assert reader.read(path).binds == BINDS and reader.read(path).outcomes
+    binding.write_binds(path, BINDS)
+    assert reader.read_registration(path).binds == BINDS and reader.read_registration(path).outcomes
 
 
 def test_overlays_are_laid_over_the_config(tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
     overlay = tmp_path / "overlay.yaml"
     overlay.write_text("name: other\nstatistics: {alpha: 0.01}\n")
-    plan = binding.plan_of([ROOT / "config.yaml", overlay])
+    plan = binding.read_plan([ROOT / "config.yaml", overlay])
     assert plan.config["name"] == "other" and plan.config["statistics"]["alpha"] == 0.01
     assert plan.config["statistics"]["resamples"] == 10000
     monkeypatch.chdir(tmp_path)
     with pytest.raises(OrlaError, match="no such file"):
-        binding.plan_of([overlay])
+        binding.read_plan([overlay])

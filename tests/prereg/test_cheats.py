@@ -26,7 +26,7 @@ SOURCE = {
 
 @pytest.fixture(scope="module")
 def config():
-    return binding.parse(ROOT / "config.yaml")
+    return binding.read_yaml(ROOT / "config.yaml")
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def study(write, config, tmp_path, monkeypatch):
     """A study of two claims and one interval, its tables written and its registrations locked."""
     write(made_claims.document(), "primary")
     write(made_claims.document(primary=False, claim={"more_than": -3}), "second")
-    lock.write(write.folder, sorted(write.folder.glob("*.yaml")), DAY)
+    lock.lock_files(write.folder, sorted(write.folder.glob("*.yaml")), DAY)
     sources, others = {}, []
     tables = made_claims.tables(made_claims.gaps(0.5))
     output = SimpleNamespace(
@@ -44,7 +44,7 @@ def study(write, config, tmp_path, monkeypatch):
 
     def judged(study="made", unsourced="", dirty=False, behaves=behaviour, allow_mixed=False):
         monkeypatch.setattr(collect, "commit_state", lambda: {"commit": "unknown", "dirty": dirty})
-        monkeypatch.setattr(binding, "behaviour", lambda *_: behaves)
+        monkeypatch.setattr(binding, "behaviour_fingerprints", lambda *_: behaves)
         (tmp_path / "models.txt").write_text("adapted")
         for name, table in tables.items():
             files = [] if name == unsourced else [tmp_path / "models.txt"]
@@ -73,7 +73,7 @@ def study(write, config, tmp_path, monkeypatch):
         folder = tmp_path / "another"
         folder.mkdir()
         path = write(made_claims.document(primary=primary, claim=claim), name)
-        lock.write(folder, [path.rename(folder / path.name)], DAY)
+        lock.lock_files(folder, [path.rename(folder / path.name)], DAY)
         others.append(folder)
 
     judged.folder, judged.sources, judged.another = write.folder, sources, another
@@ -159,7 +159,7 @@ def test_an_amendment_is_shown_and_moves_no_date(study):
         file = path.parent / f"amendments/{name}.yaml"
         given = {"registration": path.name, "sha256": sha256(path), "date": "2026-11-22"}
         file.write_text(yaml.safe_dump(given | {"changed": "x", "why": "x", "results_seen": True}))
-        lock.write(path.parent, [file], DAY)
+        lock.lock_files(path.parent, [file], DAY)
 
     path.write_text(text + "date: 2020-01-01\n")
     amend("first")

@@ -17,7 +17,7 @@ def judged(write):
     """Judge one document by tables, with the binding that it names."""
 
     def judged(document, tables, binding=BINDS):
-        known = reader.read(write(document))
+        known = reader.read_registration(write(document))
         return judge([known], tables, {"small-gap": binding})[0]
 
     return judged
@@ -207,7 +207,9 @@ def test_a_verdict_holds_in_five_of_six_studies_with_one_pair_left_out(write):
     generator, seen = np.random.default_rng(5), set()
     claims = (0.0, -0.3, 0.2)
     known = [
-        reader.read(write(document(claim={"more_than": claim}, primary=not i), f"claim-{i}"))
+        reader.read_registration(
+            write(document(claim={"more_than": claim}, primary=not i), f"claim-{i}")
+        )
         for i, claim in enumerate(claims)
     ]
     bindings = dict.fromkeys((each.name for each in known), BINDS)
@@ -309,7 +311,7 @@ def test_divergence_of_seeds_is_scored_both_ways(judged):
 def test_those_that_are_not_primary_are_corrected_as_a_family(write):
     claims = ({"equivalent_within": 3}, *({"more_than": p} for p in (-1.5, -0.7, -0.3)))
     known = [
-        reader.read(write(document(claim=claim, primary=not i), f"claim-{i}"))
+        reader.read_registration(write(document(claim=claim, primary=not i), f"claim-{i}"))
         for i, claim in enumerate(claims)
     ]
     bindings = dict.fromkeys((each.name for each in known), BINDS)

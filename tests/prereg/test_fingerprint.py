@@ -48,19 +48,21 @@ def default(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
         main(["prereg", "bind", str(path)])
-        plan = binding.plan_of([])
-    known = reader.read(path)
+        plan = binding.read_plan([])
+    known = reader.read_registration(path)
 
-    conditions = asked.read_conditions(plan, known)
+    conditions = asked.compared_and_checked_conditions(plan, known)
 
     def parts(*names):
-        found = fingerprint.parts(plan, conditions, known)
+        found = fingerprint.part_trials(plan, conditions, known)
         # The sweep of one learner, and the evidence over seeds, are cheaper and show as much.
-        found["evidence"] = partial(rehearsal.read, rehearsal.like(replace(known, unit="seed")))
+        found["evidence"] = partial(
+            rehearsal.rehearse_reading, rehearsal.generic_registration(replace(known, unit="seed"))
+        )
         job, _ = found[SWEEP].args[0].args
         learners = {"immediate": plan.spec("learner", "immediate")}
-        found[SWEEP] = partial(trials.chosen, partial(trials.swept, job, learners))
-        return fingerprint.fingerprint({name: found[name] for name in names})
+        found[SWEEP] = partial(trials.try_choices, partial(trials.try_sweep, job, learners))
+        return fingerprint.part_fingerprints({name: found[name] for name in names})
 
     return known, plan, parts, known.binds["parts"] | parts(SWEEP, "evidence")
 
@@ -76,8 +78,11 @@ def test_a_study_is_bound_from_the_command_line(default):
         *(LEARNER.format("rtrl"), LEARNER.format("immediate"), "optimizer adam"),
         *(SWEEP, "statistics", "guards", "judge", "evidence", "checks", "pairs left out"),
     }
-    syntax = binding.syntax(plan, asked.read_conditions(plan, known))
-    assert binds == binding.bound(plan, known) | {"syntax_sha256": syntax, "results": ["results"]}
+    syntax = binding.syntax_hash(plan, asked.compared_and_checked_conditions(plan, known))
+    assert binds == binding.study_record(plan, known) | {
+        "syntax_sha256": syntax,
+        "results": ["results"],
+    }
 
 
 def negative(part, name, turn):
@@ -101,16 +106,16 @@ def updates(answer):
         (LEARNER.format("immediate"), negative(Immediate, "gradient", gradients)),
         ("optimizer adam", negative(Adam, "update", updates)),
         ("pretraining of rnn-window-50", (pretraining.Pretraining, "learning_rate", 0.002)),
-        (SWEEP, (rates, "best", lambda scores: max(scores))),
+        (SWEEP, (rates, "best_index", lambda scores: max(scores))),
         (SWEEP, negative(scores, "mean_scores", lambda one: (1.01 * one[0], one[1]))),
         (SWEEP, (rates, "missing_neighbour", lambda *given: None)),
         ("guards", (guards, "LEAST_UPDATES", 19)),
         ("guards", (guards, "LEAST_DENOMINATOR", 0.045)),
         ("judge", (means, "LEAST_RECOVERY", 10.0)),
         ("judge", negative(EquivalentWithin, "tests", lambda ps: ps[::-1])),
-        ("evidence", (means, "_others", lambda *given: {})),
+        ("evidence", (means, "_other_estimates", lambda *given: {})),
         ("evidence", (means, "_NEAR", 1.0)),
-        ("evidence", (evidence, "_binding", lambda *given: [])),
+        ("evidence", (evidence, "_binding_differences", lambda *given: [])),
         ("pairs left out", (judge, "LEAST_SAME", 0.8)),
     ],
 )
@@ -129,32 +134,32 @@ def test_a_changed_swap_of_units_is_noticed(monkeypatch):
         task = {"kind": "swapped", "recording": "day", "step": 9000, "pool": pool}
         task |= {"pairs": {"one": {"seed": seed, "share": share}}}
         task |= {"binned": {"files": {"day": "day.npz"}}, "preparation": {"features": {"count": 6}}}
-        return fingerprint.digest(trials.episodes(task))
+        return fingerprint.value_digest(trials.try_episodes(task))
 
     before = digest()
     assert digest() == before
     assert len({before, digest(seed=2), digest(share=0.25), digest(pool=11)}) == 4
     real = swapped.Swapped.inputs_of
     all_swapped = lambda task, pair: real(task, replace(pair, share=1.0))  # noqa: E731
-    monkeypatch.setattr(swapped.Swapped, "inputs_of", all_swapped)
+    monkeypatch.setattr(swapped.Swapped, "input_counts", all_swapped)
     assert digest() != before
 
 
 def test_rounding_decides_nothing_and_the_ninth_digit_neither():
     values = np.array([1.0, -2.5, 1e-9, np.nan])
     same = [values * (1 + 1e-13), values + [0, 0, 1e-14 * 2.5e-7, 0]]
-    assert {fingerprint.digest(each) for each in same} == {fingerprint.digest(values)}
-    assert fingerprint.digest(values * (1 + 1e-6)) != fingerprint.digest(values)
-    assert fingerprint.digest(-values) != fingerprint.digest(values)
+    assert {fingerprint.value_digest(each) for each in same} == {fingerprint.value_digest(values)}
+    assert fingerprint.value_digest(values * (1 + 1e-6)) != fingerprint.value_digest(values)
+    assert fingerprint.value_digest(-values) != fingerprint.value_digest(values)
     table = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]})
-    assert fingerprint.digest(table) == fingerprint.digest(table[["b", "a"]])
-    assert fingerprint.digest(table) != fingerprint.digest(table.assign(b="x"))
+    assert fingerprint.value_digest(table) == fingerprint.value_digest(table[["b", "a"]])
+    assert fingerprint.value_digest(table) != fingerprint.value_digest(table.assign(b="x"))
 
 
 def test_the_syntax_is_the_same_with_other_docstrings_comments_and_layout(tmp_path):
     def tree(text):
         (tmp_path / "code.py").write_text(text)
-        return binding._tree(tmp_path / "code.py")
+        return binding._syntax_tree_hash(tmp_path / "code.py")
 
     before = tree('"""One."""\ndef f(x):\n    """Two."""\n    return x + 1\n')
     other = '"""Other."""\n# A comment.\ndef f(x):\n    """x."""\n    return (x\n + 1)\n'
@@ -163,12 +168,14 @@ def test_the_syntax_is_the_same_with_other_docstrings_comments_and_layout(tmp_pa
 
 
 def test_a_verdict_says_which_folder_was_read_and_that_the_code_was_edited(write):
-    known = reader.read(write(document()))
+    known = reader.read_registration(write(document()))
     locks = {known.name: Locked("small-gap.yaml", "1" * 64, datetime.date(2026, 11, 25))}
     given = {"locks": locks, "study": "made", "tables": tables(gaps(0.5))}
     for syntax, edited in (("b" * 64, False), ("c" * 64, True)):
         study = BINDS | {"results": "results/other", "syntax_sha256": syntax}
-        [row] = judge.verdicts([known], bindings={known.name: study}, **given).to_dict("records")
+        [row] = judge.verdict_table([known], bindings={known.name: study}, **given).to_dict(
+            "records"
+        )
         assert row["outcome"] == "supported"
         assert "from results/other; the lock looked for earlier results in results" in row["limits"]
         assert row["limits"].endswith("behaves the same on what was bound") == edited
@@ -186,7 +193,7 @@ def test_a_verdict_says_which_folder_was_read_and_that_the_code_was_edited(write
     ],
 )
 def test_another_record_or_behaviour_is_untestable_by_name(write, study, words):
-    known = reader.read(write(document()))
+    known = reader.read_registration(write(document()))
     study = study and BINDS | study
     [verdict] = verdicts([known], tables(gaps(0.5)), {known.name: study})
     assert verdict.outcome == "untestable" and words in verdict.reason
@@ -195,24 +202,26 @@ def test_another_record_or_behaviour_is_untestable_by_name(write, study, words):
 @pytest.mark.parametrize(
     "change",
     [
-        (rows, "assuming", lambda table, *given: table.iloc[:0]),
-        (rows, "failures", lambda *given: []),
-        (rows, "_holds", lambda check, values: True),
+        (rows, "rows_with_assumed", lambda table, *given: table.iloc[:0]),
+        (rows, "check_failures", lambda *given: []),
+        (rows, "_check_holds", lambda check, values: True),
         (means, "quantity_problems", lambda *given, **more: []),
     ],
 )
 def test_what_decides_a_check_is_part_of_the_fingerprint(monkeypatch, change):
-    checked = reader.read(ROOT / "prereg/odoherty-pairs/pairs-ratio-order.yaml")
-    before = fingerprint.digest(rehearsal.checks_met(checked))
+    checked = reader.read_registration(ROOT / "prereg/odoherty-pairs/pairs-ratio-order.yaml")
+    before = fingerprint.value_digest(rehearsal.rehearse_checks(checked))
     monkeypatch.setattr(*change)
-    assert fingerprint.digest(rehearsal.checks_met(checked)) != before
+    assert fingerprint.value_digest(rehearsal.rehearse_checks(checked)) != before
 
 
 def test_what_was_bound_before_a_part_was_there_lacks_it(default):
     known, plan, *_ = default
     former = replace(known, binds={"parts": dict.fromkeys(("guards", "judge"), "x")})
-    named = fingerprint.parts(plan, asked.read_conditions(plan, former), former)
+    named = fingerprint.part_trials(
+        plan, asked.compared_and_checked_conditions(plan, former), former
+    )
     assert not {"evidence", "checks", "pairs left out"} & set(named)
     bound = replace(known, binds={"parts": dict.fromkeys(("evidence", "checks"), "x")})
-    named = fingerprint.parts(plan, asked.read_conditions(plan, bound), bound)
+    named = fingerprint.part_trials(plan, asked.compared_and_checked_conditions(plan, bound), bound)
     assert {"evidence", "checks"} <= set(named) and "pairs left out" not in named

@@ -33,7 +33,7 @@ def repository(write, document):
         )
 
     def locked(name, day=DAY):
-        lock.write(write.folder, [write({**document, "title": name}, name)], day)
+        lock.lock_files(write.folder, [write({**document, "title": name}, name)], day)
 
     def commit(day=DAY):
         git("add", ".", day=day)
@@ -48,11 +48,11 @@ def repository(write, document):
 
 def refused(repository, words="is not the beginning of the present one"):
     with pytest.raises(OrlaError, match=words):
-        lock.verify(repository.folder)
+        lock.verify_folder(repository.folder)
 
 
 def state(folder):
-    return {name: found.history for name, found in lock.verify(folder).items()}
+    return {name: found.history for name, found in lock.verify_folder(folder).items()}
 
 
 def test_a_lock_that_was_committed_on_its_day_agrees(repository, tmp_path):
@@ -93,7 +93,7 @@ def test_a_chain_that_is_forged_whole_is_noticed(repository):
     repository.commit()
     path = repository.folder / "one.yaml"
     path.write_text(path.read_text() + "\n")
-    repository.lock.write_text(lock.extended("", lock.Line("one.yaml", sha256(path), DAY)))
+    repository.lock.write_text(lock.append_line("", lock.Line("one.yaml", sha256(path), DAY)))
     refused(repository)
 
 

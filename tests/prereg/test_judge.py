@@ -12,7 +12,7 @@ from orla.errors import OrlaError
 from orla.prereg import agreement, reader, rows
 from orla.prereg import judge as judging
 from orla.prereg.amendments import Amendment
-from orla.prereg.judge import VERDICT_COLUMNS, verdicts
+from orla.prereg.judge import VERDICT_COLUMNS, verdict_table
 from orla.prereg.lock import Locked
 from orla.prereg.region import Region
 from orla.prereg.registration import Check
@@ -22,13 +22,13 @@ DAY = datetime.date(2026, 11, 21)
 
 def judge(registration, tables, assumed=None):
     """The verdict on one registration."""
-    return SimpleNamespace(**judging.judge([registration], tables, assumed)[0])
+    return SimpleNamespace(**judging.judge_registrations([registration], tables, assumed)[0])
 
 
 @pytest.fixture
 def judged(document, write, tables):
     def judged():
-        return judge(reader.read(write(document)), tables)
+        return judge(reader.read_registration(write(document)), tables)
 
     return judged
 
@@ -224,13 +224,13 @@ def test_what_is_assumed_holds_where_the_registration_is_silent(document, write,
         name: pd.concat([table.assign(task="mine"), others[name].assign(task="other")])
         for name, table in tables.items()
     }
-    found = reader.read(write(document))
+    found = reader.read_registration(write(document))
     with pytest.raises(OrlaError, match="2 rows of gaps"):
         judge(found, both)
     assert judge(found, both, {"task": "mine", "pair": "nowhere"}).outcome == "supported"
     assert judge(found, both, {"task": "other"}).outcome == "untestable"
     document["criteria"][0]["where"]["task"] = "other"
-    named = judge(reader.read(write(document)), both, {"task": "mine"})
+    named = judge(reader.read_registration(write(document)), both, {"task": "mine"})
     assert (named.outcome, named.estimate) == ("falsified", 9.0)
 
 
@@ -254,15 +254,15 @@ def test_a_registration_that_cannot_be_read_off_is_refused(judged, document, par
 
 
 def test_the_table_of_verdicts(document, write, tables):
-    first = reader.read(write(document))
+    first = reader.read_registration(write(document))
     document["criteria"][0]["where"]["split"] = "30-70"
-    second = reader.read(write(document, "another"))
+    second = reader.read_registration(write(document, "another"))
     seen = Amendment("small-gap.yaml", "c" * 64, "2026-11-22", "Nothing.", "It was seen.", True)
     locks = {
         "small-gap": Locked("small-gap.yaml", "a" * 64, DAY, "c" * 64, (seen,), "git"),
         "another": Locked("another.yaml", "b" * 64, DAY, "b" * 64),
     }
-    table = verdicts([first, second], tables, locks)
+    table = verdict_table([first, second], tables, locks)
     assert list(table.columns) == VERDICT_COLUMNS
     assert list(table["outcome"]) == ["supported", "untestable"]
     assert list(table["amended"]) == [True, False]
@@ -278,8 +278,8 @@ def test_the_table_of_verdicts(document, write, tables):
     assert table["registered_on"].eq("2026-11-21").all()
     assert table["estimate"].isna().tolist() == [False, True] and table["n"].tolist() == [20, 0]
     with pytest.raises(OrlaError, match="another is not locked"):
-        verdicts([second], tables, {"small-gap": locks["small-gap"]})
-    mixed = verdicts([first], tables, locks, mixed="results of different data")
+        verdict_table([second], tables, {"small-gap": locks["small-gap"]})
+    mixed = verdict_table([first], tables, locks, mixed="results of different data")
     assert list(mixed["outcome"]) == ["untestable"]
     assert mixed["reason"][0] == "results of different data. The runs cannot tell."
 
@@ -291,7 +291,7 @@ def test_an_estimate_outside_its_own_interval_is_refused(judged, tables, documen
     tables["gaps"]["spearman"] = 1.0
     tables["gaps"].loc[0, ["low_pp", "high_pp"]] = [0.2, 0.8]
     document["criteria"][0]["columns"]["estimate"] = "spearman"
-    document["criteria"][0]["interval"] = agreement.label("gaps", "low_pp", "spearman")
+    document["criteria"][0]["interval"] = agreement.interval_label("gaps", "low_pp", "spearman")
     verdict = judged()
     assert verdict.outcome == "untestable" and "outside its own interval" in verdict.reason
 
@@ -334,13 +334,13 @@ def test_the_guards_of_the_estimates_hold_for_version_1(judged, tables, document
 )
 def test_on_simulated_data_the_words_say_so(document, write, tables, outcome, interval, shown):
     set_interval(tables, *interval)
-    known = reader.read(write(document))
+    known = reader.read_registration(write(document))
     locks = {"small-gap": Locked("small-gap.yaml", "a" * 64, DAY)}
     real, made_up = {"simulated": False}, {"simulated": True}
     data = {"mine/indy/50-50": made_up, "real/indy/50-50": real}
     data |= {"both/indy/50-50": {"mixed": [real, made_up]}}
     for task, words in (("mine", shown), ("real", outcome), ("both", shown)):
-        table = verdicts([known], tables, locks, {"task": task}, datasets=data)
+        table = verdict_table([known], tables, locks, {"task": task}, datasets=data)
         assert (table["outcome"][0], table["words"][0]) == (outcome, words)
 
 
@@ -361,4 +361,4 @@ AT_LEAST_0, UP_TO_3 = Region(low=0.0), Region(low=0.0, high=3.0)
 def test_an_interval_lies_in_its_region_whole_ordered_and_finite(low, high, region, holds):
     table = pd.DataFrame({"optimizer": ["adam"], "low": [low], "high": [high]})
     check = Check("wide", "ratios", {"optimizer": ["adam"]}, ("low", "high"), region, None)
-    assert (rows.failures(check, table) == []) == holds
+    assert (rows.check_failures(check, table) == []) == holds

@@ -20,7 +20,7 @@ SEEN = [
 @pytest.fixture
 def locked(document, write):
     """A folder with one locked registration, which `write.changed` changes."""
-    lock.write(write.folder, [write(document)], DAY)
+    lock.lock_files(write.folder, [write(document)], DAY)
     write.lock = write.folder / "LOCK"
     write.changed = lambda title: write({**document, "title": title})
     return write
@@ -28,7 +28,7 @@ def locked(document, write):
 
 def refused(folder, words):
     with pytest.raises(OrlaError, match=words):
-        lock.verify(folder)
+        lock.verify_folder(folder)
 
 
 def amend(path, date="2026-12-01", name=None, locked=None, **changes):
@@ -42,7 +42,7 @@ def amend(path, date="2026-12-01", name=None, locked=None, **changes):
     } | changes
     file = path.parent / "amendments" / f"{name or date + '-' + path.stem}.yaml"
     file.write_text(yaml.safe_dump({k: v for k, v in amendment.items() if v is not None}))
-    lock.write(path.parent, [file], datetime.date.fromisoformat(locked or date))
+    lock.lock_files(path.parent, [file], datetime.date.fromisoformat(locked or date))
     return file
 
 
@@ -51,7 +51,7 @@ def test_a_line_holds_sha256_date_and_file(locked):
     fields = f"{content}  2026-11-21  small-gap.yaml"
     chain = hashlib.sha256(fields.encode()).hexdigest()
     assert locked.lock.read_text() == f"{fields}  chain={chain}\n"
-    verified = lock.verify(locked.folder)
+    verified = lock.verify_folder(locked.folder)
     assert verified == {"small-gap": lock.Locked("small-gap.yaml", content, DAY, content)}
     assert not verified["small-gap"].amended
 
@@ -61,10 +61,10 @@ def test_locking_adds_and_keeps_what_was_there(locked, document):
     refused(locked.folder, r"another\.yaml: not in .*LOCK; add it with: orla prereg lock")
     before = locked.lock.read_text()
     later = datetime.date(2027, 1, 2)
-    added = lock.write(locked.folder, [locked.folder / "small-gap.yaml", other], later)
+    added = lock.lock_files(locked.folder, [locked.folder / "small-gap.yaml", other], later)
     assert [line.file for line in added] == ["another.yaml"]
     assert locked.lock.read_text().startswith(before)
-    dates = {name: each.date for name, each in lock.verify(locked.folder).items()}
+    dates = {name: each.date for name, each in lock.verify_folder(locked.folder).items()}
     assert dates == {"another": later, "small-gap": DAY}
     other.unlink()
     refused(locked.folder, "locked on 2027-01-02 but missing")
@@ -75,20 +75,20 @@ def test_a_changed_registration_is_refused_and_never_locked_again(locked, docume
     refused(locked.folder, "differs from its lock; undo the change, or lock an amend")
     before = locked.lock.read_text()
     with pytest.raises(OrlaError, match="locked on 2026-11-21 with other content"):
-        lock.write(locked.folder, [locked(document, "fresh"), path])
+        lock.lock_files(locked.folder, [locked(document, "fresh"), path])
     assert locked.lock.read_text() == before
 
 
 def test_amended_is_for_ever_and_the_amendment_that_was_locked_last_counts(locked, document):
     original = sha256(locked.folder / "small-gap.yaml")
     amend(locked.changed("Changed"), date=str(DAY))
-    verified = lock.verify(locked.folder)["small-gap"]
+    verified = lock.verify_folder(locked.folder)["small-gap"]
     assert verified.amended and verified.sha256 == original != verified.judged
     path = locked(document)
     refused(locked.folder, "differs from its last amendment")
     amend(path, date="2026-12-01", name="z-earlier", sha256="0" * 64)
     amend(path, date="2026-12-09", name="a-later")
-    verified = lock.verify(locked.folder)["small-gap"]
+    verified = lock.verify_folder(locked.folder)["small-gap"]
     assert verified.judged == verified.sha256 == original
     assert [each.date for each in verified.amendments] == ["2026-11-21", "2026-12-01", "2026-12-09"]
     amend(path, date="2026-12-10", name="c-latest", sha256="0" * 64)
@@ -97,10 +97,10 @@ def test_amended_is_for_ever_and_the_amendment_that_was_locked_last_counts(locke
 
 def test_an_amendment_may_say_what_was_seen_and_change_nothing(locked):
     amend(locked.folder / "small-gap.yaml", results_seen=SEEN)
-    verified = lock.verify(locked.folder)["small-gap"]
+    verified = lock.verify_folder(locked.folder)["small-gap"]
     assert verified.amended and verified.judged == verified.sha256
     assert verified.amendments[0].saw_something
-    assert verified.amendments[0].seen == (
+    assert verified.amendments[0].seen_text == (
         "amended on 2026-12-01: made up: partly seen by us (One leg.); "
         "real: none seen by nobody (Not run.)"
     )
@@ -109,7 +109,7 @@ def test_an_amendment_may_say_what_was_seen_and_change_nothing(locked):
 def test_an_amendment_is_locked_as_well(locked, document):
     path = locked({**document, "title": "Changed", "date": "2020-01-01"})
     file = amend(path, date="2026-11-22", locked="2026-12-01")
-    assert lock.verify(locked.folder)["small-gap"].date == DAY
+    assert lock.verify_folder(locked.folder)["small-gap"].date == DAY
     text = file.read_text()
     file.write_text(text.replace("2026-11-22", "2020-01-01"))
     refused(locked.folder, "differs from its lock; undo it, and write a fur")
@@ -164,9 +164,9 @@ def unchained(line):
 def test_a_line_that_is_changed_or_moved_breaks_the_chain(locked, document, change, words):
     for number in (1, 2):
         path = locked({**document, "title": f"Number {number}"}, f"number-{number}")
-        lock.write(locked.folder, [path], DAY + datetime.timedelta(days=number))
+        lock.lock_files(locked.folder, [path], DAY + datetime.timedelta(days=number))
     with pytest.raises(OrlaError, match="dated 2026-11-23, after today"):
-        lock.write(locked.folder, [locked(document, "later")], DAY)
+        lock.lock_files(locked.folder, [locked(document, "later")], DAY)
     lines = locked.lock.read_text().splitlines(keepends=True)
     locked.lock.write_text("".join(change(*lines)))
     refused(locked.folder, words)
@@ -174,30 +174,33 @@ def test_a_line_that_is_changed_or_moved_breaks_the_chain(locked, document, chan
 
 def test_a_lock_older_than_the_chain_and_without_a_last_newline_is_extended(locked, document):
     locked.lock.write_text(unchained(locked.lock.read_text()).rstrip())
-    assert lock.verify(locked.folder)["small-gap"].date == DAY
-    lock.write(locked.folder, [locked(document, "more")], DAY)
-    assert len(locked.lock.read_text().splitlines()) == 2 and len(lock.verify(locked.folder)) == 2
+    assert lock.verify_folder(locked.folder)["small-gap"].date == DAY
+    lock.lock_files(locked.folder, [locked(document, "more")], DAY)
+    assert (
+        len(locked.lock.read_text().splitlines()) == 2
+        and len(lock.verify_folder(locked.folder)) == 2
+    )
 
 
 def test_only_registrations_of_the_folder_are_locked(locked, tmp_path):
     with pytest.raises(OrlaError, match="no such registration"):
-        lock.write(locked.folder, [locked.folder / "absent.yaml"])
+        lock.lock_files(locked.folder, [locked.folder / "absent.yaml"])
     stranger = tmp_path / "stranger.yaml"
     stranger.write_text("x: 1")
     with pytest.raises(OrlaError, match="move it there"):
-        lock.write(locked.folder, [stranger])
+        lock.lock_files(locked.folder, [stranger])
 
 
 def test_a_folder_without_a_lock_is_refused_with_the_command_that_makes_one(locked, tmp_path):
-    lock.require([locked.folder])
+    lock.require_locks([locked.folder])
     gone = tmp_path / "gone"
     with pytest.raises(OrlaError) as error:
-        lock.require([locked.folder, gone])
+        lock.require_locks([locked.folder, gone])
     assert str(error.value) == (
         f'config: "registrations.folders" has {gone}, which has no LOCK; make one with: '
         f"mkdir -p {gone} && touch {gone}/LOCK"
     )
     gone.mkdir()
     (gone / "LOCK").touch()
-    lock.require([gone])
-    assert lock.verify(gone) == {}
+    lock.require_locks([gone])
+    assert lock.verify_folder(gone) == {}

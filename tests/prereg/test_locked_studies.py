@@ -23,7 +23,7 @@ PRIMARY = {
     "structure": "energy-one-pass",
     "swapped": "swapped-adam",
 }
-EVERY = {study: reader.read_all(ROOT / "prereg" / study) for study in PRIMARY}
+EVERY = {study: reader.read_registrations(ROOT / "prereg" / study) for study in PRIMARY}
 # Those of one kind are judged by the same lines: one of each kind is judged.
 KINDS = {
     (
@@ -41,18 +41,20 @@ KINDS = {
 
 @cache
 def plan_of(study):
-    return binding.plan_of([ROOT / f"config/{study}.yaml"])
+    return binding.read_plan([ROOT / f"config/{study}.yaml"])
 
 
 @pytest.mark.parametrize("study", PRIMARY)
 def test_all_are_locked_and_are_about_what_the_study_runs(study):
     every, plan, columns = EVERY[study], plan_of(study), base.columns_by_statistic()
-    assert sorted(lock.verify(ROOT / "prereg" / study)) == sorted(known.name for known in every)
+    assert sorted(lock.verify_folder(ROOT / "prereg" / study)) == sorted(
+        known.name for known in every
+    )
     assert [known.name for known in every if known.primary] == [PRIMARY[study]]
     for known in every:
         record = {"record_sha256": known.binds["record_sha256"]}
-        assert binding.bound(plan, known) == record, known.name  # and nothing is refused
-        assert known.binds.get("sweeps", []) == asked.sweeps(plan, known)
+        assert binding.study_record(plan, known) == record, known.name  # and nothing is refused
+        assert known.binds.get("sweeps", []) == asked.sweep_paths(plan, known)
         check_columns(known, columns)
 
 

@@ -10,26 +10,28 @@ from orla.prereg import power, reader
 
 
 def test_the_scatter_is_that_of_the_results(write):
-    known, found = reader.read(write(document())), tables(gaps(0.5, 2.0))
-    assert power.scatter(known, found) == pytest.approx(2.0)
-    assert np.isnan(power.scatter(known, {}))
-    assert np.isnan(power.scatter(known, tables(gaps(0.5), estimand="heldout")))
-    errors = reader.read(write(document(scale="variance", claim={"equivalent_within": 0.02})))
-    assert power.scatter(errors, found) == pytest.approx(2.0 / 150)
-    pp, variance = (power.table([k], found) for k in (known, errors))
+    known, found = reader.read_registration(write(document())), tables(gaps(0.5, 2.0))
+    assert power.gap_sd(known, found) == pytest.approx(2.0)
+    assert np.isnan(power.gap_sd(known, {}))
+    assert np.isnan(power.gap_sd(known, tables(gaps(0.5), estimand="heldout")))
+    errors = reader.read_registration(
+        write(document(scale="variance", claim={"equivalent_within": 0.02}))
+    )
+    assert power.gap_sd(errors, found) == pytest.approx(2.0 / 150)
+    pp, variance = (power.power_table([k], found) for k in (known, errors))
     assert set(variance["scale"]) == {"variance"}
     assert variance["true_gap"].to_numpy() == pytest.approx(pp["true_gap"] / 150)
     assert variance["supported"].to_numpy() == pytest.approx(pp["supported"])
-    seeds = reader.read(write(seed_document()))
+    seeds = reader.read_registration(write(seed_document()))
     table = pd.DataFrame([estimate(gaps(0, 3.0, 5))])
-    assert power.scatter(seeds, {"estimates": table}) == pytest.approx(3.0)
+    assert power.gap_sd(seeds, {"estimates": table}) == pytest.approx(3.0)
 
 
 def test_the_table_has_a_row_a_gap_and_a_stricter_level_for_a_family(write):
-    first = reader.read(write(document(), "first"))
+    first = reader.read_registration(write(document(), "first"))
     more = document(primary=False, claim={"more_than": 10})
-    rest = [reader.read(write(more, name)) for name in ("second", "third")]
-    found = power.table([first, *rest], tables(gaps(0.5, 2.0)))
+    rest = [reader.read_registration(write(more, name)) for name in ("second", "third")]
+    found = power.power_table([first, *rest], tables(gaps(0.5, 2.0)))
     assert list(found.columns) == list(power.COLUMNS)
     assert found.groupby("registration")["alpha"].first().to_dict() == pytest.approx(
         {"first": 0.05, "second": 0.025, "third": 0.025}
@@ -39,7 +41,7 @@ def test_the_table_has_a_row_a_gap_and_a_stricter_level_for_a_family(write):
     own = found[found["registration"] == "first"]
     assert own["supported"].is_monotonic_decreasing and own["falsified"].is_monotonic_increasing
     assert set(own["scale"]) == {"pp"} and own["sd"].to_numpy() == pytest.approx(2.0)
-    assert power.table([first], {}).empty
+    assert power.power_table([first], {}).empty
 
 
 @pytest.mark.parametrize(
@@ -48,17 +50,17 @@ def test_the_table_has_a_row_a_gap_and_a_stricter_level_for_a_family(write):
         (document(), {"sd": 0.0}, "give a positive number"),
         (document(), {"sd": np.inf}, "give a positive number"),
         (seed_document(sample={"seeds": 1}), {"sd": 2.0}, "has 1 unit; it needs two"),
-        (seed_document(), {"sd": 2.0, "failing": 1}, "leave out --failing"),
+        (seed_document(), {"sd": 2.0, "failing_pairs": 1}, "leave out --failing"),
     ],
 )
 def test_what_has_no_power_is_refused(write, given, arguments, words):
     with pytest.raises(OrlaError, match=words):
-        power.against_gap(reader.read(write(given)), **arguments)
+        power.power_by_gap(reader.read_registration(write(given)), **arguments)
 
 
 def test_pairs_that_fail_a_guard_take_power_away(write):
-    known = reader.read(write(document()))
-    twelve, nine = power.against_gap(known, 2.0), power.against_gap(known, 2.0, failing=3)
+    known = reader.read_registration(write(document()))
+    twelve, nine = power.power_by_gap(known, 2.0), power.power_by_gap(known, 2.0, failing_pairs=3)
     assert set(nine["n"]) == {9}
-    shown = [known.rule.shown(gap, 2.0, 9, known.alpha) for gap in nine["true_gap"]]
+    shown = [known.rule.probability_shown(gap, 2.0, 9, known.alpha) for gap in nine["true_gap"]]
     assert nine["supported"].tolist() == shown and shown[0] < twelve["supported"].iloc[0]

@@ -27,7 +27,7 @@ def about(unit="seed", **changes):
 @pytest.fixture
 def judged(write):
     def judged(document, *rows, binding=BINDS, values=None):
-        known = reader.read(write(document))
+        known = reader.read_registration(write(document))
         tables = {"quantities": pd.DataFrame(rows)}
         tables[QUANTITY_PAIRS] = pd.concat([by_pair(row, values) for row in rows])
         return judge([known], tables, {"small-gap": binding})[0]
@@ -140,9 +140,9 @@ def test_what_a_check_reads_has_the_sample_registered(judged, changes, words):
 
 def test_a_check_of_a_gap_is_held_to_the_sample_too(write):
     given = document(manipulation_checks=[OUTSIDE])
-    known = reader.read(write(given))
+    known = reader.read_registration(write(given))
     table = pd.DataFrame([row(3.0, n=12, unit="pair", quantity="spread", n_seeds=2)])
-    case = evidence.read(known, tables(gaps(0.5)) | {"quantities": table}, BINDS, {})
+    case = evidence.read_case(known, tables(gaps(0.5)) | {"quantities": table}, BINDS, {})
     assert any("2 seeds: not the 3 registered" in told for told in case.obstacles)
 
 
@@ -166,7 +166,7 @@ def test_pairs_that_fail_a_guard(judged):
 def test_a_quantity_allows_no_model_that_diverged(write):
     given = about(exclusions={"max_diverged": 1})
     with pytest.raises(OrlaError, match='max_diverged" to 0'):
-        reader.read(write(given))
+        reader.read_registration(write(given))
 
 
 def test_pairs_in_which_recovery_has_no_meaning_are_counted_as_failing(judged, write):
@@ -174,9 +174,9 @@ def test_pairs_in_which_recovery_has_no_meaning_are_counted_as_failing(judged, w
     verdict = judged(about("pair"), given)
     assert (verdict.outcome, verdict.n) == ("supported", 11)
     assert "2 of 12 pairs fail a guard" in verdict.reason
-    known = reader.read(write(about("pair")))
+    known = reader.read_registration(write(about("pair")))
     read = {"quantities": pd.DataFrame([given]), QUANTITY_PAIRS: by_pair(given)}
-    case = evidence.read(known, read, BINDS, {})
+    case = evidence.read_case(known, read, BINDS, {})
     # Ten pairs are left: of the two that fail, one has no value.
     assert case.evidence[0].others[OTHERS["without_failing"]].dof == 9
     verdict = judged(about("pair"), given | {"n_without_meaning": 0})

@@ -8,7 +8,7 @@ from made_claims import seed_document
 
 from orla.errors import OrlaError
 from orla.prereg import agreement, reader
-from orla.prereg.documents import schema
+from orla.prereg.documents import document_schema
 from orla.prereg.registration import check_columns
 
 CHECK = {"name": "moves", "why": "Movement.", "result": "quantities", "column": "value"}
@@ -19,39 +19,39 @@ OF_GAP = ["estimand", "conditions", "comparison", "minus"]
 def refused(path, words):
     """One clear line that names the file."""
     with pytest.raises(OrlaError, match=words) as error:
-        reader.read(path)
+        reader.read_registration(path)
     assert path.name in str(error.value) and "\n" not in str(error.value)
 
 
 def test_a_registration_of_version_1_is_read(document, write):
     path = write(document)
     path.write_text(path.read_text().replace("'2026-11-21'", "2026-11-21"))  # a bare YAML date
-    read = reader.read(path)
+    read = reader.read_registration(path)
     assert (read.name, read.title, read.seeds) == ("small-gap", "The gap is small", 20)
-    assert {result for result, _ in read.reads} == {"conditions", "gaps"}
+    assert {result for result, _ in read.required_columns} == {"conditions", "gaps"}
     assert read.criteria[0].rule.region.contains(-1, 1)
     assert read.checks[0].where["learner"] == ["rtrl", "immediate"]
     assert read.checks[1].equals is False and read.checks[1].region is None
 
 
 def test_a_claim_is_read_over_pairs_and_over_seeds(write):
-    known = reader.read(write(claim()))
-    assert [result for result, _ in known.reads] == ["estimates", "over_pairs"]
+    known = reader.read_registration(write(claim()))
+    assert [result for result, _ in known.required_columns] == ["estimates", "over_pairs"]
     assert known.readings[0].result == "over_pairs"
     assert known.rule.region.describe("pp") == "strictly between -3 and 3 pp"
     where = known.readings[0].where
     assert where["estimand"] == "stable" and where["intervention"] == "none"
     assert "pair" not in where and where["task"] == "many-arrays"
     assert known.must_recover == ("rtrl", "immediate")
-    seeds = reader.read(write(seed_document(claim={"less_than": 0})))
-    assert [result for result, _ in seeds.reads] == ["estimates"]
+    seeds = reader.read_registration(write(seed_document(claim={"less_than": 0})))
+    assert [result for result, _ in seeds.required_columns] == ["estimates"]
     assert seeds.readings[0].where["pair"] == "indy"
     assert seeds.rule.region.describe("pp") == "below 0 pp"
 
 
 def test_every_part_is_required(document, write):
-    later = {*schema("version-3")["required"], *OF_GAP} - {"version"}
-    for given, keys in ((document, schema("version-1")["required"]), (claim(), later)):
+    later = {*document_schema("version-3")["required"], *OF_GAP} - {"version"}
+    for given, keys in ((document, document_schema("version-1")["required"]), (claim(), later)):
         for key in keys:
             refused(write({k: v for k, v in given.items() if k != key}), f'"{key}" is missing')
 
@@ -203,10 +203,10 @@ def column(role, wrong, near):
 )
 def test_what_does_not_exist_is_named_with_the_nearest(document, write, tables, path, value, words):
     columns = {name: list(table.columns) for name, table in tables.items()}
-    check_columns(reader.read(write(document)), columns)
+    check_columns(reader.read_registration(write(document)), columns)
     spoil(path, value)(document)
     with pytest.raises(OrlaError) as error:
-        check_columns(reader.read(write(document)), columns)
+        check_columns(reader.read_registration(write(document)), columns)
     assert words in str(error.value) and "\n" not in str(error.value)
     assert str(error.value).startswith("registration small-gap: ")
 
@@ -214,10 +214,10 @@ def test_what_does_not_exist_is_named_with_the_nearest(document, write, tables, 
 def test_a_wide_margin_needs_a_reason(write):
     wide = {"claim": {"equivalent_within": 40}}
     with pytest.raises(OrlaError, match=r"margin of 40 pp is wider than 5; say in .margin_reason"):
-        agreement.check_lockable(reader.read(write(claim(**wide))))
+        agreement.check_lockable(reader.read_registration(write(claim(**wide))))
     narrow, more = {"equivalent_within": 5}, {"more_than": 40}
     for given in (wide | {"margin_reason": "It is."}, {"claim": narrow}, {"claim": more}):
-        agreement.check_lockable(reader.read(write(claim(**given))))
+        agreement.check_lockable(reader.read_registration(write(claim(**given))))
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_a_wide_margin_needs_a_reason(write):
 def test_a_check_that_is_always_true_is_not_locked(write, column, region, always):
     check = {"name": "moves", "why": "Movement.", "result": "conditions", "column": column}
     check |= {"where": {"optimizer": "adam"}, "region": region}
-    known = reader.read(write(claim(manipulation_checks=[check])))
+    known = reader.read_registration(write(claim(manipulation_checks=[check])))
     if not always:
         return agreement.check_lockable(known)
     with pytest.raises(OrlaError, match=f'check "moves" is always true: {column} cannot be'):
@@ -249,7 +249,7 @@ def test_a_check_that_is_always_true_is_not_locked(write, column, region, always
 
 
 def test_the_labels_of_columns():
-    label = agreement.label
+    label = agreement.interval_label
     assert label("gaps", "t90_low_pp") == "90 % t interval over seeds"
     assert label("gaps", "high_pp") == "95 % bootstrap interval over seeds"
     assert label("over_pairs", "t95_high_pp") == "95 % t interval over pairs"

@@ -5,7 +5,7 @@ from itertools import combinations, combinations_with_replacement
 import numpy as np
 import pytest
 
-from orla.prereg.region import parse
+from orla.prereg.region import parse_region
 
 MEMBERSHIP = {
     ("at_least", False): lambda x, a, b: x >= a,
@@ -24,7 +24,7 @@ def test_contains_and_excludes_are_all_and_none_of_the_points(kind):
     name, strict = kind
     for bounds in combinations(range(-2, 3), 2):
         value = {"at_least": bounds[0], "at_most": bounds[1]}.get(name, bounds)
-        region = parse({name: value, "strict": strict}, "test")
+        region = parse_region({name: value, "strict": strict}, "test")
         for low, high in combinations_with_replacement(range(-4, 5), 2):
             # Bounds and ends are integers, so quarters hold a point of every piece between them.
             members = MEMBERSHIP[kind](np.arange(low, high + 0.125, 0.25), *bounds)
@@ -45,4 +45,4 @@ def test_contains_and_excludes_are_all_and_none_of_the_points(kind):
     ],
 )
 def test_regions_in_words(document, words):
-    assert parse(document, "test").describe("pp") == words
+    assert parse_region(document, "test").describe("pp") == words

@@ -12,20 +12,20 @@ from orla.prereg.registration import check_columns
 from orla.results import base
 
 FOLDER = Path(__file__).parents[2] / "prereg"
-EVERY = reader.read_all(FOLDER)
+EVERY = reader.read_registrations(FOLDER)
 # Those of version 1.
-REGISTRATIONS = [known for known in EVERY if not known.tested]
+REGISTRATIONS = [known for known in EVERY if not known.is_tested]
 
 
 def test_all_are_locked_and_the_claims_fit_the_default_config():
     """Each claim compares what the config runs, and binds its record as it stands."""
-    assert sorted(lock.verify(FOLDER)) == sorted(known.name for known in EVERY)
-    plan = binding.plan_of([])
-    claims = [known for known in EVERY if known.tested]
+    assert sorted(lock.verify_folder(FOLDER)) == sorted(known.name for known in EVERY)
+    plan = binding.read_plan([])
+    claims = [known for known in EVERY if known.is_tested]
     assert [known.name for known in claims if known.primary] == ["many-arrays-adam-gradient"]
     for known in claims:
         record = {"record_sha256": known.binds["record_sha256"]}
-        assert binding.bound(plan, known) == record  # and nothing is refused
+        assert binding.study_record(plan, known) == record  # and nothing is refused
     for known in REGISTRATIONS:
         check_columns(known, base.columns_by_statistic())
 
@@ -102,5 +102,5 @@ CONTRARY = {
 )
 def test_every_outcome_of_each_is_reached(given, outcomes):
     """By the paper's numbers, contrary ones, poor runs, and seeds that scatter widely."""
-    for verdict in judge.judge(REGISTRATIONS, study(**given)):
+    for verdict in judge.judge_registrations(REGISTRATIONS, study(**given)):
         assert verdict["outcome"] in outcomes, verdict["registration"] + ": " + verdict["reason"]

@@ -10,7 +10,7 @@ from statsmodels.stats.weightstats import ttost_paired
 from tost import tost_power
 
 from orla.prereg import power, reader, rules
-from orla.prereg.judge import holm
+from orla.prereg.judge import holm_p_values
 from orla.prereg.region import Region
 from orla.prereg.rules import EquivalentWithin, Estimate, LessThan, MoreThan
 from orla.statistics.equivalence import p_above
@@ -66,10 +66,10 @@ def test_what_is_no_number_shows_nothing():
 
 
 def test_holm_by_its_definition():
-    assert holm([0.03, 0.001, 0.02, 0.6]) == pytest.approx([0.06, 0.004, 0.06, 0.6])
-    assert holm([]) == [] and holm([0.04]) == [0.04]
+    assert holm_p_values([0.03, 0.001, 0.02, 0.6]) == pytest.approx([0.06, 0.004, 0.06, 0.6])
+    assert holm_p_values([]) == [] and holm_p_values([0.04]) == [0.04]
     # R: p.adjust(c(0.01, 0.02, 0.03, 0.04), "holm")
-    assert holm([0.01, 0.02, 0.03, 0.04]) == pytest.approx([0.04, 0.06, 0.06, 0.06])
+    assert holm_p_values([0.01, 0.02, 0.03, 0.04]) == pytest.approx([0.04, 0.06, 0.06, 0.06])
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_holm_by_its_definition():
 def test_exact_paired_power_of_the_pass_manual(n, expected):
     assert tost_power(n, -4, 25.4558, 19.2) == pytest.approx(expected, abs=5e-6)
     rule = EquivalentWithin(19.2)
-    assert rule.shown(-4, 25.4558, n, 0.05) == pytest.approx(expected, abs=2e-3)
+    assert rule.probability_shown(-4, 25.4558, n, 0.05) == pytest.approx(expected, abs=2e-3)
 
 
 @pytest.mark.parametrize(("gap", "sign"), [(12.0, 1), (8.5, 1), (-1.5, -1)])
@@ -87,7 +87,7 @@ def test_one_sided_power_is_that_of_the_noncentral_t(gap, sign):
     away = sign * (gap - rule.value) / (sd / np.sqrt(n))
     bound = stats.t.ppf(0.95, n - 1)
     exact = stats.nct.sf(bound, n - 1, away), stats.nct.cdf(-bound, n - 1, away)
-    powers = rule.shown(gap, sd, n, 0.05), rule.refuted(gap, sd, n, 0.05)
+    powers = rule.probability_shown(gap, sd, n, 0.05), rule.probability_refuted(gap, sd, n, 0.05)
     assert powers == pytest.approx(exact, abs=2e-3)
 
 
@@ -97,14 +97,18 @@ def test_the_opposite_of_equivalence_is_shown_in_its_share_of_made_up_studies(ga
     error, mean = values.std(axis=1, ddof=1) / np.sqrt(8), np.abs(values.mean(axis=1))
     p = stats.t.sf((mean - 3) / error, 7) + stats.t.sf((mean + 3) / error, 7)
     assert WITHIN.p_values(estimate(values[0]))[1] == pytest.approx(min(p[0], 1.0))
-    assert WITHIN.refuted(gap, 3, 8, 0.05) == pytest.approx((p < 0.05).mean(), abs=0.011)
+    assert WITHIN.probability_refuted(gap, 3, 8, 0.05) == pytest.approx(
+        (p < 0.05).mean(), abs=0.011
+    )
 
 
 def test_the_number_needed_is_the_least_with_that_power():
-    n = int(power.needed(WITHIN, 0.0, 4.0, 0.05))
-    assert WITHIN.shown(0, 4, n, 0.05) >= 0.8 > WITHIN.shown(0, 4, n - 1, 0.05)
-    assert np.isnan(power.needed(WITHIN, 3.0, 4.0, 0.05))
-    assert np.isnan(power.needed(WITHIN, 2.999, 40.0, 0.05))
+    n = int(power.needed_units(WITHIN, 0.0, 4.0, 0.05))
+    assert (
+        WITHIN.probability_shown(0, 4, n, 0.05) >= 0.8 > WITHIN.probability_shown(0, 4, n - 1, 0.05)
+    )
+    assert np.isnan(power.needed_units(WITHIN, 3.0, 4.0, 0.05))
+    assert np.isnan(power.needed_units(WITHIN, 2.999, 40.0, 0.05))
 
 
 def test_a_new_kind_of_claim_is_one_class(write, monkeypatch):
@@ -126,7 +130,7 @@ def test_a_new_kind_of_claim_is_one_class(write, monkeypatch):
             return max(above, below), p_above(max(low - mean, mean - high), error, dof)
 
         def between(self, error, dof, alpha):
-            half = rules.halves(error, dof, alpha)
+            half = rules.interval_half_widths(error, dof, alpha)
             return self.value[0] + half, self.value[1] - half
 
         def beyond(self, error, dof, alpha):
@@ -135,12 +139,12 @@ def test_a_new_kind_of_claim_is_one_class(write, monkeypatch):
         def gaps(self, error):
             return np.asarray([5.0])
 
-    known = reader.read(write(document(claim={"between": [2, 8]})))
+    known = reader.read_registration(write(document(claim={"between": [2, 8]})))
     assert known.must_recover == ("rtrl", "immediate")
     for mean, outcome in ((5, "supported"), (14, "falsified"), (7.5, "inconclusive")):
         [verdict] = verdicts([known], tables(gaps(mean)))
         assert verdict.outcome == outcome
         assert verdict.threshold == "strictly between 2 and 8 pp" and "has p " in verdict.reason
-    assert power.against_gap(known, 2.0)["supported"][0] > 0.9
+    assert power.power_by_gap(known, 2.0)["supported"][0] > 0.9
     with pytest.raises(Exception, match=r'"claim.between" must have at least 2 entries'):
-        reader.read(write(document(claim={"between": [2]})))
+        reader.read_registration(write(document(claim={"between": [2]})))

@@ -107,7 +107,7 @@ def test_each_observers_gradient_has_a_row_with_means_over_seeds():
 def refitted(frame, decoder, drawn):
     """The models with one decoder's scores, the same beside every learner and rate of a seed."""
     scores = np.random.default_rng(drawn).uniform(0.5, 0.9, (frame["seed"].nunique(), 2))
-    columns = dict(zip(refits.columns(decoder), scores[frame["seed"]].T, strict=True))
+    columns = dict(zip(refits.score_columns(decoder), scores[frame["seed"]].T, strict=True))
     of_seed = frame.groupby("seed")
     for name in ("frozen_heldout_error", "reference_error"):
         columns[name] = of_seed[name].transform("first")
@@ -123,7 +123,7 @@ def test_a_row_a_decoder_is_the_mean_over_networks():
     ]
     for row in table.itertuples():
         one = frame[frame["split"] == row.split].drop_duplicates("seed")
-        error, r2 = (one[column] for column in refits.columns(row.baseline))
+        error, r2 = (one[column] for column in refits.score_columns(row.baseline))
         frozen, reference = one["frozen_heldout_error"], one["reference_error"]
         recovery = 100 * (frozen - error) / (frozen - reference)
         ends = stats.t.interval(0.95, len(one) - 1, recovery.mean(), stats.sem(recovery))

@@ -6,7 +6,7 @@ import pytest
 
 from orla import files
 from orla.errors import OrlaError
-from orla.sessions.binned import Boundaries, Source, read
+from orla.sessions.binned import Boundaries, Source, read_binned
 
 TRIALS = Source(boundaries=Boundaries(["trial"]))
 LABELS = Source(target="label", kind="categories")
@@ -28,16 +28,16 @@ def saved(tmp_path, **changes):
 
 def test_inputs_targets_and_the_width_of_a_bin_are_read_by_their_names(tmp_path):
     path = saved(tmp_path, events=np.full((4, 3), -0.5), position=np.arange(4.0, dtype=np.float32))
-    recording = read(path, Source())
+    recording = read_binned(path, Source())
     np.testing.assert_array_equal(recording.inputs, np.arange(12).reshape(4, 3))
     np.testing.assert_array_equal(recording.targets, np.arange(8).reshape(4, 2))
     assert (recording.inputs.dtype, recording.targets.dtype) == (np.float64, np.float64)
     assert recording.bin_s == 0.1
-    assert recording.begins is None and recording.masks() == (None, None)
-    recording = read(path, Source(inputs="events", target="position"), transform="none")
+    assert recording.begins is None and recording.stream_masks() == (None, None)
+    recording = read_binned(path, Source(inputs="events", target="position"), transform="none")
     np.testing.assert_array_equal(recording.inputs, np.full((4, 3), -0.5))
     np.testing.assert_array_equal(recording.targets, [[0], [1], [2], [3]])
-    labels = read(path, Source(target="trial", kind="categories"))
+    labels = read_binned(path, Source(target="trial", kind="categories"))
     assert labels.targets.tolist() == [0, 0, 1, 1] and labels.targets.dtype == np.int64
 
 
@@ -61,11 +61,11 @@ def test_a_stretch_begins_where_an_array_changes_or_the_counter_jumps(tmp_path, 
         timestep=np.array([0, 1, 3, 0, 1, 2, 3, 4], dtype=np.uint8),
         byte=np.array([254, 255, 0, 1, 2, 3, 4, 5], dtype=np.uint8),
     )
-    recording = read(path, Source(boundaries=boundaries))
+    recording = read_binned(path, Source(boundaries=boundaries))
     assert np.flatnonzero(recording.begins).tolist() == begins
-    scored, starts = recording.masks()
+    scored, starts = recording.stream_masks()
     assert starts is None and np.flatnonzero(~scored).tolist() == begins[1:]
-    scored, starts = replace(recording, state="reset").masks()
+    scored, starts = replace(recording, state="reset").stream_masks()
     assert scored is None and np.flatnonzero(starts).tolist() == begins
 
 
@@ -73,13 +73,13 @@ def test_steps_with_nan_are_left_out_and_end_a_stretch(tmp_path):
     vel, trial = np.arange(16.0).reshape(8, 2), np.array([0, 0, 0, 0, 1, 1, 1, 1])
     vel[[1, 4]] = np.nan
     path = saved(tmp_path, counts=np.ones((8, 2)), vel=vel, trial=trial)
-    recording = read(path, TRIALS)
+    recording = read_binned(path, TRIALS)
     np.testing.assert_array_equal(recording.targets, vel[[0, 2, 3, 5, 6, 7]])
     # The trial's change is in a step that is left out: the next one begins a stretch.
     assert np.flatnonzero(recording.begins).tolist() == [0, 1, 3]
     assert recording.account == {"seconds": 0.8, "seconds_dropped": {"NaN": 0.2}}
     with pytest.raises(OrlaError, match=r"2 of 8 steps hold NaN .* lower preparation\.least"):
-        read(path, Source(), least_kept=0.8)
+        read_binned(path, Source(), least_kept=0.8)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_bad_input_is_one_line_that_names_file_and_variable(tmp_path, changes, m
 
 def assert_refused(path, message, source=PLAIN):
     with pytest.raises(OrlaError, match=rf"{path.name}: {message}") as caught:
-        read(path, source)
+        read_binned(path, source)
     assert "\n" not in str(caught.value)
 
 
@@ -148,6 +148,6 @@ def test_an_array_is_not_read_before_its_size_is_known(tmp_path, monkeypatch):
         member.write(bytes(96))
     assert_refused(path, r"not an \.npz of numeric arrays, or cut short", Source(inputs="huge"))
     monkeypatch.setattr(files, "MOST_NUMBERS", 21)
-    read(path, Source())
+    read_binned(path, Source())
     monkeypatch.setattr(files, "MOST_NUMBERS", 20)
     assert_refused(path, "not an .*counts, vel, bin_s have more than 20 numbers")

@@ -253,7 +253,7 @@ def test_a_reading_gives_the_inputs_of_a_stream(method, align, columns):
         reading = Reading.from_record(streams.readings[side])
         inputs = getattr(streams, side).X
         np.testing.assert_allclose(reading(day.inputs[steps:]), inputs, atol=1e-9)
-        two = reading.part(np.array([2, 0]))
+        two = reading.select_inputs(np.array([2, 0]))
         np.testing.assert_allclose(two(day.inputs[steps:]), inputs[:, [2, 0]], atol=1e-9)
     target = streams.readings["target"]
     np.testing.assert_allclose(streams.a.Y * target["sd"] + target["mean"], a.targets, atol=1e-9)

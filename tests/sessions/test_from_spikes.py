@@ -7,14 +7,14 @@ import pytest
 from made import by_hand_counts, session
 
 from orla.errors import OrlaError
-from orla.sessions.channels import correspondence, top_channels
-from orla.sessions.checks import seconds
+from orla.sessions.channels import find_correspondence, top_channels
+from orla.sessions.checks import times_in_seconds
 from orla.sessions.from_spikes import (
     bin_edges,
     bin_session,
     bin_velocities,
     channel_counts,
-    prepare,
+    prepare_sessions,
 )
 from orla.sessions.preparation import Features, Preparation, Target
 from orla.sessions.session import Account
@@ -28,7 +28,7 @@ def make(a=None, b=None, tail_steps=200, channels=None, option="", dataset=DATAS
     target = Target(settings.pop("target", "cursor"), settings.pop("lag_s", 0.0))
     preparation = Preparation(features=features, target=target, **settings)
     about = {"tail_steps": tail_steps, "dataset": dataset, "channels": channels, "option": option}
-    return prepare(a, b, preparation, **about)
+    return prepare_sessions(a, b, preparation, **about)
 
 
 def test_bins_by_hand():
@@ -82,14 +82,14 @@ def test_channels_of_the_largest_variance_are_taken_and_earlier_ones_first():
 
 def test_channels_of_two_subjects_are_different_unless_declared():
     a, b = session("indy_1"), session("loco_1")
-    assert correspondence(a, b).columns == "same"
+    assert find_correspondence(a, b).columns == "same"
     a.subject, b.subject = "indy", ""
-    assert "no other subject is named" in correspondence(a, b).because
+    assert "no other subject is named" in find_correspondence(a, b).because
     b.subject = "loco"
-    found = correspondence(a, b)
+    found = find_correspondence(a, b)
     assert found.columns == "different" and "indy_1 is of subject indy" in found.because
-    assert not found.names_last and correspondence(a, b, "different").names_last
-    assert correspondence(a, b, "same").columns == "same"
+    assert not found.names_last and find_correspondence(a, b, "different").names_last
+    assert find_correspondence(a, b, "same").columns == "same"
     for option, mends in (
         ("", "set features"),
         ("x", 'set x to "same" where they are, else feature'),
@@ -239,7 +239,7 @@ def test_events_on_edges_land_where_whole_numbers_put_them(start_ms, stored):
     times = np.sort((start_ms + ms).astype(float)) / 1000
     a = session("day", 1)
     a.time_s = (start_ms + 4 * np.arange(15_001)) / 1000
-    a.unit_spikes = [seconds(times.astype(stored))] + [np.empty(0)] * 7
+    a.unit_spikes = [times_in_seconds(times.astype(stored))] + [np.empty(0)] * 7
     exact = np.bincount(np.sort(ms) // 50, minlength=1200)
     np.testing.assert_array_equal(bin_session(a, Preparation()).inputs[:, 0], exact)
     # The control: what was stored in single precision, taken as it is, lands elsewhere.
@@ -249,8 +249,8 @@ def test_events_on_edges_land_where_whole_numbers_put_them(start_ms, stored):
 
 def test_times_that_are_exact_stay_as_they_are():
     for times in (np.arange(999) / 256, np.arange(9.0), np.pi * np.arange(9), np.array([0.1, 0.3])):
-        np.testing.assert_array_equal(seconds(times), times)
-    np.testing.assert_array_equal(seconds(np.float32([0.7, 12.3456])), [0.7, 12.3456])
+        np.testing.assert_array_equal(times_in_seconds(times), times)
+    np.testing.assert_array_equal(times_in_seconds(np.float32([0.7, 12.3456])), [0.7, 12.3456])
 
 
 def test_values_are_averaged_over_each_bin_and_not_differentiated():

@@ -32,7 +32,7 @@ def streams(folder, one, a=None):
         met.written(folder / f"{side}.nwb", day, **getattr(one, side))
         session = nwb.read_session(folder / f"{side}.nwb", task.nwb)
         nwb.write_session(session, ours[side])
-    return task.streams("p", ours["a"], ours["b"])
+    return task.read_streams("p", ours["a"], ours["b"])
 
 
 @pytest.fixture(scope="module")

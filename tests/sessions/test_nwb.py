@@ -388,7 +388,10 @@ def test_nwb_in_zarr_is_read_as_in_hdf5(tmp_path):
     ours, theirs = (nwb.read_session(p, nwb.Source(cursor="hand")) for p in (path, other))
     for name, value in vars(ours).items():
         np.testing.assert_equal(getattr(theirs, name), value, err_msg=name)
-    assert nwb.facts(path) == nwb.facts(other) and {"date", "area"} <= nwb.facts(other).keys()
+    assert (
+        nwb.recording_facts(path) == nwb.recording_facts(other)
+        and {"date", "area"} <= nwb.recording_facts(other).keys()
+    )
     # A study of two such folders can be written.
     copy = shutil.copytree(other, tmp_path / "next.zarr")
     pair = files.read_pair("nwb", [str(other), str(copy)], cursor="hand")

@@ -1,11 +1,11 @@
 import pytest
 
 from orla.errors import OrlaError
-from orla.sessions.parts import Sizes, parts, pretraining_steps, stationary_split
+from orla.sessions.parts import Sizes, cut_sessions, pretraining_steps, stationary_split
 
 
 def test_the_study_cuts_as_the_paper_counts():
-    p = parts(26_700, 16_500, Sizes())
+    p = cut_sessions(26_700, 16_500, Sizes())
     assert p.a_pretraining == slice(0, 20_450)
     assert p.a_tail_stream == slice(20_450, 25_450)
     assert p.a_heldout == slice(25_450, 26_700)
@@ -29,7 +29,7 @@ def brute_force_cut(fraction, steps, cut):
 @pytest.mark.parametrize("cut", [1, 7, 200])
 @pytest.mark.parametrize("fraction", [0.5, 0.8, 0.29])
 def test_parts_tile_both_sessions_and_cut_at_multiples(steps_b, cut, fraction):
-    p = parts(9_000, steps_b, Sizes(cut, splits={"s": fraction}))
+    p = cut_sessions(9_000, steps_b, Sizes(cut, splits={"s": fraction}))
     split = p.splits["s"]
     for first, *rest, steps in (
         (p.a_pretraining, p.a_tail_stream, p.a_heldout, 9_000),
@@ -42,15 +42,17 @@ def test_parts_tile_both_sessions_and_cut_at_multiples(steps_b, cut, fraction):
 
 
 def test_sizes_may_be_fractions_and_what_barely_fits_is_no_error():
-    p = parts(895, 835, Sizes(cut=50, tail_steps=0.3, tail_stream_steps=0.8))
+    p = cut_sessions(895, 835, Sizes(cut=50, tail_steps=0.3, tail_stream_steps=0.8))
     assert p.a_pretraining == slice(0, 627)
     assert (p.a_tail_stream, p.a_heldout) == (slice(627, 827), slice(827, 895))
     assert p.splits["50-50"].adapt == slice(0, 400)
     assert p.splits["80-20"].heldout == slice(650, 835)
     # 0.29 * 100 is 28.999999999999996
     assert pretraining_steps(100, 0.29) == 71
-    assert parts(9_000, 100, Sizes(1, splits={"s": 0.29})).splits["s"].adapt == slice(0, 29)
-    parts(6_251, 400, Sizes(100, tail_steps=6_250, tail_stream_steps=6_249, splits={"s": 0.5}))
+    assert cut_sessions(9_000, 100, Sizes(1, splits={"s": 0.29})).splits["s"].adapt == slice(0, 29)
+    cut_sessions(
+        6_251, 400, Sizes(100, tail_steps=6_250, tail_stream_steps=6_249, splits={"s": 0.5})
+    )
 
 
 @pytest.mark.parametrize(
@@ -70,5 +72,5 @@ def test_sizes_may_be_fractions_and_what_barely_fits_is_no_error():
 def test_an_empty_part_is_named_with_its_mend(steps_a, steps_b, sizes, names):
     sizes = Sizes(**{"splits": {"50-50": 0.5}} | sizes)
     with pytest.raises(OrlaError, match=names) as caught:
-        stationary_split(parts(steps_a, steps_b, sizes), sizes)
+        stationary_split(cut_sessions(steps_a, steps_b, sizes), sizes)
     assert "\n" not in str(caught.value)

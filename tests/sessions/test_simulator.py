@@ -10,9 +10,9 @@ from orla.catalogue.options import parse_settings
 from orla.errors import OrlaError
 from orla.sessions.simulator import ArraySettings, DriftSettings, Settings, TaskSettings
 from orla.sessions.simulator.days import (
-    _reach,
-    both_days,
+    _reach_positions,
     ornstein_uhlenbeck,
+    simulate_both_days,
     simulate_reaching,
     simulate_spikes,
 )
@@ -68,7 +68,7 @@ def days(**changes):
     """Of each day the sample times, targets and, joined, all event times."""
     return [
         (reaching.t, reaching.target_mm, np.concatenate([x for cells in spikes for x in cells]))
-        for reaching, spikes in both_days(replace(SMALL, **changes))
+        for reaching, spikes in simulate_both_days(replace(SMALL, **changes))
     ]
 
 
@@ -110,7 +110,7 @@ def test_targets_are_points_of_the_grid_never_repeat_and_are_reached():
 
 def test_a_reach_without_noise_is_minimum_jerk_and_curvature_bends_it_sideways():
     task = TaskSettings(curvature=0.0, movement_spread=0.0)
-    path = _reach(np.zeros(2), np.array([60.0, 80.0]), task, rng())
+    path = _reach_positions(np.zeros(2), np.array([60.0, 80.0]), task, rng())
     duration = task.movement_s + 100 * task.movement_s_per_mm
     assert len(path) == round(duration * 250)
     speed = np.linalg.norm(np.diff(path, axis=0), axis=1) * 250
@@ -119,7 +119,7 @@ def test_a_reach_without_noise_is_minimum_jerk_and_curvature_bends_it_sideways()
     assert abs(speed.argmax() - len(speed) / 2) < 2
     np.testing.assert_allclose(path[-1], [60.0, 80.0])
     task, end = TaskSettings(curvature=0.1), np.array([100.0, 0.0])
-    paths = [_reach(np.zeros(2), end, task, rng(seed))[:, 1] for seed in range(200)]
+    paths = [_reach_positions(np.zeros(2), end, task, rng(seed))[:, 1] for seed in range(200)]
     bends = np.array([np.abs(path).max() for path in paths])
     assert np.sqrt(np.mean(bends**2)) == pytest.approx(10.0, rel=0.15)
 

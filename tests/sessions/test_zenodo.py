@@ -291,7 +291,7 @@ def test_a_redirect_from_an_encrypted_address_to_an_open_one_is_refused(read, ta
         if read == "file":
             fetch(SimpleNamespace(base_url=url), target)
         else:
-            zenodo.md5_of("indy", zenodo.Source(list_url=url), target.with_name("pins.csv"))
+            zenodo.expected_md5("indy", zenodo.Source(list_url=url), target.with_name("pins.csv"))
 
 
 @pytest.mark.parametrize(
@@ -323,22 +323,22 @@ def listed(server, files=LISTED):
 
 def test_a_checksum_of_the_config_needs_no_list(tmp_path):
     source = zenodo.Source(md5={"one": "a" * 32}, list_url="http://127.0.0.1:9/none")
-    assert zenodo.md5_of("one", source, tmp_path / "pins.csv") == "a" * 32
+    assert zenodo.expected_md5("one", source, tmp_path / "pins.csv") == "a" * 32
     assert not (tmp_path / "pins.csv").exists()
 
 
 def test_the_list_is_asked_once_and_pinned(server, tmp_path):
     pins, source = tmp_path / "new" / "pins.csv", listed(server)
-    assert zenodo.md5_of("two", source, pins) == "2" * 32
+    assert zenodo.expected_md5("two", source, pins) == "2" * 32
     assert pins.read_text().split() == ["session,md5", "one," + "1" * 32, "two," + "2" * 32]
     listed(server, {"one.mat": "md5:" + "9" * 32})
-    assert zenodo.md5_of("one", source, pins) == "1" * 32  # a change of it changes no pin
+    assert zenodo.expected_md5("one", source, pins) == "1" * 32  # a change of it changes no pin
     assert len(server.seen) == 1
     # Nor does a list that has grown.
     pins.write_text("session,md5\none," + "7" * 32 + "\n")
     listed(server)
-    assert zenodo.md5_of("two", source, pins) == "2" * 32
-    assert zenodo.md5_of("one", source, pins) == "7" * 32
+    assert zenodo.expected_md5("two", source, pins) == "2" * 32
+    assert zenodo.expected_md5("one", source, pins) == "7" * 32
 
 
 @pytest.mark.parametrize(
@@ -357,7 +357,7 @@ def test_a_list_that_does_not_help_is_one_line(server, tmp_path, mode, body, mes
     source, server.modes = listed(server), [mode]
     server.body = server.body if body is None else body.encode()
     with pytest.raises(OrlaError, match=message) as refused:
-        zenodo.md5_of("too", source, tmp_path / "pins.csv")
+        zenodo.expected_md5("too", source, tmp_path / "pins.csv")
     assert "\n" not in str(refused.value) and not (tmp_path / "pins.csv").exists()
 
 
@@ -365,4 +365,4 @@ def test_a_list_that_does_not_help_is_one_line(server, tmp_path, mode, body, mes
 def test_a_table_of_pins_that_is_none_is_refused(tmp_path, text):
     (tmp_path / "pins.csv").write_text(text, encoding="latin-1")
     with pytest.raises(OrlaError, match="restore or delete it"):
-        zenodo.md5_of("one", zenodo.Source(), tmp_path / "pins.csv")
+        zenodo.expected_md5("one", zenodo.Source(), tmp_path / "pins.csv")

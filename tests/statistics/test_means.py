@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from orla.statistics.means import moments, prediction_interval, t_interval, upper_t
+from orla.statistics.means import moments, prediction_interval, t_interval, t_quantile
 
 X = np.array([3.1, 4.7, 2.2, 8.9, 5.0])
 
@@ -42,7 +42,7 @@ def test_no_interval_without_its_parts(bad):
 
 def test_quantiles_are_scipys_also_at_fractional_degrees():
     for dof in (1, 2.5, 40):
-        assert upper_t(0.975, dof) == pytest.approx(stats.t.ppf(0.975, dof), rel=1e-10)
+        assert t_quantile(0.975, dof) == pytest.approx(stats.t.ppf(0.975, dof), rel=1e-10)
 
 
 def test_a_prediction_interval_holds_the_next_value():

@@ -22,7 +22,7 @@ def errors(seed, seeds, width):
 
 
 def by_the_study(values):
-    return rates.best({i: values[:, i] for i in range(values.shape[1])})
+    return rates.best_index({i: values[:, i] for i in range(values.shape[1])})
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
@@ -43,7 +43,9 @@ def test_a_rate_at_which_a_seed_diverges_is_worst_and_ties_go_to_the_smallest():
 
 def test_seeds_of_a_resample_at_its_rate_and_means_of_what_is_finite():
     values = np.arange(12.0).reshape(4, 3)
-    found = resampling.at_rates(values, np.array([[0, 0, 3, 1], [2, 1, 1, 0]]), np.array([2, 0]))
+    found = resampling.values_at_rates(
+        values, np.array([[0, 0, 3, 1], [2, 1, 1, 0]]), np.array([2, 0])
+    )
     assert found.tolist() == [[2, 2, 11, 5], [6, 3, 3, 0]]
     values = np.array([[1.0, np.nan, 4.0], [np.nan, np.inf, -np.inf], [2.0, 3.0, 7.0]])
     assert resampling.finite_means(values) == pytest.approx([2.5, np.nan, 4.0], nan_ok=True)
@@ -51,14 +53,14 @@ def test_seeds_of_a_resample_at_its_rate_and_means_of_what_is_finite():
 
 @pytest.mark.parametrize("n", [1, 3, 20])
 def test_different_resamples_stand_for_all(n):
-    drawn = resampling.draws(n, 300, 7)
+    drawn = resampling.draw_resamples(n, 300, 7)
     given = np.random.default_rng(7).integers(0, n, (300, n))
     assert (drawn.different[drawn.index] == np.sort(given, axis=1)).all()
     seen = {tuple(row) for row in np.sort(given, axis=1)}
     assert len(drawn.different) == len(seen)
     counts = [(drawn.index == i).sum() for i in range(len(drawn.different))]
     assert drawn.share == pytest.approx(np.array(counts) / 300)
-    other = resampling.draws(n, 300, 8)
+    other = resampling.draw_resamples(n, 300, 8)
     assert n == 1 or (len(other.index) == 300 and (other.different[other.index] != given).any())
 
 
@@ -98,16 +100,20 @@ def test_the_interval_of_a_mean_is_scipys(n):
 def test_intervals_and_errors_of_a_mean_are_those_of_theory():
     # For a mean of normal values the expanded percentiles are about the t interval (Hesterberg).
     x = stats.norm.ppf((np.arange(12) + 0.5) / 12)
-    drawn = resampling.draws(12, 10_000, 0)
+    drawn = resampling.draw_resamples(12, 10_000, 0)
     means = x[drawn.different].mean(axis=1)[drawn.index]
     [ends] = resampling.expanded_percentiles(means, 12)
     assert ends == pytest.approx(stats.t.interval(0.95, 11, x.mean(), stats.sem(x)), rel=0.06)
-    assert resampling.spread(means, 12) == pytest.approx(stats.sem(x), rel=0.03)
-    assert np.isnan(resampling.spread(means, 1)) and np.isnan(resampling.spread(means[:1], 6))
-    assert resampling.spread(np.array([1.0, np.nan, 3.0]), 2) == pytest.approx(2.0)
+    assert resampling.resampled_standard_error(means, 12) == pytest.approx(stats.sem(x), rel=0.03)
+    assert np.isnan(resampling.resampled_standard_error(means, 1)) and np.isnan(
+        resampling.resampled_standard_error(means[:1], 6)
+    )
+    assert resampling.resampled_standard_error(np.array([1.0, np.nan, 3.0]), 2) == pytest.approx(
+        2.0
+    )
     # Means that differ by rounding have no spread.
-    assert resampling.spread(np.array([0.3, 0.1 + 0.2, 0.3]), 3) == 0
-    assert resampling.spread(np.zeros(4), 3) == 0
+    assert resampling.resampled_standard_error(np.array([0.3, 0.1 + 0.2, 0.3]), 3) == 0
+    assert resampling.resampled_standard_error(np.zeros(4), 3) == 0
 
 
 def test_the_t_interval_over_pairs_covers_what_it_says():

@@ -57,7 +57,7 @@ def test_accuracies_are_those_of_the_rows_that_count():
 
 
 def test_a_forest_follows_its_seed_and_its_rows_are_counted(monkeypatch):
-    spent, (X, Y, _) = [], task().table(0)
+    spent, (X, Y, _) = [], task().labelled_rows(0)
     counted = lambda name, rows: spent.append((name, rows)) or cost.phase(name)  # noqa: E731
     monkeypatch.setattr(cost, "work_phase", counted)
     first, again, other = (peers.row_hits("forest", seed, X, Y)[0] for seed in (0, 0, 1))

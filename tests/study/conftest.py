@@ -19,18 +19,20 @@ def sessions():
     rng = np.random.default_rng(2)
     readout = 0.5 * rng.normal(size=(3, 2))
     turned = readout[:, ::-1] * [1.0, -1.0]
-    return session(rng, 600, readout), session(rng, 400, turned).part(slice(0, STEPS))
+    return session(rng, 600, readout), session(rng, 400, turned).slice_steps(slice(0, STEPS))
 
 
 @pytest.fixture(scope="package")
 def study(sessions):
     a, b = sessions
     settings = Pretraining(learning_rate=0.02, window=10, max_epochs=10)
-    networks, _ = pretrain(NETWORK, a.part(slice(0, 400)), range(SEEDS), settings, SQUARED_ERROR)
+    networks, _ = pretrain(
+        NETWORK, a.slice_steps(slice(0, 400)), range(SEEDS), settings, SQUARED_ERROR
+    )
     return ConditionRun(
         keys=KEYS,
         networks=networks,
-        episode=make_episode(b, reference=a.part(slice(400, None)), reference_from=100),
+        episode=make_episode(b, reference=a.slice_steps(slice(400, None)), reference_from=100),
         loop=Loop(
             catalogue.make("learner", "immediate", architecture=NETWORK),
             catalogue.make("optimizer", "sgd"),

@@ -84,7 +84,7 @@ def folder(finished, tmp_path, capsys, monkeypatch):
     table = read_table(finished / "immediate sgd.parquet")
     made = Sweep(table, read_arrays(finished / "immediate sgd.npz")[0])
     run = SimpleNamespace(baseline={}, batch_models=4)
-    monkeypatch.setattr(adaptation, "run_of", lambda *_, **__: run)
+    monkeypatch.setattr(adaptation, "make_run", lambda *_, **__: run)
     monkeypatch.setattr(adaptation, "sweep", lambda *_, **__: made)
     return Folder(tmp_path / "job", capsys)
 
@@ -95,7 +95,7 @@ def test_nothing_is_made_again_and_the_tables_are_those_of_the_conditions(folder
     assert before == {file: file.read_bytes() for file in folder.path.iterdir()}
     table, arrays = read_table(folder.path / "all.parquet"), read_arrays(folder.path / "all.npz")[0]
     expected = [job["keys"] for job in JOBS.values()]
-    split = list(adaptation.conditions(table, arrays, expected))
+    split = list(adaptation.split_by_condition(table, arrays, expected))
     for name, (long, traces) in zip(JOBS, split, strict=True):
         own = read_table(folder.path / f"{name}.parquet")
         assert (long["value"] == own["value"]).sum() > 20 and len(long) == len(own)
@@ -103,7 +103,7 @@ def test_nothing_is_made_again_and_the_tables_are_those_of_the_conditions(folder
         assert all((traces[key] == values).all() for key, values in theirs.items())
     for others in (expected[1:], expected[::-1], [*expected, expected[0]]):
         with pytest.raises(OrlaError, match=r"holds .* in place of .*; delete it and run again"):
-            list(adaptation.conditions(table, arrays, others))
+            list(adaptation.split_by_condition(table, arrays, others))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ import pytest
 import torch
 from harness import NETWORKS, networks
 
-from orla.study.batches import batches, initial_parameters, models_at, moments
+from orla.study.batches import batch_indices, initial_parameters, models_at, stream_tensors
 from orla.tasks.stream import Stream
 
 
@@ -11,7 +11,7 @@ from orla.tasks.stream import Stream
 def test_batches_hold_every_model_once_and_have_one_size(size):
     for models in (1, 2, 5, 6, 7, 12):
         counted = []
-        for index, count in batches(models, size):
+        for index, count in batch_indices(models, size):
             assert len(index) == size and (index[count:] == models - 1).all()
             counted += list(index[:count])
         assert counted == list(range(models))
@@ -29,7 +29,7 @@ def test_chosen_models_are_copies():
 def test_each_model_has_the_stream_of_its_seed_steps_first_and_values_in_its_precision():
     X, seeds = np.arange(24.0).reshape(3, 4, 2), [2, 0, 2]
     Y, starts = X[..., 0].astype(int), X[..., 0] % 3 == 0
-    found = moments(Stream(X, Y, starts=starts), np.array(seeds), torch.float32)
+    found = stream_tensors(Stream(X, Y, starts=starts), np.array(seeds), torch.float32)
     kinds = {name: values.dtype for name, values in found.items()}
     assert kinds == {"x": torch.float32, "y": torch.int64, "starts": torch.bool}
     for name, array in (("x", X), ("y", Y), ("starts", starts)):

@@ -10,7 +10,7 @@ import yaml
 
 from orla import catalogue
 from orla.errors import OrlaError
-from orla.prereg.documents import schema
+from orla.prereg.documents import document_schema
 from orla.study.config import HIGHEST_ALPHA, normal_form, plan_from_config
 
 CONFIG = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
@@ -54,8 +54,8 @@ def test_networks_of_one_kind_may_differ_in_pretraining_alone():
     config["pretraining"] |= {"frozen": ["b_out"], "optimizer": "sgd", "of": {"far": own}}
     plan = plan_from_config(config)
     of_all = {k: v for k, v in config["pretraining"].items() if k != "of"}
-    assert plan.pretraining("rnn") == of_all
-    assert plan.pretraining("far") == of_all | own
+    assert plan.pretraining_settings("rnn") == of_all
+    assert plan.pretraining_settings("far") == of_all | own
 
 
 # A value of the config, and words of its refusal; ~ is the value's place.
@@ -240,7 +240,7 @@ def test_null_takes_a_name_away_and_stays_where_it_is_a_value():
 
 
 def test_made_up_studies_bound_alpha_as_registrations_do_where_there_are_some():
-    assert schema("version-3")["properties"]["alpha"]["maximum"] == HIGHEST_ALPHA
+    assert document_schema("version-3")["properties"]["alpha"]["maximum"] == HIGHEST_ALPHA
     config = copy.deepcopy(CONFIG)
     config["statistics"]["alpha"], config["truth"]["studies"] = 0.2, 0
     assert plan_from_config(config).conditions

@@ -4,7 +4,7 @@ import pytest
 
 from orla import catalogue
 from orla.errors import OrlaError
-from orla.study.declarations import declarations
+from orla.study.declarations import read_declarations
 
 PART = '''"""An optimizer of one's own."""
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ def without_plugins():
 
 
 def test_they_are_what_the_parts_say_of_themselves():
-    found = declarations()
+    found = read_declarations()
     assert list(found) == list(catalogue.ROOMS)
     tbptt = found["learner"]["tbptt"]
     assert tbptt["forms"] == catalogue.short_forms(catalogue.part("learner", "tbptt"))
@@ -44,13 +44,13 @@ def test_they_are_what_the_parts_say_of_themselves():
 
 def test_a_plug_in_is_among_them(tmp_path):
     (tmp_path / "mine.py").write_text(PART)
-    found = declarations([tmp_path])
+    found = read_declarations([tmp_path])
     mine = found["optimizer"]["mine"]
     assert mine["defaults"]["pace"] == 0.25 and mine["doc"] == "Plain descent."
     assert mine["schema"]["properties"]["pace"]["exclusiveMinimum"] == 0
     assert mine["more"]["grid"] == {"step": [0.1]}
     assert list(found["optimizer"]) == list(catalogue.parts("optimizer"))
-    without = declarations()
+    without = read_declarations()
     assert "mine" not in without["optimizer"]
     assert without == found | {"optimizer": without["optimizer"]}
 
@@ -72,5 +72,5 @@ def test_a_class_that_is_not_finished_is_one_line_that_names_its_file(
     file = tmp_path / "part.py"
     file.write_text(PART.replace(before, after))
     with pytest.raises(OrlaError) as refused:
-        declarations([tmp_path])
+        read_declarations([tmp_path])
     assert f"{file}: optimizer mine: {message}" in str(refused.value)

@@ -46,7 +46,9 @@ def reports(request):
     made = {}
     for name, order in (("same", None), ("reversed", np.arange(INPUTS)[::-1])):
         study = {"strides": {"x": 1, "y": 20}, "registrations": {"claim": "too few"}}
-        frame = drift.table(task(), streams(order, categories=request.param), "80-20", study=study)
+        frame = drift.drift_table(
+            task(), streams(order, categories=request.param), "80-20", study=study
+        )
         made[name] = {(r["measure"], r["at"]): r for r in frame.to_dict("records")}
     return made
 
@@ -68,7 +70,7 @@ def test_a_drift_that_was_made_is_seen_and_none_where_there_is_none(reports):
 
 
 def test_a_decoder_is_ridge_regression_on_what_was_read():
-    part = drift.Part(stream(1, scored=np.arange(STEPS) % 7 > 0))
+    part = drift.ScoredStream(stream(1, scored=np.arange(STEPS) % 7 > 0))
     decoder = drift.Decoder(part, 2)
     X, Y, steps = part.stream.X, part.stream.Y, np.flatnonzero(part.stream.scored)
     rows = np.hstack(
@@ -102,7 +104,7 @@ def test_what_own_components_make_is_told_apart(tmp_path):
     for align in (None, "procrustes"):
         features = {"method": "pca", "count": INPUTS, "align": align}
         chosen = task(source="binned", binned=source, preparation={"features": features})
-        scores.append(drift.component_drift(chosen, tmp_path / "a.npz", "80-20"))
+        scores.append(drift.score_lost_to_components(chosen, tmp_path / "a.npz", "80-20"))
     # All components together are all columns, turned: what is left is the means of the halves.
     assert scores[0].low > 0.3 and abs(scores[1].estimate) < 0.02
 

@@ -6,7 +6,7 @@ import torch
 from harness import NETWORKS, make_network
 
 from orla.study.batches import initial_parameters
-from orla.study.efficiency import MEASURES, measure
+from orla.study.efficiency import MEASURES, measure_costs
 from orla.tasks.stream import Stream
 
 N_IN, N_OUT, HIDDEN, STEPS = 3, 2, 4, 30
@@ -21,7 +21,7 @@ def measures(kind, change=lambda params: None, X=None, dtype=torch.float64):
     X = np.random.default_rng(0).standard_normal((STEPS, N_IN)) if X is None else X
     stream = Stream(X, np.zeros((STEPS, N_OUT)))
     networks = {name: torch.stack([p, p]) for name, p in params.items()}
-    values = measure(network, networks, stream)
+    values = measure_costs(network, networks, stream)
     assert set(values) == set(MEASURES) and all(np.ptp(v) == 0 for v in values.values())
     return {name: v[0] for name, v in values.items()}, network
 
@@ -59,5 +59,5 @@ def test_every_network_is_counted(name):
     network, _ = NETWORKS[name]
     networks = initial_parameters(network, [0], torch.float64)
     X = np.random.default_rng(0).standard_normal((STEPS, network.n_in))
-    found = measure(network, networks, Stream(X, np.zeros((STEPS, network.n_out))))
+    found = measure_costs(network, networks, Stream(X, np.zeros((STEPS, network.n_out))))
     assert network.n_out * network.hidden <= found["effective_macs"] <= found["dense_macs"]

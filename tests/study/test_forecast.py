@@ -10,7 +10,7 @@ from running import ROOT
 from orla.engine.memory_request import job_mb
 from orla.provenance.cost import PROGRAM_S, START_S, STEP_US
 from orla.study.config import plan_from_config
-from orla.study.forecast import Forecast, lengths
+from orla.study.forecast import Forecast, session_lengths
 
 
 @pytest.fixture(scope="module")
@@ -27,17 +27,17 @@ def of(plan, learner):
 def test_time_follows_the_work(plan):
     forecast = Forecast(plan, {"recordings": (20_000, 10_000)})
     rtrl = of(plan, "rtrl")
-    assert forecast.parts(rtrl) == (13_750, 8_000, 2_000)
+    assert forecast.part_steps(rtrl) == (13_750, 8_000, 2_000)
     # Three rates and one more of each seed; frozen weights scored on a fifth and what follows.
     learned = rtrl.seeds * 4 * 8_000 * STEP_US["exact"] * 1e-6
     scored = rtrl.seeds * 4 * 10 * (1_600 + 2_000) * STEP_US["scoring"] * 1e-6
-    assert forecast.condition(rtrl) == pytest.approx(learned + scored)
+    assert forecast.sweep_cpu_s(rtrl) == pytest.approx(learned + scored)
     longer = Forecast(plan, {"recordings": (20_000, 20_000)})
-    assert longer.condition(rtrl) == pytest.approx(2 * forecast.condition(rtrl), rel=1e-6)
-    alone = forecast.part([rtrl], pretrains=False)
-    assert alone == pytest.approx(START_S + forecast.condition(rtrl))
-    assert forecast.part([rtrl], pretrains=True) > alone
-    assert forecast.condition(of(plan, "immediate")) < 0.2 * forecast.condition(rtrl)
+    assert longer.sweep_cpu_s(rtrl) == pytest.approx(2 * forecast.sweep_cpu_s(rtrl), rel=1e-6)
+    alone = forecast.adaptation_cpu_s([rtrl], pretrains=False)
+    assert alone == pytest.approx(START_S + forecast.sweep_cpu_s(rtrl))
+    assert forecast.adaptation_cpu_s([rtrl], pretrains=True) > alone
+    assert forecast.sweep_cpu_s(of(plan, "immediate")) < 0.2 * forecast.sweep_cpu_s(rtrl)
 
 
 def test_exact_learning_is_as_dear_as_its_sensitivities_are_large():
@@ -46,9 +46,9 @@ def test_exact_learning_is_as_dear_as_its_sensitivities_are_large():
     seconds = []
     for network in (wide, deep):
         plan = plan_from_config(raw | {"networks": raw["networks"] | {"rnn": network}})
-        seconds.append(Forecast(plan).condition(of(plan, "rtrl")))
+        seconds.append(Forecast(plan).sweep_cpu_s(of(plan, "rtrl")))
     assert (
-        seconds[0] == seconds[1] > 5 * Forecast(plan_from_config(raw)).condition(of(plan, "rtrl"))
+        seconds[0] == seconds[1] > 5 * Forecast(plan_from_config(raw)).sweep_cpu_s(of(plan, "rtrl"))
     )
 
 
@@ -56,10 +56,10 @@ def test_programs_memory_and_disk(plan):
     forecast = Forecast(plan)
     two = [of(plan, "immediate"), of(plan, "tbptt-200-200")]
     # A loop each, the update of a window, and a network's pretraining and forward pass.
-    assert forecast.programs(iter(two)) == PROGRAM_S * 5
+    assert forecast.compiling_cpu_s(iter(two)) == PROGRAM_S * 5
     asked = job_mb(plan.job(two[0]), n_in=40, n_out=2, models=5)
-    assert 0.3 * asked < forecast.part_mb(two) < asked
-    assert forecast.megabytes(two) < forecast.megabytes(plan.conditions)
+    assert 0.3 * asked < forecast.adaptation_mb(two) < asked
+    assert forecast.disk_mb(two) < forecast.disk_mb(plan.conditions)
 
 
 def test_lengths_are_those_of_the_files(plan, tmp_path):
@@ -67,12 +67,12 @@ def test_lengths_are_those_of_the_files(plan, tmp_path):
     spec = plan.config["tasks"]["recordings"] | {"source": "binned", "binned": {"files": files}}
     tasks = plan.config["tasks"] | {"recordings": spec}
     binned = type(plan)(plan.config | {"tasks": tasks}, plan.declared)
-    assert "recordings" not in lengths(binned, tmp_path)
+    assert "recordings" not in session_lengths(binned, tmp_path)
     for name, steps in (("a", 30), ("b", 20)):
         np.savez(tmp_path / f"{name}.npz", counts=np.ones((steps, 3)))
-    assert lengths(binned, tmp_path)["recordings"] == (30, 20)
+    assert session_lengths(binned, tmp_path)["recordings"] == (30, 20)
     streams = Path(tmp_path / "results/recordings/streams.npz")
     streams.parent.mkdir(parents=True)
     np.savez(streams, a_X=np.ones((7, 2)), b_X=np.ones((6, 2)))
-    assert lengths(binned, tmp_path)["recordings"] == (7, 6)
-    assert Forecast(plan).sessions("recordings") == (26_700, 16_500)  # as the config simulates
+    assert session_lengths(binned, tmp_path)["recordings"] == (7, 6)
+    assert Forecast(plan).session_steps("recordings") == (26_700, 16_500)  # as the config simulates

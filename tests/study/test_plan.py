@@ -5,9 +5,9 @@ import copy
 import pytest
 
 from orla.errors import OrlaError
-from orla.study.declarations import declarations
+from orla.study.declarations import read_declarations
 from orla.study.keys import KEYS
-from orla.study.plan import Plan, parts_in, parts_of
+from orla.study.plan import Plan, expand_parts, job_parts
 
 BLOCK = {
     "name": "some",
@@ -45,7 +45,7 @@ CONFIG = {
 
 def plan(*blocks, **changes):
     config = copy.deepcopy(CONFIG) | changes
-    return Plan(config | {"conditions": list(blocks) or [BLOCK]}, declarations())
+    return Plan(config | {"conditions": list(blocks) or [BLOCK]}, read_declarations())
 
 
 def paths(*blocks, **changes):
@@ -78,8 +78,8 @@ def test_what_is_not_the_default_stands_at_the_end_of_a_path():
     ]
     [_, chained, single, _] = plan(block).conditions
     assert chained.interventions == ("matched", "matched")
-    assert chained.networks == "days/pretraining/small/float64"
-    assert single.networks == "days/pretraining/small/float32"
+    assert chained.networks_path == "days/pretraining/small/float64"
+    assert single.networks_path == "days/pretraining/small/float32"
 
 
 def test_two_pairs_have_a_folder_each_and_one_has_none():
@@ -152,9 +152,9 @@ def test_windows_variants_and_steps_of_probes_are_what_parts_declare():
     assert study.variants("days") == ["50-50", "80-20", "stationary"]
     assert study.variants("wave") == ["shift", "stationary"]
     looks = {"seldom": 70, "condition_number": 1000, "past": 0}
-    assert {name: study.steps("probe", name) for name in looks} == looks
+    assert {name: study.declared_steps("probe", name) for name in looks} == looks
     kept = {"seldom": 0, "past": 0, "far": 400}
-    assert {name: study.steps("probe", name, "kept") for name in kept} == kept
+    assert {name: study.declared_steps("probe", name, "kept") for name in kept} == kept
 
 
 def test_horizons_concern_one_task_its_split_and_the_named_learners():
@@ -186,7 +186,7 @@ def test_a_job_is_all_that_its_result_depends_on():
         "horizons": [],
         "stable_windows": 4,
     }
-    assert parts_of(job, study.declared) == [
+    assert job_parts(job, study.declared) == [
         ("architecture", "rnn"),
         ("intervention", "match-norm"),
         ("learner", "rtrl"),
@@ -201,12 +201,12 @@ def test_a_result_depends_on_each_part_of_a_list_of_parts():
     inner = {"kind": "stack", "hidden": 2, "layers": ["lstm", {"kind": "ctrnn", "hidden": 2}]}
     networks = {"small": {"kind": "stack", "hidden": 3, "layers": [inner, "gru"]}}
     study = plan(networks=networks)
-    used = [name for kind, name in parts_of(study.job(study.conditions[0]), study.declared)]
+    used = [name for kind, name in job_parts(study.job(study.conditions[0]), study.declared)]
     assert used == ["ctrnn", "gru", "lstm", "stack", "immediate", "adam", "update_ratio"] + [
         "pretrained"
     ]
     short = ("learner", "tbptt-8-4")
-    assert parts_in([short], study.declared) == [short]
+    assert expand_parts([short], study.declared) == [short]
 
 
 def test_a_name_that_the_study_lacks_is_named_with_the_nearest():
@@ -225,17 +225,17 @@ def test_starts_and_learners_are_what_they_declare_whatever_they_are_called():
     taking = {c.start: study.takes_pretrained(c) for c in study.conditions}
     assert taking == {"pretrained": True, "fresh": False}
     exact = {"slow": True, "rtrl": True, "rtrl-like": False, "tbptt-9-9": False}
-    assert {name: study.exact(name) for name in exact} == exact
+    assert {name: study.is_exact(name) for name in exact} == exact
 
 
 def test_pretraining_depends_on_the_network_and_on_the_optimizer_that_is_named():
     networks = CONFIG["networks"] | {"tall": {"kind": "stack", "layers": ["lstm", "rnn"]}}
     of = {"small": {"optimizer": {"kind": "muon", "steps": 3}}, "wide": {"optimizer": "lion"}}
     made = plan(networks=networks, pretraining={"window": 50, "of": of})
-    assert made.pretrained_by("small") == [("architecture", "rnn"), ("optimizer", "muon")]
-    assert made.pretrained_by("wide") == [("architecture", "rnn"), ("optimizer", "lion")]
+    assert made.pretraining_parts("small") == [("architecture", "rnn"), ("optimizer", "muon")]
+    assert made.pretraining_parts("wide") == [("architecture", "rnn"), ("optimizer", "lion")]
     of_tall = [("architecture", name) for name in ("stack", "lstm", "rnn")]
-    assert made.pretrained_by("tall") == of_tall
+    assert made.pretraining_parts("tall") == of_tall
 
 
 def test_every_condition_is_in_one_part_of_its_chapter_stream_network_and_split():
@@ -243,12 +243,12 @@ def test_every_condition_is_in_one_part_of_its_chapter_stream_network_and_split(
     study = plan(BLOCK, more, grids={n: {"step": [0.001, 0.003]} for n in ("adam", "sgd")})
     assert list(dict.fromkeys(study.chapters.values())) == ["headline", "choices"]
     assert {study.chapters[c] for c in study.conditions if c.optimizer == "adam"} == {"headline"}
-    conditions = [c for part in study.parts for c in part.conditions]
+    conditions = [c for part in study.condition_groups for c in part.conditions]
     assert sorted(conditions, key=str) == sorted(study.conditions, key=str)
-    for part in study.parts:
+    for part in study.condition_groups:
         assert {study.chapters[c] for c in part.conditions} == {part.chapter}
         assert len({(c.domain, c.architecture, c.precision, c.split) for c in part.conditions}) == 1
-    assert [part.path for part in study.parts] == [
+    assert [part.path for part in study.condition_groups] == [
         f"days/adaptation/small/float64/{split}-{chapter}-0"
         for chapter in ("headline", "choices")
         for split in ("50-50", "80-20")
@@ -258,10 +258,12 @@ def test_every_condition_is_in_one_part_of_its_chapter_stream_network_and_split(
 def test_exact_learners_of_many_seeds_are_jobs_of_their_own():
     heavy = BLOCK | {"splits": ["80-20"], "seeds": 30}
     study = plan(heavy)
-    learners = [[c.learner for c in part.conditions] for part in study.parts]
+    learners = [[c.learner for c in part.conditions] for part in study.condition_groups]
     assert learners == [["rtrl"], ["immediate"]]
     light = plan(heavy | {"seeds": 2})
-    assert [[c.learner for c in part.conditions] for part in light.parts] == [["immediate", "rtrl"]]
+    assert [[c.learner for c in part.conditions] for part in light.condition_groups] == [
+        ["immediate", "rtrl"]
+    ]
 
 
 NUMERICS = {"narrow": {"precision": "float32", "instructions": "avx2", "threads": 2}}
@@ -271,14 +273,16 @@ COMPUTE = {"threads": 1, "device": "cpu", "compile": True, "batch_models": 5}
 def test_a_numeric_configuration_is_a_precision_with_a_place_and_a_job_of_its_own():
     both = plan(BLOCK | {"precisions": ["float64", "narrow"]}, numerics=NUMERICS, compute=COMPUTE)
     first, second = (c for c in both.conditions if c.split == "80-20" and c.learner == "rtrl")
-    assert second.path == f"{first.path}/narrow" and second.networks.endswith("/small/narrow")
-    assert both.compute("narrow") == COMPUTE | {"threads": 2, "instructions": "avx2"}
+    assert second.path == f"{first.path}/narrow" and second.networks_path.endswith("/small/narrow")
+    assert both.compute_settings("narrow") == COMPUTE | {"threads": 2, "instructions": "avx2"}
     plain = plan(BLOCK, compute=COMPUTE)
     # With the section, or without: what names a format alone is planned as before it.
     for one in (both, plain):
-        assert one.compute("float64") == COMPUTE and one.format("float64") == {}
+        assert one.compute_settings("float64") == COMPUTE and one.format_entry("float64") == {}
     job = plain.job(first)
     assert both.job(first) == job and "format" not in job
     keys = job["keys"] | {"precision": "narrow"}
     assert both.job(second) == job | {"format": "float32", "keys": keys}
-    assert {p.path for p in plain.parts} == {p.path for p in both.parts if "narrow" not in p.path}
+    assert {p.path for p in plain.condition_groups} == {
+        p.path for p in both.condition_groups if "narrow" not in p.path
+    }

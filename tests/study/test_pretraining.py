@@ -103,7 +103,7 @@ def test_a_network_that_diverges_is_refused(part):
 
 def test_settings_that_cannot_be_are_refused(part):
     with pytest.raises(OrlaError, match="nothing to learn on"):
-        pretrain(part.part(slice(0, 150)), [0], ONE_EPOCH)
+        pretrain(part.slice_steps(slice(0, 150)), [0], ONE_EPOCH)
     with pytest.raises(OrlaError) as refused:
         pretrain(part, [0], replace(ONE_EPOCH, frozen=["W_out", "W_hx"]))
     assert str(refused.value) == (

@@ -45,13 +45,13 @@ def result(study):
 
 
 def test_every_model_and_gradient_has_a_row(study, result):
-    rows = result.frames["alignment"]
+    rows = result.wide_tables["alignment"]
     by = ["observer", "against", "learning_rate", "seed"]
     assert not rows.duplicated(by).any()
     assert len(rows) == 4 * 2 * len(GRID) * SEEDS
     assert list(rows["observer"].unique()) == ["immediate", *OBSERVERS]
     assert set(rows["against"]) == {"exact", "immediate"}
-    models = result.frames["models"].set_index(["learning_rate", "seed"])
+    models = result.wide_tables["models"].set_index(["learning_rate", "seed"])
     for name in ("selected", "diverged"):
         of_model = models.loc[zip(rows["learning_rate"], rows["seed"], strict=True), name]
         assert (rows[name].to_numpy() == of_model.to_numpy()).all()
@@ -59,7 +59,7 @@ def test_every_model_and_gradient_has_a_row(study, result):
 
 
 def test_its_numbers_are_those_of_the_probes_series(study, result):
-    rate, rows = GRID[1], result.frames["alignment"]
+    rate, rows = GRID[1], result.wide_tables["alignment"]
     series = series_of(watched(study), rate)
     rows = rows[rows["learning_rate"] == rate]
     for observer, of in {"immediate": "own", "fading": "fading", "exact": "exact"}.items():
@@ -77,7 +77,7 @@ def test_its_numbers_are_those_of_the_probes_series(study, result):
 
 
 def test_what_a_learner_carries_is_its_own(study, result):
-    carried = result.frames["alignment"].groupby("observer")["carried_bytes"].unique()
+    carried = result.wide_tables["alignment"].groupby("observer")["carried_bytes"].unique()
     loop = watched(study).loop
     for name, learner in {"immediate": loop.learner, **loop.observers}.items():
         assert carried[name].tolist() == [carried_bytes(learner, SGD(), torch.float64)]
@@ -90,7 +90,7 @@ def test_a_driver_that_watches_itself_has_one_row_whatever_the_batches(study, re
     twin = watched(study, {"immediate": "immediate", "exact": "rtrl"}, PROBES[:2])
     rows = table("alignment", dataclasses.replace(twin, batch_models=1), [0.03])
     assert rows["observer"].tolist() == ["immediate"] * SEEDS + ["exact"] * SEEDS
-    theirs = result.frames["alignment"].query("learning_rate == 0.03 and against == 'exact'")
+    theirs = result.wide_tables["alignment"].query("learning_rate == 0.03 and against == 'exact'")
     theirs = theirs[theirs["observer"].isin(["immediate", "exact"])]
     np.testing.assert_allclose(rows[MEASURES], theirs[MEASURES], rtol=1e-9)
 
@@ -109,11 +109,11 @@ def test_a_diverged_model_has_no_measures(study):
 
 
 def test_a_condition_without_such_probes_has_columns_and_no_row(study, swept, profiles):
-    rows = swept.frames["alignment"]
+    rows = swept.wide_tables["alignment"]
     assert len(rows) == 0 and not set(MEASURES) & set(rows)
     assert list(rows) == [*study.keys, "seed", "learning_rate", "observer", "against"]
-    assert swept.frames["profile"].empty
-    assert list(swept.frames["profile"]) == list(profiles.frames["profile"])
+    assert swept.wide_tables["profile"].empty
+    assert list(swept.wide_tables["profile"]) == list(profiles.wide_tables["profile"])
 
 
 PROBE = {"kind": "past_structure", "full": "exact", "immediate": "own", "window": WINDOW}
@@ -130,7 +130,7 @@ def profiles(profiled):
 
 
 def test_it_has_the_profiles_of_the_selected_models_alone(profiled, profiles):
-    rows, models = profiles.frames["profile"], profiles.frames["models"]
+    rows, models = profiles.wide_tables["profile"], profiles.wide_tables["models"]
     [rate] = rows["learning_rate"].unique()
     assert rate == models.loc[models["selected"], "learning_rate"].unique()
     [probe] = profiled.loop.probes
@@ -148,5 +148,5 @@ def test_a_model_that_diverged_has_no_profile(profiled):
     lengths = {"turn_cosine": 3, "singular_past": 1, "singular_immediate": 1, "u1_map": 1}
     measures = {(probe_measures._PROFILE, name): np.ones((2, n)) for name, n in lengths.items()}
     measures |= {"diverged": np.array([False, True]), "selected": np.array([True, True])}
-    rows = list(probe_measures.rows(profiled, {-4: measures}))
+    rows = list(probe_measures.probe_rows(profiled, {-4: measures}))
     assert {row.seed for row in rows} == {0} and sum(len(row.value) for row in rows) == 3 + 3

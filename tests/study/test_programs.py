@@ -11,7 +11,7 @@ from drifting import GRID, learning
 from orla import catalogue
 from orla.engine import forward
 from orla.programs import compiling
-from orla.study.run import compile_all
+from orla.study.run import compile_programs
 from orla.study.sweep import sweep
 
 
@@ -52,7 +52,7 @@ def single(networks):
 
 
 def test_a_run_asks_for_the_programs_that_were_made_first(study, asked):
-    made = compile_all(conditions(study))
+    made = compile_programs(conditions(study))
     assert list(dict.fromkeys(asked)) == made
     assert len(set(made)) == len(made) > 6
     forward._compiled_forward.cache_clear()
@@ -63,9 +63,9 @@ def test_a_run_asks_for_the_programs_that_were_made_first(study, asked):
 
 
 def test_another_batch_is_another_program(study, asked):
-    made = compile_all([anew(study, "adam", "immediate")])
+    made = compile_programs([anew(study, "adam", "immediate")])
     forward._compiled_forward.cache_clear()
-    other = compile_all([anew(study, "adam", "immediate", models=3)])
+    other = compile_programs([anew(study, "adam", "immediate", models=3)])
     # Frozen networks of fewer than five models share one program.
     assert made and set(made) != set(other)
 

@@ -8,7 +8,7 @@ import yaml
 
 from orla.errors import OrlaError
 from orla.study.config import plan_from_config
-from orla.study.quantities import quantity_of
+from orla.study.quantities import parse_quantity
 
 CONFIG = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
 AT = {"task": "recordings", "architecture": "rnn-window-50", "optimizer": "adam", "split": "80-20"}
@@ -33,7 +33,7 @@ def refusal(**quantities):
 
 
 def test_a_term_has_its_own_condition_and_a_sign():
-    found = quantity_of("gap", GAP | {"at": AT | {"learner": "uoro", "precision": "float32"}})
+    found = parse_quantity("gap", GAP | {"at": AT | {"learner": "uoro", "precision": "float32"}})
     [[first, second]] = found.y
     assert (first.times, second.times) == (1.0, -0.5)
     assert first.where["learner"] == "rtrl" and second.where["learner"] == "immediate"
@@ -45,7 +45,7 @@ def test_a_term_has_its_own_condition_and_a_sign():
 def test_a_correlation_along_conditions_has_a_sum_of_each():
     rank = {"along": {"optimizer": ["sgd", "adam", "lars"]}, "with": [{"plus": "update_ratio"}]}
     at = AT | {"learner": "rtrl"}
-    found = quantity_of("order", {"label": "x", "at": at, "sum": GAP["sum"], "rank": rank})
+    found = parse_quantity("order", {"label": "x", "at": at, "sum": GAP["sum"], "rank": rank})
     assert [terms[0].where["optimizer"] for terms in found.y] == ["sgd", "adam", "lars"]
     assert [terms[0].where["optimizer"] for terms in found.x] == ["sgd", "adam", "lars"]
     assert len(list(found.terms)) == 9 and found.along == "optimizer"

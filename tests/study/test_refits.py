@@ -35,7 +35,7 @@ def test_the_closed_form_is_where_recursive_least_squares_arrives(forgetting):
         gain = P @ x / (forgetting + x @ P @ x)
         w += np.outer(gain, y - w.T @ x)
         P = (P - np.outer(gain, x @ P)) / forgetting
-    ours = LeastSquares(X, Y, forgetting).recursive()
+    ours = LeastSquares(X, Y, forgetting).recursive_weights()
     np.testing.assert_allclose(ours, w, rtol=1e-6, atol=1e-8)
 
 
@@ -89,11 +89,13 @@ def assert_equal(these, those):
 
 
 def test_hidden_units_are_those_that_the_readout_reads(study):
-    whole = study.whole(np.arange(study.seeds))
+    whole = study.whole_tensors(np.arange(study.seeds))
     hidden = refits.hidden_states(study.loop.learner.architecture, study.networks, whole)
     for seed, states in enumerate(hidden):
         W, b = (study.networks[name][seed].numpy() for name in ("W_out", "b_out"))
-        theirs = study.outputs(study.batch(np.array([seed])), None, study.whole(np.array([seed])))
+        theirs = study.frozen_outputs(
+            study.starting_parameters(np.array([seed])), None, study.whole_tensors(np.array([seed]))
+        )
         np.testing.assert_allclose(states @ W.T + b, theirs[0].numpy(), atol=1e-12)
 
 
@@ -161,14 +163,14 @@ def test_the_scores_stand_beside_every_model_of_a_sweep_or_are_left_out(study):
     Y, rows = study.episode.heldout.Y, table("models", refitted, [0.01, 0.03])
     total = ((Y - Y.mean(0)) ** 2).sum(0)
     for name, of_seeds in outputs(study, study.episode).items():
-        error, r2 = refits.columns(name)
+        error, r2 = refits.score_columns(name)
         for seed, one in enumerate(of_seeds):
             here = rows[rows["seed"] == seed]
             residual = (one - Y) ** 2
             assert here[error].tolist() == pytest.approx([residual.mean()] * 2, rel=1e-9)
             share = (1 - residual.sum(0) / total).mean()
             assert here[r2].tolist() == pytest.approx([share] * 2, rel=1e-9)
-    columns = {c for d in refits.DECODERS for c in refits.columns(d)}
+    columns = {c for d in refits.DECODERS for c in refits.score_columns(d)}
     assert columns < {*rows} and not columns & {*study.baseline}
 
 

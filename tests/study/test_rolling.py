@@ -35,9 +35,9 @@ from orla.tasks.stream import Stream
     ],
 )
 def test_origins_and_what_follows_them(study, windows, expected):
-    parts = rolling.parts(study.episode, windows * WINDOW)
+    parts = rolling.scored_spans(study.episode, windows * WINDOW)
     assert [(p.start // WINDOW, p.stop // WINDOW) for p in parts] == expected
-    longer = rolling.parts(study.episode, windows * WINDOW + WINDOW - 1)
+    longer = rolling.scored_spans(study.episode, windows * WINDOW + WINDOW - 1)
     assert longer == parts, "steps that fill no window count for nothing"
 
 
@@ -45,21 +45,21 @@ def test_an_origin_without_a_scored_step_after_it_is_left_out(study):
     whole, scored = study.episode.whole, np.ones(STEPS, bool)
     scored[7 * WINDOW : ADAPT] = False
     episode = make_episode(Stream(whole.X, whole.Y, scored), selection_cut=5 * WINDOW)
-    assert [p.start // WINDOW for p in rolling.parts(episode, ADAPT)] == [6]
+    assert [p.start // WINDOW for p in rolling.scored_spans(episode, ADAPT)] == [6]
     scored[5 * WINDOW + 1 : ADAPT] = False
     with pytest.raises(OrlaError, match="no step after the middle"):
-        rolling.parts(episode, ADAPT)
+        rolling.scored_spans(episode, ADAPT)
 
 
 def test_one_window_is_no_validation(study):
     with pytest.raises(OrlaError, match="20 steps are 1 windows of 20"):
-        rolling.parts(study.episode, WINDOW)
+        rolling.scored_spans(study.episode, WINDOW)
 
 
 def test_a_rate_may_be_chosen_by_the_first_steps_alone(study, swept):
     few = replace(study, episode=replace(study.episode, chosen_on=5 * WINDOW))
     before = table("models", few, [0.03])[rolling.ERROR]
-    models = swept.frames["models"]
+    models = swept.wide_tables["models"]
     assert (before != models[models.learning_rate == 0.03][rolling.ERROR].to_numpy()).all()
     for window, sees in ((4, True), (5, False)):
         part = slice(window * WINDOW, (window + 1) * WINDOW)
@@ -73,7 +73,7 @@ def validated(study, rate, horizon):
 
 
 def test_horizons_by_hand(study, swept):
-    frame, models = swept.frames["horizon"], swept.frames["models"]
+    frame, models = swept.wide_tables["horizon"], swept.wide_tables["models"]
     assert list(frame.seed) == [0] * 4 + [1] * 4
     assert list(frame.horizon_steps) == [40, 100, 120, 200] * 2
     Y, reference = study.episode.whole.Y, models.set_index("seed").reference_error
@@ -97,7 +97,7 @@ def test_the_rate_is_chosen_within_the_horizon(study):
     noisy = changed(study, slice(60, ADAPT), noise)
     grid = [0.003, 0.01, 0.03]
     result = sweep.sweep(noisy, grid, growth=0, horizons=[40, 200], stable_windows=1)
-    frame, models = result.frames["horizon"], result.frames["models"]
+    frame, models = result.wide_tables["horizon"], result.wide_tables["models"]
     chosen = frame.groupby("horizon_steps").learning_rate.unique()
     for horizon in (40, 200):
         means = {rate: np.mean(validated(noisy, rate, horizon)) for rate in grid}
@@ -110,7 +110,7 @@ def test_the_rate_is_chosen_within_the_horizon(study):
 
 def test_the_choice_never_sees_what_lies_behind_the_horizon(study, swept):
     columns = ["learning_rate", "validation_rolling_error", "edge"]
-    ours = swept.frames["horizon"].query("horizon_steps == 100").reset_index(drop=True)
+    ours = swept.wide_tables["horizon"].query("horizon_steps == 100").reset_index(drop=True)
     behind, within = (
         table("horizon", changed(study, part), GRID, growth=1, horizons=[100])
         for part in (slice(100, STEPS), slice(60, 100))
@@ -129,7 +129,7 @@ def test_a_horizon_before_the_divergence_is_kept(study):
 
 @pytest.mark.parametrize("horizon", [0, 20, 50, 220])
 def test_a_horizon_that_does_not_fit_is_refused_before_anything_runs(study, horizon, monkeypatch):
-    monkeypatch.setattr(sweep, "_measure", None)
+    monkeypatch.setattr(sweep, "_adapt_and_measure", None)
     with pytest.raises(OrlaError, match=rf"horizons\.steps has {horizon}; choose multiples of"):
         sweep.sweep(study, [0.03], growth=0, horizons=[40, horizon])
 

@@ -22,7 +22,7 @@ def test_recovery_by_the_papers_own_figures():
 def test_a_small_denominator_or_none_is_unreliable():
     frozen = np.array([1.0, 1.0, 1.0, np.nan, 1.0])
     reference = np.array([0.9, 0.96, 1.2, 0.1, np.nan])
-    assert scores.unreliable(frozen, reference).tolist() == [False, True, True, True, True]
+    assert scores.is_unreliable(frozen, reference).tolist() == [False, True, True, True, True]
     assert np.isnan(scores.recovery_percent(frozen, frozen, reference)[3:]).all()
 
 
@@ -54,9 +54,9 @@ def test_errors_count_scored_steps_alone(own):
     }
     part = slice(3, 12)
     found, _ = scores.mean_scores(SQUARED_ERROR, outputs, moments, part)
-    each = scores.errors(SQUARED_ERROR, outputs, moments)
-    learned = scores.adapted_mean(
-        each[:, part], scores.by_models({n: m[part] for n, m in moments.items()}, "scored")
+    each = scores.step_errors(SQUARED_ERROR, outputs, moments)
+    learned = scores.mean_adapting_error(
+        each[:, part], scores.entry_models_first({n: m[part] for n, m in moments.items()}, "scored")
     )
     for model in range(2):
         y, scored = (moments[n][:, model] if own else moments[n] for n in ("y", "scored"))

@@ -7,15 +7,15 @@ import pytest
 
 from orla import catalogue
 from orla.errors import OrlaError
-from orla.study.seeds import from_locks, without_locks
-from orla.study.workflow import require_place
+from orla.study.seeds import add_lock_seeds, remove_lock_seeds
+from orla.study.workflow import require_study_folder
 
 PAIR = {"a": "a1", "b": "b1"}
 
 
 def seeded(file, name="new-01", **more):
     tasks = {"t": {"kind": "recordings", "pairs": {name: PAIR | {"seed_from": str(file)} | more}}}
-    return from_locks(tasks)["t"]["pairs"][name], tasks
+    return add_lock_seeds(tasks)["t"]["pairs"][name], tasks
 
 
 def test_a_seed_follows_from_the_lock_and_the_pairs_name(tmp_path):
@@ -26,7 +26,7 @@ def test_a_seed_follows_from_the_lock_and_the_pairs_name(tmp_path):
     expected = hashlib.sha256(f"{digest} new-01".encode()).digest()
     assert first["seed"] == int.from_bytes(expected[:4], "big")
     assert first["seed"] != seeded(file, "new-02")[0]["seed"]
-    bound = without_locks(from_locks(tasks)["t"])
+    bound = remove_lock_seeds(add_lock_seeds(tasks)["t"])
     assert bound == tasks["t"], "what is bound does not hold the seed"
     assert "seed" not in tasks["t"]["pairs"]["new-01"], "the config is left as it is"
     with pytest.raises(OrlaError, match="has seed and seed_from; keep one"):
@@ -35,19 +35,19 @@ def test_a_seed_follows_from_the_lock_and_the_pairs_name(tmp_path):
     assert "seed" not in pair
     task = catalogue.make("task", {"kind": "recordings", "pairs": {"new-01": pair}})
     with pytest.raises(OrlaError, match=r"follows from the lock of .*run: python -m orla prereg"):
-        task.simulation("new-01")
+        task.simulation_settings("new-01")
 
 
 def test_a_plain_seed_is_left_alone():
     tasks = {"t": {"pairs": {"x": PAIR | {"seed": 3}}}, "s": {"kind": "sine"}}
-    assert from_locks(tasks) == tasks and without_locks(tasks["t"]) == tasks["t"]
+    assert add_lock_seeds(tasks) == tasks and remove_lock_seeds(tasks["t"]) == tasks["t"]
 
 
 def test_a_pairs_own_drift_is_its_simulations():
     pairs = {"x": PAIR | {"drift_scale": 0.5}, "y": PAIR}
     task = catalogue.make("task", {"kind": "recordings", "pairs": pairs})
-    assert task.simulation("x").drift.scale == 0.5
-    assert task.simulation("y").drift.scale == task.simulated.drift.scale == 1.0
+    assert task.simulation_settings("x").drift.scale == 0.5
+    assert task.simulation_settings("y").drift.scale == task.simulated.drift.scale == 1.0
 
 
 def test_a_working_folder_without_a_config_and_a_python_in_a_folder_with_a_space_are_refused(
@@ -55,9 +55,9 @@ def test_a_working_folder_without_a_config_and_a_python_in_a_folder_with_a_space
 ):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(OrlaError, match=f"working folder is {tmp_path}, .*: cd '.*/elsewhere'"):
-        require_place(tmp_path / "elsewhere")
+        require_study_folder(tmp_path / "elsewhere")
     (tmp_path / "config.yaml").touch()
-    require_place(tmp_path / "elsewhere")
+    require_study_folder(tmp_path / "elsewhere")
     monkeypatch.setattr(sys, "executable", "/My Drive/.venv/bin/python")
     with pytest.raises(OrlaError, match=r"/My Drive/.*: Snakemake cannot start a Python whose"):
-        require_place(tmp_path)
+        require_study_folder(tmp_path)

@@ -43,11 +43,11 @@ def of_files(made, pair, folder):
     """The streams by way of MATLAB and NWB files."""
     sessions = made.pairs[pair].a, made.pairs[pair].b
     mats = [folder / f"{name}.mat" for name in sessions]
-    made_mat.simulate(*mats, made.simulation(pair))
+    made_mat.simulate(*mats, made.simulation_settings(pair))
     for mat in mats:
         session = mat_read.read_session(mat, source="simulated")
         nwb.write_session(session, mat.with_suffix(".nwb"))
-    return made.streams(pair, *(mat.with_suffix(".nwb") for mat in mats), "tiny")
+    return made.read_streams(pair, *(mat.with_suffix(".nwb") for mat in mats), "tiny")
 
 
 @pytest.mark.parametrize("pair", PREPARATIONS)

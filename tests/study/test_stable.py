@@ -16,8 +16,12 @@ COLUMNS = ["heldout_stable_error", "recovery_stable_percent", *R2]
 
 
 def test_the_last_windows_are_whole_and_there_may_be_fewer():
-    assert stable.ends(100, 20, 3) == [60, 80, 100] and stable.ends(100, 20, 1) == [100]
-    assert stable.ends(40, 20, 10) == [20, 40] and stable.ends(115, 20, 2) == [80, 100]
+    assert stable.last_window_ends(100, 20, 3) == [60, 80, 100] and stable.last_window_ends(
+        100, 20, 1
+    ) == [100]
+    assert stable.last_window_ends(40, 20, 10) == [20, 40] and stable.last_window_ends(
+        115, 20, 2
+    ) == [80, 100]
 
 
 def r2(outputs, Y):
@@ -27,7 +31,7 @@ def r2(outputs, Y):
 
 
 def test_stable_scores_by_hand(study, swept):
-    models, Y = swept.frames["models"], study.episode.whole.Y[HELDOUT]
+    models, Y = swept.wide_tables["models"], study.episode.whole.Y[HELDOUT]
     [rate] = models.loc[models.selected, "learning_rate"].unique()
     for row in models[models.selected].itertuples():
         runs = [by_hand(study, row.seed, rate, ADAPT - back * WINDOW)[HELDOUT] for back in range(3)]
@@ -41,7 +45,7 @@ def test_stable_scores_by_hand(study, swept):
 
 
 def test_one_window_is_the_frozen_instant_itself_and_more_are_not(study, swept):
-    one, three = table("models", study, GRID, growth=1), swept.frames["models"]
+    one, three = table("models", study, GRID, growth=1), swept.wide_tables["models"]
     chosen = one[one.selected]
     for column in R2:
         assert (chosen[column] == chosen[column.removeprefix("stable_")]).all()
@@ -65,7 +69,7 @@ def test_one_window_that_fails_leaves_no_mean(bad):
     fake = SimpleNamespace(frozen_scores=frozen_scores)
     frozen = dict.fromkeys((20, 40, 60), (None, None))
     known = {60: (np.array([4.0, 5.0]), {"r2_mean": np.array([0.4, 0.5])})}
-    error, more = stable.means(fake, frozen, {}, slice(60, 80), known)
+    error, more = stable.mean_frozen_scores(fake, frozen, {}, slice(60, 80), known)
     assert error[0] == 2.0 and np.isnan(error[1])
     assert more["r2_mean"][0] == pytest.approx(0.2)
 

@@ -43,7 +43,7 @@ LAST = slice(ADAPT - ADAPT // 10, ADAPT)
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_a_row_by_hand(study, swept, seed):
     rate, Y = 0.03, study.episode.whole.Y
-    rows = swept.frames["models"]
+    rows = swept.wide_tables["models"]
     row = rows[(rows.seed == seed) & (rows.learning_rate == rate)].iloc[0]
     outputs, frozen, selecting = (
         by_hand(study, seed, rate, stop) for stop in (ADAPT, 0, SELECTION)
@@ -82,7 +82,7 @@ def test_a_row_by_hand(study, swept, seed):
 
 
 def test_every_model_has_a_row_and_every_row_its_condition(swept):
-    rows = swept.frames["models"]
+    rows = swept.wide_tables["models"]
     assert len(rows) == SEEDS * rows.learning_rate.nunique()
     assert not rows.duplicated(["seed", "learning_rate"]).any()
     keys = rows[["architecture", "learner", "optimizer", "precision", "split"]].drop_duplicates()
@@ -95,7 +95,7 @@ def test_every_model_has_a_row_and_every_row_its_condition(swept):
 
 
 def test_traces_are_means_over_windows(study, swept):
-    models = swept.frames["models"]
+    models = swept.wide_tables["models"]
     windows = ADAPT // WINDOW
     assert swept.traces["error"].shape == (len(models), windows)
     assert swept.traces["frozen_error"].shape == (SEEDS, windows)
@@ -108,7 +108,7 @@ def test_traces_are_means_over_windows(study, swept):
 
 
 def test_selection_never_sees_the_heldout_part(study, swept):
-    models = swept.frames["models"]
+    models = swept.wide_tables["models"]
     other = table("models", changed(study, HELDOUT), GRID, growth=1)
     blind = ["learning_rate", "edge", "edge_on_adapt", "update_ratio", "last_adapt_error"]
     blind += [name for choice in list(CHOICES.items())[:3] for name in choice]
@@ -118,13 +118,13 @@ def test_selection_never_sees_the_heldout_part(study, swept):
 
 def test_weights_of_the_selection_never_see_the_selection_part(study, swept):
     """A change of the scoring targets moves scores, and nothing that was learned before them."""
-    models = swept.frames["models"]
+    models = swept.wide_tables["models"]
     other = sweep.sweep(changed(study, SELECTING), GRID, growth=1, stable_windows=1)
-    both = other.frames["models"].merge(models, on=["seed", "learning_rate"])
+    both = other.wide_tables["models"].merge(models, on=["seed", "learning_rate"])
     for name in ("validation_error", "heldout_error", "last_adapt_error"):
         assert (both[f"{name}_x"] != both[f"{name}_y"]).all()
     windows = SELECTION // WINDOW
-    theirs = other.frames["models"]
+    theirs = other.wide_tables["models"]
     for rate in GRID:
         ours, moved = (
             s.traces["error"][m.index[m.learning_rate == rate]]
@@ -138,7 +138,7 @@ def test_noise_where_the_weights_are_learned_changes_the_choice(study, swept):
     """The negative control: what selection may see does change it."""
     noise = np.random.default_rng(0).normal(scale=3.0, size=(ADAPT, 2))
     other = table("models", changed(study, slice(0, ADAPT), noise), GRID, growth=1)
-    chosen = [m[m.selected].learning_rate.iloc[0] for m in (swept.frames["models"], other)]
+    chosen = [m[m.selected].learning_rate.iloc[0] for m in (swept.wide_tables["models"], other)]
     assert chosen[1] < chosen[0]
 
 
@@ -152,7 +152,7 @@ def test_a_grid_grows_towards_its_best_and_stops_at_its_limit(study):
 def test_divergence_is_recorded_and_loses(study):
     grid = [0.03, 0.1, 0.3, 1.0, 3.0, 10.0]
     result = sweep.sweep(study, grid, growth=0, horizons=[100], stable_windows=2)
-    rows, horizon = result.frames["models"], result.frames["horizon"]
+    rows, horizon = result.wide_tables["models"], result.wide_tables["horizon"]
     lost, kept = rows[rows.diverged], rows[~rows.diverged]
     assert len(lost) >= SEEDS and (lost.learning_rate >= 1.0).any()
     assert ((lost.diverged_step >= 0) & (lost.diverged_step <= ADAPT)).all()
@@ -172,7 +172,7 @@ def test_divergence_is_recorded_and_loses(study):
 
 def test_everything_may_diverge(study):
     result = sweep.sweep(study, [1000.0], growth=1, horizons=[100], stable_windows=1)
-    rows, horizon = result.frames["models"], result.frames["horizon"]
+    rows, horizon = result.wide_tables["models"], result.wide_tables["horizon"]
     assert rows.diverged.all() and sorted(rows.learning_rate.unique()) == [300.0, 1000.0]
     assert (rows[rows.selected].learning_rate == 300.0).all() and rows.edge.all()
     assert (horizon.learning_rate == 300.0).all() and horizon.edge.all()
@@ -213,7 +213,7 @@ def test_rows_do_not_depend_on_the_size_of_batches(study, swept):
     rows = table(
         "models", dataclasses.replace(study, batch_models=3), GRID, growth=1, stable_windows=3
     )
-    theirs, names = swept.frames["models"], rows.select_dtypes("number").columns
+    theirs, names = swept.wide_tables["models"], rows.select_dtypes("number").columns
     np.testing.assert_allclose(rows[names], theirs[names], rtol=1e-9)
     assert rows[["selected", "diverged"]].equals(theirs[["selected", "diverged"]])
 
@@ -262,14 +262,14 @@ DOWNWARDS = {-5: 0.5, -4: 1.0, -3: 2.0, -2: 3.0, -6: 0.7}
 def test_the_grid_grows_by_the_choice_alone(study, swept, monkeypatch, chosen_by, others, tried):
     """Every rate's seeds have given errors: {number: error}, 9 for any other rate."""
     errors = {by: others for by in CHOICES.values()} | {"validation_rolling_error": chosen_by}
-    real, known = sweep._measure, []
+    real, known = sweep._adapt_and_measure, []
 
     def measure(study, indices, *asked):
-        known.extend([] if known else real(study, [rates.index_of(0.03)], *asked).values())
+        known.extend([] if known else real(study, [rates.half_decade_index(0.03)], *asked).values())
         said = {n: {i: np.full(SEEDS, e.get(i, 9.0)) for i in indices} for n, e in errors.items()}
         return {i: known[0] | {name: by_rate[i] for name, by_rate in said.items()} for i in indices}
 
-    monkeypatch.setattr(sweep, "_measure", measure)
+    monkeypatch.setattr(sweep, "_adapt_and_measure", measure)
     rows = table("models", study, GRID, growth=4)
     assert sorted(rows.learning_rate.unique()) == [rates.half_decade(i) for i in tried]
     for mark, by in CHOICES.items():
@@ -302,14 +302,14 @@ def test_a_model_that_diverged_while_it_adapted_has_no_measures_though_it_came_b
 
 def test_a_model_that_only_fails_on_the_heldout_part_has_diverged_there(study):
     result = sweep.sweep(changed(study, HELDOUT, 1e4), [0.03], 0, horizons=[40, 200])
-    rows = result.frames["models"]
+    rows = result.wide_tables["models"]
     assert (rows.diverged_step == ADAPT).all() and rows.heldout_error.isna().all()
     assert np.isfinite(rows.validation_error).all()
-    assert result.frames["horizon"].recovery_heldout_percent.isna().all()
+    assert result.wide_tables["horizon"].recovery_heldout_percent.isna().all()
 
 
 def test_the_update_ratio_is_the_mean_over_all_updates(study, swept):
-    models, adapt = swept.frames["models"], study.episode.adapt
+    models, adapt = swept.wide_tables["models"], study.episode.adapt
     moments = {"x": torch.as_tensor(adapt.X), "y": torch.as_tensor(adapt.Y)}
     rate = torch.full((SEEDS,), 0.03, dtype=torch.float64)
     series = study.loop.run(study.loop.start(study.networks), rate, moments).series["update_ratio"]
@@ -324,7 +324,7 @@ def test_an_unscored_step_counts_in_no_mean_and_a_window_without_others_has_none
     stream = Stream(whole.X, whole.Y, scored)
     result = sweep.sweep(on(study, stream), [0.03], growth=0, stable_windows=1)
     windows = [slice(start, start + WINDOW) for start in range(0, ADAPT, WINDOW)]
-    for row in result.frames["models"].itertuples():
+    for row in result.wide_tables["models"].itertuples():
         for stop, name, mean in (
             (ADAPT, "error", row.adapt_error),
             (0, "frozen_error", row.frozen_adapt_error),
@@ -361,7 +361,7 @@ def test_streams_of_ones_own_with_unscored_steps_and_trials(study):
     scored, starts = rng.random((SEEDS, STEPS)) < 0.8, rng.random((SEEDS, STEPS)) < 0.05
     other = dataclasses.replace(on(study, Stream(X, Y, scored, starts)), batch_models=3)
     result = sweep.sweep(other, [0.01, 0.03], growth=0, stable_windows=3)
-    rows = result.frames["models"]
+    rows = result.wide_tables["models"]
     assert rows.reference_error.isna().all() and rows.unreliable.all()
     for row in rows.itertuples():
         own = Stream(*(np.ascontiguousarray(a[row.seed]) for a in (X, Y, scored, starts)))

@@ -36,7 +36,7 @@ def test_a_row_is_one_number_of_a_model(table):
 
 
 def test_wide_tables_have_a_column_a_measure_and_its_type(table):
-    frames = tidy.wide([table])
+    frames = tidy.wide_tables([table])
     models = frames["models"]
     assert list(models) == [*KEYS, "seed", "learning_rate", "diverged", "error", "selected"]
     assert models[["seed", "learning_rate"]].to_numpy().tolist() == [
@@ -60,14 +60,14 @@ def test_wide_tables_have_a_column_a_measure_and_its_type(table):
 
 def test_what_a_condition_does_not_measure_is_null(table):
     other = tidy.long_table(KEYS | {"learner": "a"}, [Rows("norm", 0, 0.1, np.array(2.0))])
-    models = tidy.wide([table, other])["models"]
+    models = tidy.wide_tables([table, other])["models"]
     assert models["learner"].tolist() == ["rtrl"] * 4 + ["a"] and models["learner"].dtype == "str"
     assert models["norm"].tolist()[4] == 2.0 and models["norm"].isna().sum() == 4
     assert models["error"].isna().tolist() == [False, False, False, True, True]
 
 
 def test_a_condition_without_horizons_observers_or_profiles_has_empty_tables():
-    alone = tidy.wide([tidy.long_table(KEYS, [Rows("norm", 0, 0.1, np.array(2.0))])])
+    alone = tidy.wide_tables([tidy.long_table(KEYS, [Rows("norm", 0, 0.1, np.array(2.0))])])
     lengths = {name: len(frame) for name, frame in alone.items()}
     assert lengths == {"models": 1, "horizon": 0, "alignment": 0, "profile": 0}
     assert list(alone["profile"])[-3:] == ["quantity", "index", "value"]
@@ -75,11 +75,11 @@ def test_a_condition_without_horizons_observers_or_profiles_has_empty_tables():
 
 def test_traces_are_of_selected_models_each_beside_its_own_frozen_network(table):
     other = tidy.long_table(KEYS | {"learner": "a"}, [Rows("selected", 0, 0.1, np.array([True]))])
-    models = tidy.wide([table, other])["models"]
+    models = tidy.wide_tables([table, other])["models"]
     frozen = np.array([[10.0, 11.0], [20.0, 21.0]])
     first = {"error": np.arange(8.0).reshape(4, 2), "frozen_error": frozen, "step": [200, 400]}
     second = {"error": np.array([[9.0]]), "frozen_error": frozen[:, :1], "step": [5]}
-    rows = tidy.traces(models, [first, second])
+    rows = tidy.trace_table(models, [first, second])
     assert list(rows) == ["task", "learner", "seed", "step", "error", "frozen_error"]
     assert rows[["seed", "step", "error", "frozen_error"]].to_numpy().tolist() == [
         [0, 200, 0.0, 10.0],

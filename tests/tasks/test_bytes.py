@@ -8,16 +8,16 @@ import pytest
 
 from orla.errors import OrlaError
 from orla.tasks import bytes as module
-from orla.tasks.bytes import Bytes, text
+from orla.tasks.bytes import Bytes, read_text
 
 LENGTHS = dict(pretraining=600, adapt=400, heldout=200, window=200)
 
 
 @pytest.fixture
 def fresh_texts():
-    text.cache_clear()
+    read_text.cache_clear()
     yield
-    text.cache_clear()
+    read_text.cache_clear()
 
 
 def read(part, seed=0):
@@ -30,20 +30,20 @@ def read(part, seed=0):
 def known(name):
     """A text as the vocabulary `printable` tells it, twice, for a seed may read over the end."""
     printable = module.VOCABULARIES["printable"]
-    return bytes(b if b in printable else 0 for b in text(name)) * 2
+    return bytes(b if b in printable else 0 for b in read_text(name)) * 2
 
 
 def test_prose_is_the_manual_and_code_the_library():
     import pydoc_data.topics
 
-    assert pydoc_data.topics.topics["assert"].encode() in text("prose")
+    assert pydoc_data.topics.topics["assert"].encode() in read_text("prose")
     library = Path(sysconfig.get_path("stdlib"))
-    assert (library / "abc.py").read_bytes() in text("code")
-    assert text("code").index(b'"""A generic class to build line-oriented') < text("code").index(
-        b'"""Python part of the warnings subsystem'
-    )
+    assert (library / "abc.py").read_bytes() in read_text("code")
+    assert read_text("code").index(b'"""A generic class to build line-oriented') < read_text(
+        "code"
+    ).index(b'"""Python part of the warnings subsystem')
     # Written when Python is built, with the paths of that machine.
-    assert b"build_time_vars = {" not in text("code")
+    assert b"build_time_vars = {" not in read_text("code")
 
 
 @pytest.mark.parametrize(
@@ -61,11 +61,11 @@ def test_each_part_is_a_stretch_of_its_text(first, second, seed):
     source = episode.dataset["source"]
     assert platform.python_version() in source
     for name in (first, second):
-        assert f"{name} {hashlib.sha256(text(name)).hexdigest()[:12]}" in source
+        assert f"{name} {hashlib.sha256(read_text(name)).hexdigest()[:12]}" in source
 
 
 def test_seeds_begin_anywhere_in_both_texts_and_are_read_on_from_their_start(monkeypatch):
-    monkeypatch.setattr(module, "text", lambda name: bytes(range(256)) * 5)
+    monkeypatch.setattr(module, "read_text", lambda name: bytes(range(256)) * 5)
     episode = Bytes(**LENGTHS, vocabulary="all").episode("shift", range(30))
     for part in (episode.pretraining, episode.adapt):
         begins = part.X[:, 0].argmax(-1)
@@ -83,7 +83,7 @@ def test_seeds_begin_anywhere_in_both_texts_and_are_read_on_from_their_start(mon
     ],
 )
 def test_inputs_are_one_hot_and_targets_the_categories_of_the_next(vocabulary, count, expected):
-    table, _ = module._table(vocabulary)
+    table, _ = module._category_table(vocabulary)
     assert table[list(b"aAz \n\t\xc30")].tolist() == expected
     episode = Bytes(**LENGTHS, vocabulary=vocabulary).episode("shift", [1])
     assert episode.n_in == episode.n_out == count and episode.loss == "cross_entropy"
@@ -96,7 +96,7 @@ def test_topics_stand_in_the_order_of_their_names(monkeypatch, fresh_texts):
     import pydoc_data.topics
 
     monkeypatch.setattr(pydoc_data.topics, "topics", {"b": "second", "a": "first"})
-    assert text("prose") == b"first\nsecond"
+    assert read_text("prose") == b"first\nsecond"
 
 
 def test_a_python_without_its_manual_or_its_sources_is_refused(monkeypatch, fresh_texts, tmp_path):

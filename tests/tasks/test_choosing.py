@@ -84,7 +84,7 @@ def test_the_distance_is_in_powers_of_ten_from_the_nearer_end():
 def test_errors_by_length_are_those_of_the_studys_own_sweep(small):
     """Of the first 40 steps too: the adapt part of a shorter episode is the same until its end."""
     found = measure.by_length(small.study(SMALL), RATES, [40, 60]).set_index("adapt")
-    models = sweep(small.study({**SMALL, "adapt": 40}), RATES, growth=0).frames["models"]
+    models = sweep(small.study({**SMALL, "adapt": 40}), RATES, growth=0).wide_tables["models"]
     means, row = models.groupby("learning_rate")["adapt_error"].mean(), found.loc[40]
     assert row["immediate"] == pytest.approx(means.min(), rel=1e-10)
     assert row["learning_rate"] == means.idxmin()

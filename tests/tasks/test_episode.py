@@ -49,18 +49,18 @@ def test_a_stream_says_what_it_is_and_its_parts_are_views_that_join_again(own):
     lead = (2, 6) if own else (6,)
     mask = np.broadcast_to(MASK, lead).copy()
     whole = Stream(values(*lead, 3), values(*lead, 1), scored=mask, starts=~mask)
-    assert (len(whole), whole.n_in, whole.per_seed, whole.categories) == (6, 3, own, False)
+    assert (len(whole), whole.n_in, whole.per_seed, whole.has_categories) == (6, 3, own, False)
     words = Stream(whole.X, np.zeros(lead, np.int64))
-    assert words.categories
-    part = whole.part(slice(2, 5))
+    assert words.has_categories
+    part = whole.slice_steps(slice(2, 5))
     assert np.shares_memory(part.X, whole.X)
     for name in ("X", "Y", "scored", "starts"):
         array = getattr(whole, name)
         expected = array[:, 2:5] if own else array[2:5]
         np.testing.assert_array_equal(getattr(part, name), expected)
-        joined = concatenate(whole.part(slice(4)), whole.part(slice(4, None)))
+        joined = concatenate(whole.slice_steps(slice(4)), whole.slice_steps(slice(4, None)))
         np.testing.assert_array_equal(getattr(joined, name), array)
-    assert words.part(slice(2, 5)).starts is None
+    assert words.slice_steps(slice(2, 5)).starts is None
     # Where one of two has no mask its steps count and begin no trial.
     plain = Stream(whole.X, whole.Y)
     assert concatenate(plain, plain).scored is None
@@ -148,7 +148,7 @@ CASES = {
     "full": FULL,
     "categories": dict(adapt=words(6), heldout=words(3), n_out=5, loss="cross_entropy"),
     "own": dict(
-        adapt=stream(9, seeds=3).part(slice(2, 8)),  # a view that is not contiguous
+        adapt=stream(9, seeds=3).slice_steps(slice(2, 8)),  # a view that is not contiguous
         heldout=stream(3, seeds=3),
     ),
 }

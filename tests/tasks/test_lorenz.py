@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from orla.errors import OrlaError
-from orla.tasks.synthetic import Lorenz, trajectory
+from orla.tasks.synthetic import Lorenz, lorenz_trajectory
 
 LENGTHS = dict(pretraining=2000, adapt=400, heldout=200, window=200)
 
@@ -23,7 +23,7 @@ def solved(start, rho, dt, steps):
 def test_the_trajectory_is_that_of_another_integrator(rho, dt):
     starts = np.array([[1.0, 2.0, 20.0], [-5.0, 3.0, 30.0]])
     steps = round(1.0 / dt)
-    ours = trajectory(starts.T, rho, dt, steps)
+    ours = lorenz_trajectory(starts.T, rho, dt, steps)
     for system, start in enumerate(starts):
         assert ours[:, :, system] == pytest.approx(solved(start, rho, dt, steps), abs=2e-3)
         wrong = solved(start, rho + 1, dt, steps)
@@ -36,7 +36,9 @@ def test_the_error_of_the_integration_falls_with_the_fourth_power_of_the_step(mo
     errors = []
     for finest in (0.02, 0.01, 0.005):
         monkeypatch.setattr("orla.tasks.synthetic.FINEST", finest)
-        errors.append(np.abs(trajectory(start[:, None], 28.0, 0.04, 10)[..., 0] - expected).max())
+        errors.append(
+            np.abs(lorenz_trajectory(start[:, None], 28.0, 0.04, 10)[..., 0] - expected).max()
+        )
     for coarse, fine in pairwise(errors):
         assert 11 < coarse / fine < 24  # 16 where the step is halved
 

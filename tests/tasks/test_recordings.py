@@ -41,7 +41,11 @@ def test_a_split_adapts_to_b_and_the_control_to_the_tail_stream_of_a():
     assert span(episode.heldout) == (1, 3_400, 4_321)
     assert episode.selection_cut == 2_600
     assert span(episode.reference) == (0, 2_750, 9_000)
-    assert span(episode.reference.part(slice(episode.reference_from, None))) == (0, 7_750, 9_000)
+    assert span(episode.reference.slice_steps(slice(episode.reference_from, None))) == (
+        0,
+        7_750,
+        9_000,
+    )
     assert (episode.window, episode.n_out, episode.loss) == (200, 1, "squared_error")
     assert (episode.label, episode.simulated) == ("l", False)
     control = task(parts={"cut": 300, "tail_steps": 6_250}).cut(streams(), "stationary")
@@ -95,12 +99,12 @@ def test_options_that_cannot_be_are_refused(options, message):
 def test_a_pair_has_its_label_and_its_own_seed():
     pairs = {"first": PAIRS["day2"], "zero": PAIRS["day2"] | {"seed": 0, "drift_scale": 2.0}}
     made = task(pairs=pairs)
-    assert made.sessions == ["one", "two"]
-    record = made.dataset("zero", "tiny")
+    assert made.session_names == ["one", "two"]
+    record = made.dataset_record("zero", "tiny")
     assert record["label"].startswith("SIMULATED") and record["label"].endswith(": one, two")
     assert (record["name"], record["simulated"], record["source"]) == ("tiny", True, "simulated")
-    assert (record["seed"], made.dataset("first", "tiny")["seed"]) == (0, 1)
-    first, zero = made.simulation("first"), made.simulation("zero")
+    assert (record["seed"], made.dataset_record("first", "tiny")["seed"]) == (0, 1)
+    first, zero = made.simulation_settings("first"), made.simulation_settings("zero")
     assert (first, first.seed) == (made.simulated, 1)
     assert (zero.seed, zero.drift) == (0, replace(first.drift, scale=2.0))
 
@@ -121,7 +125,7 @@ def test_a_binned_pair_is_read_from_its_files(tmp_path):
         counts, vel = random.poisson(2.0, (steps, 9)), random.normal(size=(steps, 2))
         np.savez(path, counts=counts, vel=vel, bin_s=0.1, events=random.normal(size=(steps, 4)))
     made = binned_task(paths, {"features": {"method": "pca", "count": 4}})
-    found = made.streams("day2", *paths.values())
+    found = made.read_streams("day2", *paths.values())
     # A fifth of session B gives its components; the stream is what follows.
     assert "first 140 steps" in found.dataset["features"]["fitted_on"]
     assert len(made.cut(found, "50-50").adapt) == 280
@@ -131,10 +135,10 @@ def test_a_binned_pair_is_read_from_its_files(tmp_path):
     other = replace(made, preparation=replace(made.preparation, bin_s=0.05))
     words = r"one\.npz: bin_s is 0\.1, but preparation\.bin_s .* 0\.05"
     with pytest.raises(OrlaError, match=words):
-        other.streams("day2", *paths.values())
+        other.read_streams("day2", *paths.values())
     # Inputs that are no counts are read where nothing transforms them.
     plain = {"transform": "none", "features": {"count": 4}}
-    found = binned_task(paths, plain, inputs="events", columns="same").streams(
+    found = binned_task(paths, plain, inputs="events", columns="same").read_streams(
         "day2", *paths.values()
     )
     events = np.load(paths["one"])["events"]
@@ -151,7 +155,11 @@ def recorded(folder, file_a, file_b, binned, preparation, sizes):
     made = task(
         source="binned", binned=binned | {"files": named}, preparation=preparation, parts=sizes
     )
-    return made, made.streams("day2", *files.values()), [np.load(path) for path in files.values()]
+    return (
+        made,
+        made.read_streams("day2", *files.values()),
+        [np.load(path) for path in files.values()],
+    )
 
 
 def test_events_and_a_position_are_a_recording():

@@ -21,13 +21,13 @@ def task(**options):
 
 def test_rows_are_rivers_standardized_by_the_rows_so_far():
     river = task(pretraining=40, parameters={"mag_change": 0.01})
-    X, Y, classes = river.table(3)
+    X, Y, classes = river.labelled_rows(3)
     numbers = np.random.SeedSequence(3, spawn_key=(int.from_bytes(b"river"), 9, 0))
     seed = int(numbers.generate_state(2, np.uint32)[0])
     drawn = list(synth.Hyperplane(seed=seed, mag_change=0.01).take(460))
     assert np.array_equal(X, [list(x.values()) for x, _ in drawn])
     assert np.array_equal(Y, [y for _, y in drawn]) and classes == 2
-    assert np.array_equal(river.table(3, 50)[0], X[:50])
+    assert np.array_equal(river.labelled_rows(3, 50)[0], X[:50])
     episode, scaler = river.episode("stream", [3, 4]), preprocessing.StandardScaler()
     scaled = []
     for x, _ in drawn:
@@ -40,14 +40,14 @@ def test_rows_are_rivers_standardized_by_the_rows_so_far():
 
 
 def test_an_abrupt_drift_is_another_concept_from_its_row_on():
-    plain, drifting = task().table(0)[:2], task(drifts=[100, 250]).table(0)[:2]
+    plain, drifting = task().labelled_rows(0)[:2], task(drifts=[100, 250]).labelled_rows(0)[:2]
     for steady, changed in zip(plain, drifting, strict=True):
         assert np.array_equal(steady[:100], changed[:100])
     assert not np.array_equal(plain[0][100:200], drifting[0][100:200])
     assert not np.array_equal(drifting[0][100:200], drifting[0][250:350])
     two = task(stream="RandomRBFDrift", parameters={"n_classes": 5, "change_speed": 0.01})
-    assert two.table(0)[2] == 5
-    assert not np.array_equal(task(seed=8).table(0)[0], plain[0])
+    assert two.labelled_rows(0)[2] == 5
+    assert not np.array_equal(task(seed=8).labelled_rows(0)[0], plain[0])
 
 
 @pytest.fixture

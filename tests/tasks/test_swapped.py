@@ -53,7 +53,7 @@ def recording(tmp_path_factory):
 def streams(recording, share=0.5, seed=1, **changes):
     path = recording[0] if isinstance(recording, tuple) else recording
     made = task(pairs={"one": {"seed": seed, "share": share}}, **changes)
-    return made.streams("one", path, path, "study")
+    return made.read_streams("one", path, path, "study")
 
 
 def units_of(inputs, counts, rows, fitted):
@@ -140,7 +140,7 @@ def test_nothing_is_fitted_after_the_pretraining_part(recording, tmp_path):
 
 def test_sizes_of_parts_are_of_session_a(recording):
     made = task(parts={"cut": 20, "tail_steps": 0.25, "tail_stream_steps": 0.4})
-    found = made.streams("one", recording[0], recording[0])
+    found = made.read_streams("one", recording[0], recording[0])
     held(found, recording[1]["counts"], STEP, 450)
     episode = made.cut(found, "80-20")
     assert (len(episode.pretraining), len(episode.adapt), len(episode.heldout)) == (450, 240, 60)
@@ -172,7 +172,7 @@ PCA = {"features": {"count": COUNT, "method": "pca"}}
 )
 def test_what_cannot_be_is_refused(recording, changes, message):
     with pytest.raises(OrlaError, match=message) as caught:
-        task(**changes).streams("one", recording[0], recording[0])
+        task(**changes).read_streams("one", recording[0], recording[0])
     assert "\n" not in str(caught.value)
 
 

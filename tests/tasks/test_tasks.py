@@ -57,12 +57,12 @@ def arrays_of(stream):
 def test_each_variant_is_an_episode_that_its_loss_takes(name, variant, tmp_path):
     found = episode(name, variant, 7, 2)
     loss = catalogue.part("loss", found.loss)
-    assert (loss.part.more["targets"] == "categories") == found.adapt.categories
+    assert (loss.part.more["targets"] == "categories") == found.adapt.has_categories
     assert found.label and "{" not in found.label
     about = found.dataset
     assert (about["name"], about["label"]) == (name, found.label)
     assert about["simulated"] is found.simulated and about["source"]
-    for part in (found.adapt, found.heldout, found.adapt.part(slice(found.selection_cut))):
+    for part in (found.adapt, found.heldout, found.adapt.slice_steps(slice(found.selection_cut))):
         assert len(part) % found.window == 0
     assert 0 < found.selection_cut < len(found.adapt)
     found.save(tmp_path / "episode.npz")
@@ -95,7 +95,7 @@ def test_a_seed_has_its_own_stream_whatever_other_seeds_there_are(name):
 
 
 def test_tasks_draw_different_numbers_for_one_seed():
-    drawn = {catalogue.make("task", name)._draws(0).random() for name in SHIFTS}
+    drawn = {catalogue.make("task", name)._random_generator(0).random() for name in SHIFTS}
     assert len(drawn) == len(SHIFTS) > 1
 
 

@@ -23,9 +23,9 @@ def made():
         patch.setattr(worlds, "RATES", worlds.RATES[1:])
         patch.setattr(worlds, "GROWTH", 0)
         compiling.configure(compile=False, threads=1, device="cpu")
-        both = studies.models("instant", [0, 1], PAIRS, NETWORKS, STEPS)
+        both = studies.simulate_models("instant", [0, 1], PAIRS, NETWORKS, STEPS)
         patch.setattr(worlds, "CONTROLS", {"a-a": worlds.CONTROLS["a-a"]})  # of one learner
-        second = studies.models("instant", [1], PAIRS, NETWORKS, STEPS)
+        second = studies.simulate_models("instant", [1], PAIRS, NETWORKS, STEPS)
     return both, second
 
 
@@ -62,24 +62,24 @@ def test_each_pair_chooses_its_rate_as_a_sweep_does(made):
     first, second = models["pair"].unique()[:2]
     lost = (models["pair"] == first) & (models["seed"] == 0) & (models["learning_rate"] > 0.02)
     models.loc[lost | (models["pair"] == second), score] = np.nan
-    chosen = studies.reselected(models)
+    chosen = studies.reselect_rates(models)
     others = [f"selected_on_{part}" for part in ("test", "tail", "adapt")]
     assert not chosen[others].any(axis=None)
     for _, rows in chosen.groupby(["study", "pair", "learner"]):
         scores = {
-            rates.index_of(rate): of_rate[score].to_numpy()
+            rates.half_decade_index(rate): of_rate[score].to_numpy()
             for rate, of_rate in rows.groupby("learning_rate")
         }
         [rate] = rows.loc[rows[worlds.ESTIMAND.selected], "learning_rate"].unique()
-        assert rates.index_of(rate) == rates.best(scores)
-        assert (rows[worlds.ESTIMAND.edge] == rates.on_edge(scores)).all()
+        assert rates.half_decade_index(rate) == rates.best_index(scores)
+        assert (rows[worlds.ESTIMAND.edge] == rates.best_on_edge(scores)).all()
     assert chosen[worlds.ESTIMAND.edge].nunique() == 2
 
 
 def test_what_is_planted_is_what_is_found(made):
     rows, estimand = made[0], worlds.ESTIMAND
     rows = rows[rows[estimand.error].notna()]
-    more = verdicts.planted(rows, 0.04)
+    more = verdicts.plant_gap(rows, 0.04)
     spread = rows["frozen_heldout_error"] - rows["reference_error"]
     np.testing.assert_allclose(rows[estimand.error] - more[estimand.error], 0.04)
     again = 100 * (rows["frozen_heldout_error"] - more[estimand.error]) / spread
@@ -89,7 +89,7 @@ def test_what_is_planted_is_what_is_found(made):
 
 @pytest.mark.parametrize("name", ["a-a", "planted-2", "instant"])
 def test_sides_are_two_learners_or_the_immediate_one_on_other_networks(made, name):
-    sides = verdicts.sides(worlds.CONTROLS[name], made[0], NETWORKS)
+    sides = verdicts.compared_models(worlds.CONTROLS[name], made[0], NETWORKS)
     assert set(sides["seed"]) == set(range(NETWORKS))
     first = worlds.FULL if name == "instant" else worlds.AGAIN
     for _, of_pair in sides.groupby(["study", "pair"]):
@@ -99,14 +99,14 @@ def test_sides_are_two_learners_or_the_immediate_one_on_other_networks(made, nam
 
 
 def test_the_judge_is_asked_with_the_controls_own_registration(made, monkeypatch):
-    asked, judge = [], judging.judge
+    asked, judge = [], judging.judge_registrations
 
     def asking(registrations, tables, **bindings):
         asked.append((registrations[0], tables["over_pairs"]["task"].unique().tolist()))
         return judge(registrations, tables, **bindings)
 
-    monkeypatch.setattr(judging, "judge", asking)
-    found = verdicts.verdicts("a-a", worlds.CONTROLS["a-a"], made[0], NETWORKS, SETTINGS)
+    monkeypatch.setattr(judging, "judge_registrations", asking)
+    found = verdicts.judge_studies("a-a", worlds.CONTROLS["a-a"], made[0], NETWORKS, SETTINGS)
     assert found["study"].tolist() == [0, 1]
     for known, tasks in asked:
         assert (known.pairs, known.seeds, known.estimand) == (PAIRS, NETWORKS, "stable")
@@ -123,13 +123,15 @@ def test_the_judge_is_asked_with_the_controls_own_registration(made, monkeypatch
 )
 def test_verdicts_are_counted(monkeypatch, outcomes, right, wrong, undecided):
     judged = pd.DataFrame({"outcome": outcomes, "gap": 0.01, "between_sd": 0.03})
-    monkeypatch.setattr(verdicts, "verdicts", lambda *given: judged)
+    monkeypatch.setattr(verdicts, "judge_studies", lambda *given: judged)
     monkeypatch.setattr(worlds, "CONTROLS", {"a-a": worlds.CONTROLS["a-a"]})
-    [row] = verdicts.table({"instant": None}, NETWORKS, SETTINGS).to_dict("records")
+    [row] = verdicts.control_table({"instant": None}, NETWORKS, SETTINGS).to_dict("records")
     assert (row["right"], row["wrong"], row["undecided"]) == (right, wrong, undecided)
     assert row["studies"] == len(outcomes) and row["wrong_share"] == wrong / len(outcomes)
     assert row["wrong_low"] <= row["wrong_share"] <= row["wrong_high"]
-    assert verdicts.table({}, NETWORKS, SETTINGS).empty  # a world that was not made has no row
+    assert verdicts.control_table(
+        {}, NETWORKS, SETTINGS
+    ).empty  # a world that was not made has no row
 
 
 def test_every_control_names_a_world_and_outcomes():

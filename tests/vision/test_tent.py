@@ -124,7 +124,7 @@ def test_a_table_has_the_rate_that_is_best_on_other_corruptions(tmp_path):
     tuned = table[table["tuning"] & (table["measure"] == "error")]
     means = tuned.groupby("learning_rate")["value"].mean()
     assert set(tuned["corruption"]) == {*EXTRA} and len(tuned) == 4 * len(means)
-    assert all(rates.index_of(rate) is not None for rate in means.index)
+    assert all(rates.half_decade_index(rate) is not None for rate in means.index)
     [rate] = table[~table["tuning"]]["learning_rate"].unique()
     assert means[rate] == means.min() and set(grid) <= set(means.index)
     assert table["edge"].all() == (rate in (means.index.min(), means.index.max()))

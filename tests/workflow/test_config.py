@@ -16,7 +16,7 @@ from orla.schema import validate
 from orla.sessions import simulator
 from orla.study.config import CHAPTERS, normal_form, plan_from_config
 from orla.study.config_schema import config_schema
-from orla.study.declarations import declarations
+from orla.study.declarations import read_declarations
 from orla.study.plan import SECTIONS
 from orla.study.pretraining import Pretraining
 
@@ -58,7 +58,7 @@ def keys(value, path=""):
 
 
 def test_the_schema_in_the_repository_is_the_one_that_parts_declare(tmp_path):
-    assert json.loads(json.dumps(config_schema(declarations()))) == SCHEMA
+    assert json.loads(json.dumps(config_schema(read_declarations()))) == SCHEMA
     made, parts = tmp_path / "made.yaml", tmp_path / "made.json"
     program.main(["schema", str(made), str(parts)])
     assert made.read_bytes() == FILE.read_bytes(), "run: make reference"
@@ -153,6 +153,6 @@ def test_the_other_study_has_no_setting_at_its_default():
             assert path in after, f"{path} stands in config.yaml alone"
     for kind, section in SECTIONS.items():
         for name, spec in other.get(section, {}).items():
-            defaults = declarations()[kind][spec["kind"]]["defaults"]
+            defaults = read_declarations()[kind][spec["kind"]]["defaults"]
             kept = [o for o in spec if o in defaults and spec[o] == defaults[o]]
             assert set(kept) <= {"source"}, name

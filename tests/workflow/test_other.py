@@ -30,7 +30,7 @@ from orla.optimizers.adam import Adam
 from orla.optimizers.lars import LARS
 from orla.optimizers.sgd import SGD
 from orla.prereg import lock
-from orla.prereg.reader import read
+from orla.prereg.reader import read_registration
 from orla.probes.cosine import PastGradient
 from orla.probes.ratios import UpdateRatio
 from orla.programs import compiling
@@ -39,7 +39,7 @@ from orla.provenance.tables import read_table
 from orla.results import base
 from orla.results.frames import result_frames
 from orla.sessions import mat_read, nwb, simulator
-from orla.sessions.from_spikes import prepare
+from orla.sessions.from_spikes import prepare_sessions
 from orla.sessions.preparation import Features, Preparation, Target
 from orla.sessions.simulator import ArraySettings, DriftSettings, TaskSettings
 from orla.study.batches import initial_parameters
@@ -88,7 +88,7 @@ def claim(study):
     document["sample"] |= {"size": 3, "minimum": 3}
     path = folder / "small-gap.yaml"
     path.write_text(yaml.safe_dump(document, sort_keys=False))
-    lock.write(folder, [path])
+    lock.lock_files(folder, [path])
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,7 @@ def sessions(tmp_path_factory):
 @pytest.fixture(scope="module")
 def streams(sessions):
     return {
-        pair: prepare(*days, PREPARATION, tail_steps=0.3, dataset={})
+        pair: prepare_sessions(*days, PREPARATION, tail_steps=0.3, dataset={})
         for pair, days in sessions.items()
     }
 
@@ -135,11 +135,11 @@ def episodes(streams):
         tail = len(a) - int(0.3 * len(a))
         adapt = int(0.7 * len(b)) // 100 * 100
         found[f"hands/{pair}/episodes/70-30"] = Episode(
-            pretraining=a.part(slice(0, tail)),
-            adapt=b.part(slice(0, adapt)),
-            heldout=b.part(slice(adapt, None)),
+            pretraining=a.slice_steps(slice(0, tail)),
+            adapt=b.slice_steps(slice(0, adapt)),
+            heldout=b.slice_steps(slice(adapt, None)),
             selection_cut=int(0.6 * adapt) // 100 * 100,
-            reference=a.part(slice(tail, None)),
+            reference=a.slice_steps(slice(tail, None)),
             reference_from=160,
             window=100,
             n_out=2,
@@ -286,8 +286,8 @@ def test_the_verdict_is_about_the_assumed_pair(results, models):
     gap = full["recovery_heldout_percent"] - immediate["recovery_heldout_percent"]
     verdicts = read_table(results / "verdicts.parquet").set_index("registration")
     # The claims of version 2 are for the default study.
-    theirs = [read(path) for path in (ROOT / "prereg").glob("*.yaml")]
-    assert len(verdicts) == 1 + sum(not known.tested for known in theirs)
+    theirs = [read_registration(path) for path in (ROOT / "prereg").glob("*.yaml")]
+    assert len(verdicts) == 1 + sum(not known.is_tested for known in theirs)
     row = verdicts.loc["small-gap"]
     assert row["outcome"] == "untestable" and row["n"] == 3
     assert "gaps was made at alpha 0.1, and 0.05 is registered" in row["reason"]
@@ -301,7 +301,9 @@ def test_the_verdict_is_about_the_assumed_pair(results, models):
 def test_truth_controls_are_those_of_the_library(results):
     given = CONFIG["truth"]
     compiling.configure(compile=False, threads=1, device="cpu")
-    expected = studies.models("no-drift", [0, 1], given["pairs"], given["seeds"], given["steps"])
+    expected = studies.simulate_models(
+        "no-drift", [0, 1], given["pairs"], given["seeds"], given["steps"]
+    )
     made = {world: read_table(results / f"truth/{world}.parquet") for world in worlds.WORLDS}
     pd.testing.assert_frame_equal(made["no-drift"], expected, check_dtype=False)
     settings = base.Settings(
@@ -311,7 +313,7 @@ def test_truth_controls_are_those_of_the_library(results):
         seed=CONFIG["statistics"]["seed"],
     )
     controls = read_table(results / "truth_controls.parquet")
-    counted = verdicts.table(made, given["seeds"], settings)
+    counted = verdicts.control_table(made, given["seeds"], settings)
     pd.testing.assert_frame_equal(controls, counted, check_dtype=False)
     assert list(controls["world"]) == list(worlds.CONTROLS)
     assert (controls[["right", "wrong", "undecided"]].sum(axis=1) == given["studies"]).all()

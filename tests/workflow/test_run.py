@@ -292,7 +292,7 @@ def test_a_result_that_was_changed_with_its_old_time_is_found(copy):
 def mats(finished, tmp_path):
     """The sessions of the study's pair as MATLAB files."""
     config = merged(yaml.safe_load((ROOT / "config.yaml").read_text()), finished.config)
-    settings = catalogue.make("task", config["tasks"]["recordings"]).simulation("indy")
+    settings = catalogue.make("task", config["tasks"]["recordings"]).simulation_settings("indy")
     paths = [tmp_path / f"{name}.mat" for name in SESSIONS]
     made_mat.simulate(*paths, settings)
     return paths

@@ -13,7 +13,7 @@ def forecast():
         return ""
     jobs = [cpu_s(part) for part in parts]
     if COMPUTE["compile"] and not os.path.exists(f"{RESULTS}/programs.txt"):
-        jobs.append(foreseen().programs([c for part in parts for c in part.conditions]))
+        jobs.append(foreseen().compiling_cpu_s([c for part in parts for c in part.conditions]))
     adapted = sum(len(part.conditions) for part in parts)
     words = cost.forecast_text(jobs, os.cpu_count())
     return f"{adapted} conditions to adapt in {len(parts)} jobs: {words}"

@@ -11,9 +11,9 @@ from orla.programs import store
 from orla.provenance.code import code_hash, part_files
 from orla.sessions.streams import stream_settings
 from orla.study.config import plan_from_config
-from orla.study.forecast import Forecast, lengths
+from orla.study.forecast import Forecast, session_lengths
 from orla.study.keys import DEFAULTS
-from orla.study.plan import SECTIONS, STATIONARY, parts_of
+from orla.study.plan import SECTIONS, STATIONARY, job_parts
 from orla.study.workflow import language_files, language_jobs, vision_jobs
 
 # Jobs keep the memory that they free: the C library would return it to the system at every window.
@@ -21,7 +21,7 @@ os.environ.setdefault("GLIBC_TUNABLES", store.MALLOC)
 
 with exit_in_one_line():
     for file in workflow.configfiles:
-        documents.parse(Path(file))  # Snakemake takes the last of two equal keys without a word
+        documents.read_yaml(Path(file))  # Snakemake takes the last of two equal keys without a word
     PLAN = plan_from_config(config)
 STUDY = PLAN.config
 RESULTS = STUDY["pathvars"]["results"]
@@ -43,7 +43,7 @@ PAIRS = {
     if PLAN.declaration("task", task)["needs_files"]
 }
 SOURCES = {pair["task"]: STUDY["tasks"][pair["task"]]["source"] for pair in PAIRS.values()}
-PARTS = {part.path: part for part in PLAN.parts}
+PARTS = {part.path: part for part in PLAN.condition_groups}
 
 # Chapters are targets: what a run adapts and shows is those it asks for and those that are there.
 CONTROLS = "controls"
@@ -69,7 +69,7 @@ def needed_chapters(target):
 
 def present(chapter):
     """Whether everything of a chapter has been made before."""
-    paths = [part.path for part in PLAN.parts if part.chapter == chapter] or ["truth_controls"]
+    paths = [part.path for part in PLAN.condition_groups if part.chapter == chapter] or ["truth_controls"]
     return all(os.path.exists(f"{RESULTS}/{path}.parquet") for path in paths)
 
 
@@ -82,7 +82,7 @@ if FIRST_READING:
         chapter for chapter in EVERY_CHAPTER if not asked or chapter in asked or present(chapter)
     )
 CHAPTERS = os.environ["ORLA_CHAPTERS"].split()
-RUN = [part for part in PLAN.parts if part.chapter in CHAPTERS]
+RUN = [part for part in PLAN.condition_groups if part.chapter in CHAPTERS]
 CONDITIONS = [condition for part in RUN for condition in part.conditions]
 
 

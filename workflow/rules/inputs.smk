@@ -32,16 +32,16 @@ def session_files(w):
 MOST_INPUTS, MOST_STEPS = 128, 20_000
 # Networks (their path) -> the parts that start from them.
 STARTED = {}
-for part in PLAN.parts:
+for part in PLAN.condition_groups:
     if any(PLAN.takes_pretrained(c) for c in part.conditions):
-        STARTED.setdefault(part.conditions[0].networks, []).append(part)
+        STARTED.setdefault(part.conditions[0].networks_path, []).append(part)
 
 
 # One condition for each loop that is compiled: of a task, network, learner, optimizer and so on.
 LOOP_OF = ("task", "architecture", "learner", "optimizer", "precision", "intervention")
 # Those of other numerics are compiled in the jobs that run them, whose processes are set up for it.
 COMPILED = {}
-for condition in (c for c in CONDITIONS if PLAN.compute(c.precision) == COMPUTE):
+for condition in (c for c in CONDITIONS if PLAN.compute_settings(c.precision) == COMPUTE):
     loop = [getattr(condition, name) for name in (*LOOP_OF, "observers", "probes")]
     COMPILED.setdefault(str(loop), condition)
 
@@ -78,15 +78,15 @@ def pretraining_of(w):
         "precision": w.precision,
         "seeds": max(c.seeds for c in started),
         "split": started[0].split,
-        "settings": PLAN.pretraining(w.network),
-        "parts": PLAN.pretrained_by(w.network),
-        **PLAN.format(w.precision),
+        "settings": PLAN.pretraining_settings(w.network),
+        "parts": PLAN.pretraining_parts(w.network),
+        **PLAN.format_entry(w.precision),
     }
 
 
 def compute_of(w):
     """The settings of computation of a job."""
-    return PLAN.compute(w.precision)
+    return PLAN.compute_settings(w.precision)
 
 
 def threads_of(w):
@@ -112,12 +112,12 @@ def code_on(w, module, parts):
 
 
 def pretraining_code(w):
-    return code_on(w, "orla.study.pretraining", PLAN.pretrained_by(w.network))
+    return code_on(w, "orla.study.pretraining", PLAN.pretraining_parts(w.network))
 
 
 def adaptation_code(w):
     jobs = [PLAN.job(c) for c in part_of(w).conditions]
-    parts = {part for job in jobs for part in parts_of(job, PLAN.declared)}
+    parts = {part for job in jobs for part in job_parts(job, PLAN.declared)}
     return code_on(w, "orla.study.adaptation", parts)
 
 
@@ -147,13 +147,13 @@ def adaptation_mb(w, attempt):
 @cache
 def foreseen():
     """The forecast of this study."""
-    return Forecast(PLAN, lengths(PLAN))
+    return Forecast(PLAN, session_lengths(PLAN))
 
 
 @cache
 def cpu_s(part):
     """CPU seconds that a job of adaptation is expected to take."""
-    return foreseen().part(part.conditions, pretrains=False)
+    return foreseen().adaptation_cpu_s(part.conditions, pretrains=False)
 
 
 @cache
@@ -239,7 +239,7 @@ def drift_of(domain):
         "task": pair["task"],
         "pair": pair["pair"],
         "sessions": [pair["a"], pair["b"]],
-        "split": max({c.split for c in here}, key=PLAN.cut(pair["task"])["splits"].get),
+        "split": max({c.split for c in here}, key=PLAN.cut_settings(pair["task"])["splits"].get),
         "settings": PLAN.task_settings(domain),
         "strides": {c.learner: PLAN.stride(c.learner) for c in here},
         # Registration -> why the config does not answer it; "" where it does.
@@ -247,6 +247,6 @@ def drift_of(domain):
             each.name: BINDINGS[each.name].get("refused", "")
             for each in REGISTERED
             if each.name in BINDINGS
-            and {c.task for c in binding.conditions(PLAN, each)} == {pair["task"]}
+            and {c.task for c in binding.compared_conditions(PLAN, each)} == {pair["task"]}
         },
     }

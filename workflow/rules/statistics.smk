@@ -6,15 +6,15 @@ MODELS_OF = ("tasks", "networks", "pretraining", "grids", "compute", "provenance
 # Of every condition of the study its place in the config.
 ORDER = {c: i for i, c in enumerate(PLAN.conditions)}
 # The learners that stand for full RTRL: those of the study that declare themselves exact.
-EXACT = [*filter(PLAN.exact, dict.fromkeys(c.learner for c in CONDITIONS))]
+EXACT = [*filter(PLAN.is_exact, dict.fromkeys(c.learner for c in CONDITIONS))]
 FOLDERS = [Path(folder) for folder in STUDY["registrations"]["folders"]]
 # Values of these columns for a registration that names none.
 ASSUMED = DEFAULTS | {k: v for k, v in STUDY["registrations"]["assume"].items() if v is not None}
 # What this study binds, for its registrations; the job of the verdict adds its behaviour.
 with exit_in_one_line():
-    lock.require(FOLDERS)
-    REGISTERED = [each for folder in FOLDERS for each in reader.read_all(folder)]
-    BINDINGS = binding.bound_by(PLAN, REGISTERED)
+    lock.require_locks(FOLDERS)
+    REGISTERED = [each for folder in FOLDERS for each in reader.read_registrations(folder)]
+    BINDINGS = binding.study_records(PLAN, REGISTERED)
 
 
 rule statistics:

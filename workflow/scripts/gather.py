@@ -22,7 +22,7 @@ with job(snakemake.log[0], snakemake.output[0], "statistics", params.plugins):
     for (path, table), traces, keys in read:
         arrays, _ = read_arrays(traces)
         with prefix_errors(path):
-            adapted += adaptation.conditions(table, arrays, keys)
+            adapted += adaptation.split_by_condition(table, arrays, keys)
     # In the order of the study, whatever jobs adapted them.
     adapted = [adapted[i] for i in np.argsort(params.order)]
     given = {path: table.attrs["provenance"] for path, table in tables.items()}

@@ -5,13 +5,13 @@ from pathlib import Path
 from orla.jobs import job
 from orla.programs import compiling
 from orla.study.adaptation import Episodes
-from orla.study.run import compile_all, run_of
+from orla.study.run import compile_programs, make_run
 
 params, compute = snakemake.params, snakemake.params.compute
 with job(snakemake.log[0], snakemake.output.programs, plugins=params.plugins):
     device = compiling.configure(compile=True, threads=snakemake.threads, device=compute["device"])
     runs = (
-        run_of(
+        make_run(
             condition,
             Episodes(task, streams or None, 1)[condition["keys"]["split"]],
             None,
@@ -20,5 +20,5 @@ with job(snakemake.log[0], snakemake.output.programs, plugins=params.plugins):
         )
         for task, streams, condition in params.conditions
     )
-    paths = map(str, compile_all(runs))
+    paths = map(str, compile_programs(runs))
     Path(snakemake.output.programs).write_text("\n".join(sorted(paths)) + "\n")

@@ -8,7 +8,7 @@ from orla.study.simulated import simulated_streams
 with job(snakemake.log[0], snakemake.output.streams, "simulating"):
     params, task = snakemake.params, catalogue.make("task", snakemake.params.task)
     if snakemake.input:
-        streams = task.streams(params.pair, snakemake.input.a, snakemake.input.b, params.study)
+        streams = task.read_streams(params.pair, snakemake.input.a, snakemake.input.b, params.study)
     else:
         streams = simulated_streams(task, params.pair, params.study)
     # A session that is too short for its parts or for a horizon is refused here.

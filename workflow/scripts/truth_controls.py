@@ -14,10 +14,10 @@ with job(snakemake.log[0], output, "truth"):
     worlds = {table.attrs["provenance"]["world"]: table for table in tables.values()}
     statistics = {**params.statistics, "resamples": params.truth["resamples"]}
     settings = base.Settings.from_config(statistics, {})
-    controls = verdicts.table(worlds, params.truth["seeds"], settings)
+    controls = verdicts.control_table(worlds, params.truth["seeds"], settings)
     study = {path: read_table(path) for path in snakemake.input.study}
     compared = base.Settings.from_config(statistics, params.comparisons)
-    own = matched.table(*study.values(), compared, params.truth["studies"])
+    own = matched.matched_control_table(*study.values(), compared, params.truth["studies"])
     controls = pd.concat([controls, own], ignore_index=True) if len(own) else controls
     given = {path: table.attrs["provenance"] for path, table in {**tables, **study}.items()}
     given[output] = collect.collect("orla.truth.matched", config={"truth": dict(params.truth)})

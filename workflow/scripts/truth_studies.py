@@ -11,7 +11,7 @@ with job(snakemake.log[0], output):
     truth, compute = params.truth, params.compute
     machine.configure(compute, snakemake.threads)
     numbers = range(truth["studies"])
-    models = studies.models(world, numbers, truth["pairs"], truth["seeds"], truth["steps"])
+    models = studies.simulate_models(world, numbers, truth["pairs"], truth["seeds"], truth["steps"])
     config = {"truth": dict(truth), "compute": dict(compute)}
     source = collect.collect("orla.truth.studies", world=world, config=config)
     write_table(models, output, source)

@@ -10,14 +10,16 @@ from orla.prereg import amendments, binding, judge, lock, power, reader
 from orla.provenance import collect
 from orla.provenance.tables import merge_provenances, read_table, write_table
 from orla.study.config import plan_from_config
-from orla.study.verification import problems
+from orla.study.verification import find_problems
 
 params = snakemake.params
 with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
     folders = [Path(path).parent for path in snakemake.input.locks]
     # A registration that differs from its lock is refused.
-    locks = {name: locked for folder in folders for name, locked in lock.verify(folder).items()}
-    registered = [each for folder in folders for each in reader.read_all(folder)]
+    locks = {
+        name: locked for folder in folders for name, locked in lock.verify_folder(folder).items()
+    }
+    registered = [each for folder in folders for each in reader.read_registrations(folder)]
     tables = {path: read_table(path) for path in snakemake.input.tables}
     by_name = {Path(path).stem: table for path, table in tables.items()}
     given = {path: table.attrs["provenance"] for path, table in tables.items()}
@@ -36,21 +38,21 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
             raise
         mixed = str(error)  # provenance.allow_mixed lets them stand in a table, not in a verdict
         source = merge_provenances(given, allow_mixed=True)
-    tested = [each for each in registered if each.tested and params.study in each.studies]
+    tested = [each for each in registered if each.is_tested and params.study in each.studies]
     bindings = {name: dict(bound) for name, bound in params.bindings.items()}
     plan = plan_from_config(snakemake.config)
     catalogue.use_plugins(plan.config.get("plugins", []))
     # Nothing is judged over results that were exchanged since tables were made of them.
     results = Path(snakemake.output.verdicts).parent
-    if wrong := list(problems(plan, results, left_over=False)):
+    if wrong := list(find_problems(plan, results, left_over=False)):
         raise OrlaError(f"{wrong[0]} ({len(wrong)} such results)")
     answers = {}  # of the parts that several registrations depend on
     for each in tested:
-        bindings[each.name] |= binding.behaviour(plan, each, answers)
+        bindings[each.name] |= binding.behaviour_fingerprints(plan, each, answers)
         bindings[each.name]["results"] = str(results)
         # True, or more than one answer.
         bindings[each.name]["uncommitted"] = bool(source["code"].get("dirty"))
-    verdicts = judge.verdicts(
+    verdicts = judge.verdict_table(
         registered,
         by_name,
         locks,
@@ -59,8 +61,10 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
         bindings=bindings,
         datasets=source.get("datasets", {}),
         mixed=mixed,
-        former={n: o for folder in folders for n, o in amendments.former(folder).items()},
+        former={
+            n: o for folder in folders for n, o in amendments.read_former_outcomes(folder).items()
+        },
     )
     inputs = list(snakemake.input)
     write_table(verdicts, snakemake.output.verdicts, source, inputs)
-    write_table(power.table(tested, by_name), snakemake.output.power, source, inputs)
+    write_table(power.power_table(tested, by_name), snakemake.output.power, source, inputs)

@@ -18,14 +18,14 @@ def add_commands(subparsers: _Parsers) -> None:
     def command(name: str, run: Callable[..., None], words: str) -> argparse.ArgumentParser:
         parser = subparsers.add_parser(name, help=words)
         parser.set_defaults(run=run)
-        if run is not _new:
+        if run is not _write_study:
             study = "the study's folder"
             parser.add_argument("--directory", type=Path, metavar="FOLDER", help=study)
             files = {"type": Path, "nargs": "+", "default": [], "metavar": "FILE"}
             parser.add_argument("--configfile", help="overlays of its config", **files)
         return parser
 
-    new = command("new", _new, "write the folder of a study of two recordings")
+    new = command("new", _write_study, "write the folder of a study of two recordings")
     new.add_argument("folder", type=Path, metavar="FOLDER")
     new.add_argument(
         "--from",
@@ -55,16 +55,20 @@ def add_commands(subparsers: _Parsers) -> None:
         "nwb.trials=true, ...",
     )
     for name, run, words in (
-        ("inspect", _inspect, "the sessions of a study, and whether there is a drift to follow"),
-        ("plan", _plan, "jobs, time, memory and disk of what is to run"),
-        ("show", _show, "the answer and verdicts of the last run"),
+        (
+            "inspect",
+            _inspect_sessions,
+            "the sessions of a study, and whether there is a drift to follow",
+        ),
+        ("plan", _print_plan, "jobs, time, memory and disk of what is to run"),
+        ("show", _show_answer, "the answer and verdicts of the last run"),
     ):
         where = "a study's folder, or an overlay of its config"
         command(name, run, words).add_argument("where", nargs="?", metavar="CONFIG", help=where)
-    run = command("run", _run, "run what is missing; options after -- are Snakemake's")
+    run = command("run", _run_study, "run what is missing; options after -- are Snakemake's")
     words = "default: all; prepared, headline, ..."
     run.add_argument("targets", nargs="*", default=[], metavar="TARGET", help=words)
-    decoder = command("decoder", _decoder, "write a network of a study for use elsewhere")
+    decoder = command("decoder", _write_decoder, "write a network of a study for use elsewhere")
     decoder.add_argument("file", type=Path, metavar="FILE", help="the .safetensors file to write")
     words = "TASK[/PAIR]/sweeps/NETWORK/LEARNER/OPTIMIZER/SPLIT, as in the folder of results"
     decoder.add_argument("condition", metavar="CONDITION", help=words)
@@ -72,70 +76,73 @@ def add_commands(subparsers: _Parsers) -> None:
     decoder.add_argument("--frozen", action="store_true", help="the network before it adapts")
 
 
-def _study(arguments: argparse.Namespace) -> Study:
+def _find_study(arguments: argparse.Namespace) -> Study:
+    """The study that a command line names."""
     where = getattr(arguments, "where", None)
-    return Study.at(where, arguments.directory, arguments.configfile, arguments.options)
+    return Study.from_command_line(
+        where, arguments.directory, arguments.configfile, arguments.options
+    )
 
 
-def _new(arguments: argparse.Namespace) -> None:
+def _write_study(arguments: argparse.Namespace) -> None:
     from orla.command import files, new
 
     options = {name: getattr(arguments, name) for name in files.OPTIONS}
     source, *recordings = arguments.source
     pair = files.read_pair(source, recordings, arguments.assignments, **options)
-    settings = new.write(arguments.folder, pair)
-    print(new.summary(arguments.folder, settings))
+    settings = new.write_study(arguments.folder, pair)
+    print(new.next_steps_text(arguments.folder, settings))
 
 
-def _run(arguments: argparse.Namespace) -> None:
+def _run_study(arguments: argparse.Namespace) -> None:
     from orla.command.watching import Watch
     from orla.study import forecast
 
-    study = _study(arguments)
-    plan = study.plan()
-    forecasts = forecast.Forecast(plan, forecast.lengths(plan))
+    study = _find_study(arguments)
+    plan = study.enter_and_plan()
+    forecasts = forecast.Forecast(plan, forecast.session_lengths(plan))
     results = plan.config["pathvars"]["results"]
-    costs = {f"{results}/{c.path}": forecasts.condition(c) for c in plan.conditions}
+    costs = {f"{results}/{c.path}": forecasts.sweep_cpu_s(c) for c in plan.conditions}
     watch = Watch(study.folder, costs)
     status = study.run(arguments.targets or ["all"], watch)
     since = watch.began if arguments.targets else 0.0
-    if not status and "--unlock" not in study.options and (answer := study.answer(since)):
+    if not status and "--unlock" not in study.options and (answer := study.read_answer(since)):
         print(answer, end="")
     sys.exit(status)
 
 
-def _decoder(arguments: argparse.Namespace) -> None:
+def _write_decoder(arguments: argparse.Namespace) -> None:
     from orla.decoder import export
 
-    file, plan = arguments.file.resolve(), _study(arguments).plan()
+    file, plan = arguments.file.resolve(), _find_study(arguments).enter_and_plan()
     what = plan, arguments.condition, file, arguments.seed
-    decoder = export.write(*what, frozen=arguments.frozen)
+    decoder = export.write_decoder(*what, frozen=arguments.frozen)
     print(
         f"{file}: {len(decoder.reading.channels)} channels to {len(decoder.mean)} outputs; in "
         f'Python: orla.decoder.Decoder.load("{file.name}")'
     )
 
 
-def _show(arguments: argparse.Namespace) -> None:
-    study = _study(arguments)
-    if not (answer := study.answer()):
+def _show_answer(arguments: argparse.Namespace) -> None:
+    study = _find_study(arguments)
+    if not (answer := study.read_answer()):
         raise OrlaError("there is no answer yet; make one with: orla run")
     print(answer, end="")
     if newer := study.newer_than_answer():
         print(f"\nThis answer is older than {', '.join(newer)}: orla run brings it up to date.")
 
 
-def _plan(arguments: argparse.Namespace) -> None:
+def _print_plan(arguments: argparse.Namespace) -> None:
     from orla.command import plan
 
-    print(plan.summary(plan.estimate(_study(arguments))))
+    print(plan.estimate_text(plan.estimate_run(_find_study(arguments))))
 
 
-def _inspect(arguments: argparse.Namespace) -> None:
+def _inspect_sessions(arguments: argparse.Namespace) -> None:
     from orla.command.watching import Watch
 
-    study = _study(arguments)
-    reports = study.folder / study.plan().config["pathvars"]["reports"] / "sessions"
+    study = _find_study(arguments)
+    reports = study.folder / study.enter_and_plan().config["pathvars"]["reports"] / "sessions"
     if status := study.run(["inspect"], Watch(study.folder, None)):
         sys.exit(status)
     print((reports / "answer.txt").read_text(encoding="utf-8"))

@@ -17,7 +17,7 @@ from orla.errors import OrlaError
 from orla.files import load_arrays
 from orla.schema import nearest
 from orla.sessions import binned, from_spikes, nwb
-from orla.sessions.channels import correspondence
+from orla.sessions.channels import find_correspondence
 from orla.sessions.hdf5 import is_zarr
 from orla.sessions.preparation import Preparation
 from orla.sessions.simulator import Settings
@@ -69,11 +69,11 @@ class Pair:
 def read_pair(
     source: str, recordings: Sequence[str], assignments: Sequence[str] = (), **options: Any
 ) -> Pair:
-    """Facts of two files (nwb, binned), two sessions (odoherty, by default the paper's) or
-    nothing.
+    """Facts of the two recordings that a study is written for.
 
-    `assignments` are settings of the config, such as "preparation.least_kept=0.3" or
-    "nwb.trials=true"; `options` those of `OPTIONS`, None where one is not given. OrlaError where
+    `recordings` are two files (nwb, binned), two sessions (odoherty, by default the paper's) or
+    none (simulated). `assignments` are settings of the config, such as "preparation.least_kept=0.3"
+    or "nwb.trials=true"; `options` those of `OPTIONS`, None where one is not given. OrlaError where
     the recordings cannot be used, which says how a setting that it names is given here.
     """
     if source not in SOURCES:
@@ -82,18 +82,18 @@ def read_pair(
         if value is not None and source not in OPTIONS[name]:
             option = "--" + name.replace("_", "-")
             raise OrlaError(f"{option} says nothing about {source} recordings; leave it out")
-    assigned = _assigned(source, assignments)
+    assigned = _parse_assignments(source, assignments)
     for name, value in options.items():
         if value is not None:
             assigned[source][OPTIONS[name][source]] = value
     try:
-        return _pair(source, recordings, **assigned)
+        return _read_pair(source, recordings, **assigned)
     except OrlaError as error:
         key = re.search(rf"\b({'|'.join(assigned)})\.\w+", str(error)) if assigned else None
         raise OrlaError(f"{error}, here by --set {key[0]}=VALUE" if key else str(error)) from None
 
 
-def _assigned(source: str, assignments: Sequence[str]) -> dict[str, dict[str, Any]]:
+def _parse_assignments(source: str, assignments: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The settings of `source` and of "preparation" that are given as SECTION.KEY=VALUE."""
     kinds = {}
     if source in _READERS:
@@ -113,7 +113,8 @@ def _assigned(source: str, assignments: Sequence[str]) -> dict[str, dict[str, An
     return assigned
 
 
-def _pair(source: str, recordings: Sequence[str], **assigned: dict[str, Any]) -> Pair:
+def _read_pair(source: str, recordings: Sequence[str], **assigned: dict[str, Any]) -> Pair:
+    """`read_pair`, with the settings by section."""
     if source == "simulated":
         if recordings:
             raise OrlaError(f"simulated sessions are made, not read; leave {recordings[0]} out")
@@ -141,16 +142,18 @@ def _pair(source: str, recordings: Sequence[str], **assigned: dict[str, Any]) ->
     varies = bins[0].inputs[:, is_input].std(axis=0) > 0
     # Components of a session's own are no more than it has columns.
     inputs, live = (min(int(some.sum()), bins[1].inputs.shape[1]) for some in (is_input, varies))
-    return Pair(source, _names(files), steps, inputs, live, files, **facts)
+    return Pair(source, _session_names(files), steps, inputs, live, files, **facts)
 
 
 def _require_two(recordings: Sequence[str], what: str) -> None:
+    """Refuse other than two different recordings."""
     if len(recordings) != 2 or recordings[0] == recordings[1]:
         given = "the same twice" if len(recordings) == 2 else len(recordings)
         raise OrlaError(f"a study takes two {what} (you gave {given})")
 
 
 def _require_file(path: Path, source: str) -> None:
+    """Refuse a path without a file of the source's format, or that Snakemake cannot read."""
     suffix = {"nwb": ".nwb", "binned": ".npz"}[source]
     if not path.exists():
         raise OrlaError(f"{path}: there is no such file; mend the path")
@@ -162,7 +165,7 @@ def _require_file(path: Path, source: str) -> None:
         raise OrlaError(f"{path}: braces in a path mean something to Snakemake; rename it")
 
 
-def _names(files: tuple[Path, ...]) -> tuple[str, str]:
+def _session_names(files: tuple[Path, ...]) -> tuple[str, str]:
     """The files' names as parts of paths, or else day_1 and day_2."""
     stems = [re.sub(r"[^A-Za-z0-9_.-]+", "_", path.stem).strip("_.") for path in files]
     return (stems[0], stems[1]) if all(stems) and stems[0] != stems[1] else ("day_1", "day_2")
@@ -172,26 +175,26 @@ def _names(files: tuple[Path, ...]) -> tuple[str, str]:
 _Facts = tuple[list[binned.Binned], np.ndarray, dict[str, Any]]
 
 
-def _of_nwb(
+def _read_nwb(
     files: tuple[Path, ...], settings: dict[str, Any], preparation: dict[str, Any]
 ) -> _Facts:
     source = checked(nwb.Source, settings, "nwb")
     steps = checked(Preparation, {"bin_s": BIN_S} | preparation, "preparation")
     sessions = [nwb.read_session(path, source) for path in files]
     a, b = (from_spikes.bin_session(session, steps) for session in sessions)
-    match = correspondence(*sessions, source.channels)
+    match = find_correspondence(*sessions, source.channels)
     same, in_b = match.columns == "same", {*b.keys}
     is_input = np.array([key in in_b or not same for key in a.keys])
     facts = {"bin_s": steps.bin_s, "transform": steps.transform, "preparation": preparation}
     return [a, b], is_input, facts | {"options": settings, "same": same, "because": match.because}
 
 
-def _of_bins(
+def _read_bins(
     files: tuple[Path, ...], settings: dict[str, Any], preparation: dict[str, Any]
 ) -> _Facts:
     _, present = load_arrays(files[0], [])
-    inputs = settings.get("inputs") or _first(INPUTS, present, "inputs", files[0])
-    target = settings.get("target") or _first(TARGETS, present, "target", files[0])
+    inputs = settings.get("inputs") or _find_array_name(INPUTS, present, "inputs", files[0])
+    target = settings.get("target") or _find_array_name(TARGETS, present, "target", files[0])
     arrays, _ = load_arrays(files[0], [inputs, target])
     if absent := [name for name in (inputs, target) if name not in arrays]:
         raise OrlaError(f"{files[0]}: no array {absent[0]}; there are {', '.join(present)}")
@@ -213,7 +216,7 @@ def _of_bins(
     source = checked(binned.Source, options, "binned")
     steps = checked(Preparation, {"transform": transform} | preparation, "preparation")
     how = {"transform": steps.transform, "least_kept": steps.least_kept}
-    a, b = (binned.read(path, source, **how) for path in files)
+    a, b = (binned.read_binned(path, source, **how) for path in files)
     same = source.columns == "same"
     facts = {
         "bin_s": a.bin_s,
@@ -228,10 +231,11 @@ def _of_bins(
 
 
 # Sources whose files are read here, by the kind of their settings.
-_READERS = {"nwb": (nwb.Source, _of_nwb), "binned": (binned.Source, _of_bins)}
+_READERS = {"nwb": (nwb.Source, _read_nwb), "binned": (binned.Source, _read_bins)}
 
 
-def _first(names: Sequence[str], present: Sequence[str], what: str, path: Path) -> str:
+def _find_array_name(names: Sequence[str], present: Sequence[str], what: str, path: Path) -> str:
+    """The first of `names` that is present in a file."""
     for name in names:
         if name in present:
             return name

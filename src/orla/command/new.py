@@ -30,7 +30,7 @@ OWN_FIT = 0.2
 _TEMPLATES = ("config.yaml", "README.md", "prereg/example.yaml.txt")
 
 
-def settings(pair: Pair, name: str) -> dict[str, Any]:
+def template_values(pair: Pair, name: str) -> dict[str, Any]:
     """What the templates of a study are filled with."""
     separate = not pair.same
     steps_b = pair.steps[1] - (int(OWN_FIT * pair.steps[1]) if separate else 0)
@@ -52,18 +52,18 @@ def settings(pair: Pair, name: str) -> dict[str, Any]:
     }
 
 
-def slug(name: str) -> str:
+def study_name(name: str) -> str:
     """A study's name, which becomes part of paths, from that of its folder."""
     return re.sub(r"[^A-Za-z0-9_.+-]+", "-", name).strip("-.") or "study"
 
 
-def write(folder: Path, pair: Pair) -> dict[str, Any]:
+def write_study(folder: Path, pair: Pair) -> dict[str, Any]:
     """Write the folder of a study, or nothing where that fails; answers its settings."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise OrlaError(f"{folder}: is there already; name another folder, or remove it")
     if "{" in str(folder.resolve()) or "}" in str(folder.resolve()):
         raise OrlaError(f"{folder}: braces in a path mean something to Snakemake; rename it")
-    values = settings(pair, slug(folder.resolve().name))
+    values = template_values(pair, study_name(folder.resolve().name))
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         partial = Path(mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
@@ -84,7 +84,7 @@ def write(folder: Path, pair: Pair) -> dict[str, Any]:
     return values
 
 
-def summary(folder: Path, values: Mapping[str, Any]) -> str:
+def next_steps_text(folder: Path, values: Mapping[str, Any]) -> str:
     """What was written, and what comes next."""
     place = {"folder": folder, "quoted": shlex.quote(str(folder)), "least": UPDATES}
     return render("summary.txt", {**values, **place}).rstrip("\n")

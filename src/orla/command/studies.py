@@ -19,7 +19,7 @@ import orla
 from orla.command import logger
 from orla.command.watching import Watch
 from orla.errors import OrlaError
-from orla.prereg.binding import plan_of
+from orla.prereg.binding import read_plan
 from orla.study.plan import Plan
 
 CONFIG = "config.yaml"
@@ -48,7 +48,7 @@ class Study:
                 raise OrlaError(f"{path}: there is no such file; mend the path of --configfile")
 
     @classmethod
-    def at(
+    def from_command_line(
         cls,
         where: str | None,
         directory: Path | None = None,
@@ -66,20 +66,20 @@ class Study:
         files = tuple(overlay.resolve() for overlay in overlays)
         return cls(folder.resolve(), files, tuple(options))
 
-    def plan(self) -> Plan:
-        """The plan of the study's config, from now on with its folder as working directory."""
+    def enter_and_plan(self) -> Plan:
+        """Make the study's folder the working directory; answer the plan of its config."""
         os.chdir(self.folder)
-        return plan_of(self.overlays)
+        return read_plan(self.overlays)
 
-    def answer(self, since: float = 0.0) -> str:
+    def read_answer(self, since: float = 0.0) -> str:
         """The answer of the last run that wrote a page since that Unix time; "" where none did."""
-        path = self._answer_file(self.plan().config)
+        path = self._answer_file(self.enter_and_plan().config)
         is_new = path.is_file() and path.stat().st_mtime >= since
         return path.read_text(encoding="utf-8") if is_new else ""
 
     def newer_than_answer(self) -> list[str]:
         """The configs and registrations that were written after the last answer."""
-        config = self.plan().config
+        config = self.enter_and_plan().config
         folders = config["registrations"]["folders"]
         registrations = (path for f in folders for path in sorted(Path(f).glob("*.yaml")))
         paths = [Path(CONFIG), *self.overlays, *registrations]
@@ -89,22 +89,22 @@ class Study:
     def _answer_file(self, config: Mapping[str, Any]) -> Path:
         return self.folder / config["pathvars"]["reports"] / "answer.txt"
 
-    def command(self, *arguments: str) -> list[str]:
+    def snakemake_command(self, *arguments: str) -> list[str]:
         """Snakemake's command line; its working directory is to be `folder`."""
         if find_spec("snakemake") is None:
             raise OrlaError("Snakemake is not installed; run: pip install 'orla[workflow]'")
         overlays = ["--configfile", *map(str, self.overlays)] if self.overlays else []
         return [
             *(sys.executable, "-m", "snakemake", "--logger", "orla"),
-            *("--snakefile", str(snakefile()), *arguments, *self.options, *overlays),
+            *("--snakefile", str(find_snakefile()), *arguments, *self.options, *overlays),
         ]
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """Snakemake in the folder, in a process group of its own, with all that it says piped."""
+    def start_snakemake(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start Snakemake in the folder, in its own process group, with all that it says piped."""
         return subprocess.Popen(
-            self.command(*arguments),
+            self.snakemake_command(*arguments),
             cwd=self.folder,
-            env=self.environment(),
+            env=self.snakemake_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -117,17 +117,17 @@ class Study:
         """Run targets to the end or Ctrl-C (`INTERRUPTED`); OrlaError with why a run failed."""
         log = self.folder / _LOG
         log.parent.mkdir(parents=True, exist_ok=True)
-        process = self.start(*targets)
+        process = self.start_snakemake(*targets)
         lines: queue.Queue[str | None] = queue.Queue()
         threading.Thread(target=_read_lines, args=(process, lines), daemon=True).start()
         with log.open("w", encoding="utf-8") as whole:
             try:
-                while (line := _next(lines)) is not None:
+                while (line := _next_line(lines)) is not None:
                     whole.write(line + "\n" if line else "")
-                    for text in [*watch.lines(line), *watch.new_results()]:
+                    for text in [*watch.messages(line), *watch.new_results()]:
                         print(text, file=sys.stderr, flush=True)
             except KeyboardInterrupt:
-                _stop(process)
+                _stop_process(process)
                 counts = [f"{watch.done} of {watch.total} jobs", f"{watch.conditions} conditions"]
                 print(
                     f"\nStopped: {' and '.join(counts)} are done and kept.\n"
@@ -136,11 +136,11 @@ class Study:
                 )
                 return INTERRUPTED
         if status := process.wait():
-            raise OrlaError(reason(watch, status, log))
+            raise OrlaError(failure_reason(watch, status, log))
         return 0
 
     @staticmethod
-    def environment() -> dict[str, str]:
+    def snakemake_environment() -> dict[str, str]:
         """This process's environment, with this package for jobs, and its logger for Snakemake."""
         paths = [str(Path(orla.__file__).parents[1]), *logger.__path__]
         if path := os.environ.get("PYTHONPATH"):
@@ -148,7 +148,7 @@ class Study:
         return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
 
 
-def snakefile() -> Path:
+def find_snakefile() -> Path:
     """The workflow beside the package; OrlaError where the package alone was installed."""
     path = Path(orla.__file__).parents[2] / "Snakefile"
     if not path.is_file():
@@ -159,7 +159,7 @@ def snakefile() -> Path:
     return path
 
 
-def reason(watch: Watch, status: int, log: Path) -> str:
+def failure_reason(watch: Watch, status: int, log: Path) -> str:
     """Why a run failed, in one line without ``error:``."""
     if watch.errors:
         return watch.errors[0]
@@ -172,12 +172,13 @@ def reason(watch: Watch, status: int, log: Path) -> str:
 
 
 def _read_lines(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> None:
+    """Put the lines of a process into a queue, and None after the last."""
     for line in process.stdout:
         lines.put(line.rstrip("\n"))
     lines.put(None)
 
 
-def _next(lines: queue.Queue[str | None]) -> str | None:
+def _next_line(lines: queue.Queue[str | None]) -> str | None:
     """The next line; "" after a second without any; None after the last."""
     try:
         return lines.get(timeout=1.0)
@@ -185,7 +186,7 @@ def _next(lines: queue.Queue[str | None]) -> str | None:
         return ""
 
 
-def _stop(process: subprocess.Popen[str]) -> None:
+def _stop_process(process: subprocess.Popen[str]) -> None:
     """End Snakemake and its jobs, as Ctrl-C would; by force when they do not end."""
     for how in (signal.SIGINT, signal.SIGKILL):
         with suppress(ProcessLookupError):

@@ -55,10 +55,10 @@ class Watch:
     _programs: set[str] = field(default_factory=set)
     _spent: float = 0.0
 
-    def lines(self, line: str) -> Iterator[str]:
-        """What is shown of a line that the run wrote."""
+    def messages(self, line: str) -> Iterator[str]:
+        """What is shown of a line that the run wrote; progress is kept."""
         if line.startswith(MARK):
-            yield from self._of_event(json.loads(line[len(MARK) :]))
+            yield from self._event_messages(json.loads(line[len(MARK) :]))
         elif line.startswith("error: "):
             self.errors.append(line.removeprefix("error: "))
         elif _NEVER_BEGUN.match(line):
@@ -98,7 +98,8 @@ class Watch:
             suffix = ", kept" if not began else ""
             yield self._with_time(f"{domain}: {name}{suffix}{self._time_left()}")
 
-    def _of_event(self, event: Mapping[str, Any]) -> Iterator[str]:
+    def _event_messages(self, event: Mapping[str, Any]) -> Iterator[str]:
+        """What is shown of one of Snakemake's events; progress is kept."""
         match event["event"]:
             case "run_info":
                 self.total = event["stats"].get("total", 0)
@@ -150,14 +151,14 @@ class Watch:
         if seconds_to_do <= 0 or not self._spent:
             return ""
         seconds = time.time() - self.began + seconds_to_do / self._cores
-        return f", about {duration(seconds_to_do / self._to_do * seconds)} left"
+        return f", about {duration_text(seconds_to_do / self._to_do * seconds)} left"
 
     def _with_time(self, text: str) -> str:
-        return f"[{duration(time.time() - self.began):>7}] {text}"
+        return f"[{duration_text(time.time() - self.began):>7}] {text}"
 
 
-def duration(seconds: float) -> str:
-    """As "40 s", "2.4 min", "12 min" or "3 h 20 min"."""
+def duration_text(seconds: float) -> str:
+    """A duration as "40 s", "2.4 min", "12 min" or "3 h 20 min"."""
     if seconds < 99.5:
         return f"{seconds:.0f} s"
     if seconds < 570:

@@ -94,6 +94,7 @@ class Decoder:
             self._state = torch.where(over[:, None], self._initial, self._state)
 
     def _step_one(self, params: Parameters, state: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+        """The next state of one network, and its outputs."""
         after = self.network.step(params, state, x)
         return after, self.network.readout(params, after)
 

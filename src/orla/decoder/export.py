@@ -18,14 +18,14 @@ from orla.study import tidy
 from orla.study.adaptation import Episodes
 from orla.study.condition import Condition
 from orla.study.plan import STATIONARY, Plan
-from orla.study.run import ConditionRun, run_of
+from orla.study.run import ConditionRun, make_run
 
 # Largest relative difference of a held-out error from the study's: eager and compiled arithmetic
 # round differently, and learning carries that on.
 _APART = 1e-3
 
 
-def write(
+def write_decoder(
     plan: Plan, path: str, file: str | Path, seed: int = 0, *, frozen: bool = False
 ) -> Decoder:
     """Write the decoder of a condition: the network of a seed, adapted at the selected rate.
@@ -37,15 +37,19 @@ def write(
     diverged, or adapting again gives another error than the study's.
     """
     catalogue.use_plugins(plan.config.get("plugins", ()))
-    condition = _condition(plan, path)
+    condition = _find_condition(plan, path)
     made_from = Path(plan.config["pathvars"]["results"]) / condition.domain / "streams.npz"
     streams = Streams.read(made_from, plan.task_settings(condition.domain))
     if streams.readings is None:
         raise OrlaError(f"{made_from}: says not how bins are read; delete it and run again")
-    run = _run(plan, condition, made_from)
+    run = _make_run(plan, condition, made_from)
     if not 0 <= seed < run.seeds:
         raise OrlaError(f"decoder: {path} has the seeds 0 to {run.seeds - 1}, not {seed}")
-    params = run.batch(np.array([seed])) if frozen else _adapt_again(plan, condition, run, seed)
+    params = (
+        run.starting_parameters(np.array([seed]))
+        if frozen
+        else _adapt_again(plan, condition, run, seed)
+    )
     side = "a" if condition.split == STATIONARY else "b"
     record, stream = streams.readings[side], getattr(streams, side)
     target = streams.readings.get("target", {"mean": [0.0], "sd": [1.0]})
@@ -74,7 +78,8 @@ def write(
     return decoder
 
 
-def _condition(plan: Plan, path: str) -> Condition:
+def _find_condition(plan: Plan, path: str) -> Condition:
+    """The condition of a path; OrlaError where the study has none, or not of recordings."""
     by_path = {c.path: c for c in plan.conditions}
     if path not in by_path:
         raise OrlaError(f"decoder: {path} is no condition of the study; {nearest(path, by_path)}")
@@ -85,22 +90,28 @@ def _condition(plan: Plan, path: str) -> Condition:
     return by_path[path]
 
 
-def _run(plan: Plan, condition: Condition, made_from: Path) -> ConditionRun:
-    job, compute, task = plan.job(condition), plan.compute(condition.precision), condition.domain
+def _make_run(plan: Plan, condition: Condition, made_from: Path) -> ConditionRun:
+    """The run of a condition on streams in a file, with the study's own networks."""
+    job, compute, task = (
+        plan.job(condition),
+        plan.compute_settings(condition.precision),
+        condition.domain,
+    )
     device = machine.configure(compute, compute["threads"])
     episodes = Episodes(plan.task_settings(task), str(made_from), condition.seeds)
     parameters = None
     if plan.takes_pretrained(condition):
-        file = Path(plan.config["pathvars"]["results"]) / f"{condition.networks}.safetensors"
+        file = Path(plan.config["pathvars"]["results"]) / f"{condition.networks_path}.safetensors"
         names = {name: condition.keys[name] for name in ("architecture", "precision")}
         parameters = networks.load(file, condition.seeds, expect=names)
     episode = episodes[condition.split]
-    return run_of(job, episode, parameters, most=compute["batch_models"], device=device)
+    return make_run(job, episode, parameters, most=compute["batch_models"], device=device)
 
 
 def _adapt_again(plan: Plan, condition: Condition, run: ConditionRun, seed: int) -> Parameters:
+    """Networks of a seed, adapted at the selected rate and held to the study's error."""
     path = Path(plan.config["pathvars"]["results"]) / f"{condition.path}.parquet"
-    models = tidy.wide([read_table(path, expect=condition.keys)])["models"]
+    models = tidy.wide_tables([read_table(path, expect=condition.keys)])["models"]
     model = models[models["selected"].astype(bool) & (models["seed"] == seed)].iloc[0]
     if model["diverged"]:
         raise OrlaError(f"{path}: the network of seed {seed} diverged; name another with --seed")
@@ -108,13 +119,13 @@ def _adapt_again(plan: Plan, condition: Condition, run: ConditionRun, seed: int)
     index = np.full(run.batch_models, seed)
     rates = run.tensor(np.full(len(index), model["learning_rate"]))
     result = run.loop.run(
-        run.loop.start(run.batch(index), seeds=index.tolist()),
+        run.loop.start(run.starting_parameters(index), seeds=index.tolist()),
         rates,
-        run.moments(run.episode.adapt, index),
+        run.stream_tensors(run.episode.adapt, index),
     )
     state = result.state
     error, _ = run.frozen_scores(
-        state.params, state.network, run.whole(index), run.heldout, since=run.steps
+        state.params, state.network, run.whole_tensors(index), run.heldout, since=run.steps
     )
     if not np.isclose(error[0], model["heldout_error"], rtol=_APART, atol=0):
         raise OrlaError(

@@ -322,6 +322,6 @@ def _best_rates(
         some = after[first : (first := first + len(grid))]
         if not np.isfinite(some).any():
             raise OrlaError(f"{name} diverges at every rate of its grid; give smaller rates")
-        scores = dict(zip(map(rates.index_of, grid), some, strict=True))
-        chosen[name] = rates.half_decade(rates.best(scores)), rates.on_edge(scores)
+        scores = dict(zip(map(rates.half_decade_index, grid), some, strict=True))
+        chosen[name] = rates.half_decade(rates.best_index(scores)), rates.best_on_edge(scores)
     return chosen

@@ -44,7 +44,7 @@ def split_text(source: str, shares: Mapping[str, float]) -> dict[str, str]:
 def _read_text(source: str) -> str:
     """The text of a source; OrlaError where it is no text."""
     if source in _SHIPPED:
-        return library.text(source).decode("utf-8", "replace").replace("\r\n", "\n")
+        return library.read_text(source).decode("utf-8", "replace").replace("\r\n", "\n")
     try:
         return read_file(source).decode("utf-8").replace("\r\n", "\n")
     except (OrlaError, UnicodeDecodeError) as error:

@@ -32,7 +32,7 @@ _RANGES = {
 }
 
 
-def label(result: str, column: str, estimate: str = "") -> str:
+def interval_label(result: str, column: str, estimate: str = "") -> str:
     """What the interval is of which `column` is an end, such as "90 % t interval over seeds"."""
     if estimate == "spearman":
         return _OF_RANKS
@@ -47,12 +47,14 @@ def natural_range(column: str) -> tuple[float, float]:
     return next(ranges, (-np.inf, np.inf))
 
 
-def check(registration: Registration) -> None:
+def check_criteria(registration: Registration) -> None:
     """Refuse (OrlaError) criteria whose label or unit is not that of the columns they read."""
     for criterion in registration.criteria:
         ends = criterion.columns["low"], criterion.columns["high"]
         name = f"registration {registration.name}: {' and '.join(ends)} of {criterion.result}"
-        wanted = {label(criterion.result, end, criterion.columns["estimate"]) for end in ends}
+        wanted = {
+            interval_label(criterion.result, end, criterion.columns["estimate"]) for end in ends
+        }
         if wanted != {criterion.interval}:
             ends_of = " and of the ".join(sorted(wanted))
             raise OrlaError(f'{name} are the ends of the {ends_of}; correct "interval"')
@@ -63,10 +65,10 @@ def check(registration: Registration) -> None:
 
 def check_lockable(registration: Registration) -> None:
     """Refuse (OrlaError) one without binds, a wide margin without a reason, what is always true."""
-    check(registration)
+    check_criteria(registration)
     name, rule = f"registration {registration.name}", registration.rule
     lacking = [part for part in LATER_PARTS if part not in registration.binds.get("parts", {})]
-    if registration.tested and lacking:
+    if registration.is_tested and lacking:
         path = registration.folder / f"{registration.name}.yaml"
         what = f'no part "{lacking[0]}"' if registration.binds else "neither config nor behaviour"
         raise OrlaError(f"{name}: binds {what}; run: orla prereg bind {path}")

@@ -8,7 +8,7 @@ from typing import Any
 
 from orla.errors import OrlaError
 from orla.files import MOST_TEXT, sha256
-from orla.prereg.documents import day, load
+from orla.prereg.documents import load_document, parse_date
 
 AMENDMENTS = "amendments"
 Seen = bool | list[Mapping[str, str]]
@@ -29,7 +29,7 @@ class Amendment:
     results_seen: Seen
 
     @property
-    def seen(self) -> str:
+    def seen_text(self) -> str:
         """In words, what had been seen when it was written."""
         return f"amended on {self.date}: {seen_in_words(self.results_seen)}"
 
@@ -40,18 +40,18 @@ class Amendment:
         return seen if isinstance(seen, bool) else any(each["seen"] != "none" for each in seen)
 
 
-def read(path: Path) -> list[Amendment]:
+def read_amendments(path: Path) -> list[Amendment]:
     """A file of amendments: one a registration that it names. OrlaError if not by its schema."""
-    document = load(path, "amendment")
+    document = load_document(path, "amendment")
     named = document.pop("registrations", None)
     if named is None:
         return [Amendment(**document)]
     return [Amendment(name, digest, **document) for name, digest in named.items()]
 
 
-def read_all(folder: Path, entries: Mapping[str, Any]) -> dict[str, list[Amendment]]:
+def read_folder_amendments(folder: Path, entries: Mapping[str, Any]) -> dict[str, list[Amendment]]:
     """Amendments of each registration, in the order of LOCK's `entries`, which they must fit."""
-    found: dict[str, list[Amendment]] = {}
+    by_registration: dict[str, list[Amendment]] = {}
     for number, (name, line) in enumerate(entries.items()):
         path = folder / name
         if not name.startswith(f"{AMENDMENTS}/"):
@@ -60,19 +60,19 @@ def read_all(folder: Path, entries: Mapping[str, Any]) -> dict[str, list[Amendme
             raise OrlaError(
                 f"{path}: differs from its lock; undo it, and write a further amendment"
             )
-        for amendment in read(path):
+        for amendment in read_amendments(path):
             amended = amendment.registration
             if amended not in list(entries)[:number]:
                 raise OrlaError(f'{path}: amends "{amended}", which is not in LOCK before it')
             locked = entries[amended].date
-            if not locked <= day(amendment.date, str(path)) <= line.date:
+            if not locked <= parse_date(amendment.date, str(path)) <= line.date:
                 days = f"the days on which {amended} and it were locked, {locked} and {line.date}"
                 raise OrlaError(f"{path}: dated {amendment.date}, not between {days}")
-            found.setdefault(amended, []).append(amendment)
-    return found
+            by_registration.setdefault(amended, []).append(amendment)
+    return by_registration
 
 
-def former(folder: Path) -> dict[str, str]:
+def read_former_outcomes(folder: Path) -> dict[str, str]:
     """Registration -> its outcome by the rules before an amendment, from ``former.csv``."""
     path = folder / "former.csv"
     if not path.is_file():

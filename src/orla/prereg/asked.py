@@ -7,14 +7,18 @@ from orla.prereg.registration import Registration
 from orla.results.guards import LEAST_RATES
 from orla.schema import nearest
 from orla.study.plan import Condition, Plan
-from orla.study.quantities import Quantity, quantity_of
+from orla.study.quantities import Quantity, parse_quantity
 
 
-def conditions(plan: Plan, registration: Registration) -> list[Condition]:
+def compared_conditions(plan: Plan, registration: Registration) -> list[Condition]:
     """The conditions of a plan that a registration compares, of all its pairs."""
     if registration.quantity:
-        return [c for each in quantities(plan, [registration.quantity]) for c in run_by(plan, each)]
-    where = registration.assumed | dict(registration.conditions)
+        return [
+            c
+            for each in find_quantities(plan, [registration.quantity])
+            for c in quantity_conditions(plan, each)
+        ]
+    where = registration.assumed_values | dict(registration.conditions)
     del where["estimand"]
     return [
         condition
@@ -23,26 +27,31 @@ def conditions(plan: Plan, registration: Registration) -> list[Condition]:
     ]
 
 
-def read_conditions(plan: Plan, registration: Registration) -> list[Condition]:
+def compared_and_checked_conditions(plan: Plan, registration: Registration) -> list[Condition]:
     """The conditions that a registration compares, and those that its checks read."""
-    checked = (run_by(plan, each) for each in quantities(plan, registration.checked))
-    every = [conditions(plan, registration), *checked]
+    checked = (
+        quantity_conditions(plan, each)
+        for each in find_quantities(plan, registration.checked_quantities)
+    )
+    every = [compared_conditions(plan, registration), *checked]
     return list(dict.fromkeys(condition for each in every for condition in each))
 
 
-def sweeps(plan: Plan, registration: Registration) -> list[str]:
+def sweep_paths(plan: Plan, registration: Registration) -> list[str]:
     """Paths below the results of the conditions of all quantities that a registration reads."""
-    read = quantities(plan, [registration.quantity, *registration.checked])
-    return sorted({condition.path for about in read for condition in run_by(plan, about)})
+    read = find_quantities(plan, [registration.quantity, *registration.checked_quantities])
+    return sorted(
+        {condition.path for about in read for condition in quantity_conditions(plan, about)}
+    )
 
 
-def quantities(plan: Plan, names: Iterable[str]) -> list[Quantity]:
+def find_quantities(plan: Plan, names: Iterable[str]) -> list[Quantity]:
     """The quantities of these names that the config has."""
-    known = plan.config.get("quantities", {})
-    return [quantity_of(name, known[name]) for name in names if name in known]
+    entries = plan.config.get("quantities", {})
+    return [parse_quantity(name, entries[name]) for name in names if name in entries]
 
 
-def run_by(plan: Plan, about: Quantity) -> list[Condition]:
+def quantity_conditions(plan: Plan, about: Quantity) -> list[Condition]:
     """The conditions of a plan that a quantity is made of."""
     return [
         condition
@@ -52,17 +61,17 @@ def run_by(plan: Plan, about: Quantity) -> list[Condition]:
     ]
 
 
-def check_answered(plan: Plan, registration: Registration) -> None:
+def check_study_answers(plan: Plan, registration: Registration) -> None:
     """Refuse (OrlaError) a registration that the study would not answer as it says."""
     name, config = f"registration {registration.name}", plan.config
     if config["name"] not in registration.studies:
         studies = ", ".join(registration.studies)
         raise OrlaError(f'{name}: study "{config["name"]}" is not among its studies ({studies})')
-    for condition in read_conditions(plan, registration):
+    for condition in compared_and_checked_conditions(plan, registration):
         if len(rates := plan.grid(condition)) < LEAST_RATES:
             tried = f"{condition.learner} with {condition.optimizer} is tried at {len(rates)}"
             raise OrlaError(f"{name}: {tried} learning rates; give grids of at least {LEAST_RATES}")
-    for quantity in registration.checked:
+    for quantity in registration.checked_quantities:
         _check_quantity(plan, registration, quantity, ["unit"])
     if registration.quantity:
         _check_quantity(plan, registration, registration.quantity, ["unit", "scale"])
@@ -73,7 +82,7 @@ def check_answered(plan: Plan, registration: Registration) -> None:
             f"{name}: the config's comparison {registration.comparison} is {minus}, not "
             f'{list(registration.minus)}; correct "minus" or "comparison"'
         )
-    run, wanted = conditions(plan, registration), 2 * registration.pairs
+    run, wanted = compared_conditions(plan, registration), 2 * registration.pairs
     if len(run) != wanted or {c.seeds for c in run} != {registration.seeds}:
         texts = sorted({f"{c.pair or c.task}, {c.learner}: {c.seeds} seeds" for c in run})
         raise OrlaError(
@@ -86,8 +95,9 @@ def check_answered(plan: Plan, registration: Registration) -> None:
 def _check_quantity(
     plan: Plan, registration: Registration, quantity: str, same: Iterable[str]
 ) -> None:
+    """Refuse a quantity that the config lacks, or of other fields `same` or another sample."""
     name = f"registration {registration.name}"
-    if not (found := quantities(plan, [quantity])):
+    if not (found := find_quantities(plan, [quantity])):
         near = nearest(quantity, plan.config.get("quantities", {}))
         raise OrlaError(f'{name}: the config has no quantity "{quantity}"; {near}')
     [about] = found
@@ -96,10 +106,12 @@ def _check_quantity(
         if has != registered:
             differs = f'{what} of {quantity} is "{has}" in the config, not "{registered}"'
             raise OrlaError(f'{name}: {differs}; correct "{what}"')
-    run = run_by(plan, about)
+    run = quantity_conditions(plan, about)
     pairs, columns = {c.pair for c in run}, {term.column for term in about.terms}
     # A seed counts where each of River's models that is read was run on it.
-    fewer = [n for c in run for peer, n in plan.peers(c.task).items() if peer in columns]
+    fewer = [
+        n for c in run for peer, n in plan.seeds_by_peer_column(c.task).items() if peer in columns
+    ]
     seeds = {min([c.seeds, *fewer]) for c in run}
     if len(pairs) != registration.pairs or seeds != {registration.seeds}:
         raise OrlaError(

@@ -12,13 +12,19 @@ import yaml
 
 from orla.errors import OrlaError
 from orla.files import atomic
-from orla.prereg.asked import check_answered, conditions, quantities, read_conditions, run_by
-from orla.prereg.documents import parse
+from orla.prereg.asked import (
+    check_study_answers,
+    compared_and_checked_conditions,
+    compared_conditions,
+    find_quantities,
+    quantity_conditions,
+)
+from orla.prereg.documents import read_yaml
 from orla.prereg.registration import Registration
 from orla.provenance.code import hash_of, part_files, source_digests
 from orla.study.config import normal_form, plan_from_config
-from orla.study.plan import Condition, Plan, parts_of
-from orla.study.seeds import without_locks
+from orla.study.plan import Condition, Plan, job_parts
+from orla.study.seeds import remove_lock_seeds
 
 _BLOCK = re.compile(r"^binds:.*\n(?:[ \t]+.*\n?)*", re.MULTILINE)
 _ROOTS = ("orla.study.sweep", "orla.study.pretraining", "orla.results.base", "orla.prereg.judge")
@@ -36,58 +42,62 @@ _RECORD = {
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def bound_by(plan: Plan, registrations: Iterable[Registration]) -> dict[str, dict[str, Any]]:
+def study_records(plan: Plan, registrations: Iterable[Registration]) -> dict[str, dict[str, Any]]:
     """What the plan's study binds of each registration that is for it, by name."""
     study = plan.config["name"]
-    return {each.name: bound(plan, each) for each in registrations if study in each.studies}
+    return {each.name: study_record(plan, each) for each in registrations if study in each.studies}
 
 
-def bound(plan: Plan, registration: Registration) -> dict[str, Any]:
+def study_record(plan: Plan, registration: Registration) -> dict[str, Any]:
     """`record_sha256`, and `refused`, why the study does not answer the registration as it says.
 
     The record holds what the results depend on: nothing of reports, of how fast it is computed, or
     of seeds that follow from a lock.
     """
     if registration.quantity:
-        study = _of_quantity(plan, registration.quantity) or {}
+        study = _quantity_record(plan, registration.quantity) or {}
     else:
         comparison = plan.config["comparisons"].get(registration.comparison, {}).get("minus")
-        study = _of(plan, conditions(plan, registration)) | {"comparison": comparison}
-    checks = {name: _of_quantity(plan, name) for name in registration.checked}
+        study = _conditions_record(plan, compared_conditions(plan, registration)) | {
+            "comparison": comparison
+        }
+    checks = {name: _quantity_record(plan, name) for name in registration.checked_quantities}
     text = json.dumps(normal_form({"study": study, "checks": checks}), sort_keys=True)
     record = {"record_sha256": hashlib.sha256(text.encode()).hexdigest()}
     try:
-        check_answered(plan, registration)
+        check_study_answers(plan, registration)
     except OrlaError as error:
         record["refused"] = str(error)
     return record
 
 
-def _of_quantity(plan: Plan, name: str) -> dict[str, Any] | None:
+def _quantity_record(plan: Plan, name: str) -> dict[str, Any] | None:
     """The record of a quantity; None where the config has none of this name."""
-    for about in quantities(plan, [name]):
-        return _of(plan, run_by(plan, about)) | {"quantity": plan.config["quantities"][name]}
+    for about in find_quantities(plan, [name]):
+        return _conditions_record(plan, quantity_conditions(plan, about)) | {
+            "quantity": plan.config["quantities"][name]
+        }
     return None
 
 
-def _of(plan: Plan, run: Sequence[Condition]) -> dict[str, Any]:
+def _conditions_record(plan: Plan, run: Sequence[Condition]) -> dict[str, Any]:
     """The record of conditions: their tasks with the pairs that they run, no seed of a lock."""
     tasks, pairs = {}, {c.pair for c in run}
     for name in {c.task for c in run}:
         task = plan.config["tasks"][name]
         of_task = {pair: each for pair, each in task.get("pairs", {}).items() if pair in pairs}
-        tasks[name] = without_locks({**task, "pairs": of_task} if of_task else task)
+        tasks[name] = remove_lock_seeds({**task, "pairs": of_task} if of_task else task)
     return {
         "conditions": [
             {name: job[key] for name, key in _RECORD.items()} for job in map(plan.job, run)
         ],
         "tasks": tasks,
-        "pretraining": {c.architecture: plan.pretraining(c.architecture) for c in run},
+        "pretraining": {c.architecture: plan.pretraining_settings(c.architecture) for c in run},
         "statistics": {k: v for k, v in plan.config["statistics"].items() if k != "main"},
     }
 
 
-def behaviour(
+def behaviour_fingerprints(
     plan: Plan, registration: Registration, answers: dict[str, Any] | None = None
 ) -> dict[str, Any]:
     """Fingerprints of all `parts` that it depends on, and `syntax_sha256`, which decides nothing.
@@ -96,25 +106,33 @@ def behaviour(
     """
     from orla.prereg import fingerprint  # imports PyTorch
 
-    run = read_conditions(plan, registration)
-    parts = fingerprint.parts(plan, run, registration)
-    return {"parts": fingerprint.fingerprint(parts, answers), "syntax_sha256": syntax(plan, run)}
+    run = compared_and_checked_conditions(plan, registration)
+    parts = fingerprint.part_trials(plan, run, registration)
+    return {
+        "parts": fingerprint.part_fingerprints(parts, answers),
+        "syntax_sha256": syntax_hash(plan, run),
+    }
 
 
-def syntax(plan: Plan, run: Sequence[Condition]) -> str:
+def syntax_hash(plan: Plan, run: Sequence[Condition]) -> str:
     """Hash of the syntax trees, docstrings apart, of the code that conditions are computed by."""
-    named = {part for c in run for part in parts_of(plan.job(c), plan.declared)}
+    named = {part for c in run for part in job_parts(plan.job(c), plan.declared)}
     named |= {("task", plan.spec("task", c.task)["kind"]) for c in run}
     files = [file for kind, name in sorted(named) for file in part_files(kind, name)]
     home = Path(__file__).parents[2]
     paths = {name: home / name for name in source_digests(*_ROOTS, *files)}
     paths |= {file.name: file for file in files}
     return hash_of(
-        {name: _tree(p) for name, p in paths.items() if p.suffix == ".py" and p.is_file()}
+        {
+            name: _syntax_tree_hash(p)
+            for name, p in paths.items()
+            if p.suffix == ".py" and p.is_file()
+        }
     )
 
 
-def _tree(path: Path) -> str:
+def _syntax_tree_hash(path: Path) -> str:
+    """Hash of a file's syntax tree without docstrings."""
     tree = ast.parse(path.read_bytes())
     for node in ast.walk(tree):
         if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
@@ -122,7 +140,7 @@ def _tree(path: Path) -> str:
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
 
 
-def write(path: Path, binds: Mapping[str, Any]) -> None:
+def write_binds(path: Path, binds: Mapping[str, Any]) -> None:
     """Write ``binds`` into a registration's file, in place of an older one."""
     text = _BLOCK.sub("", path.read_text(encoding="utf-8"))
     block = yaml.safe_dump({"binds": dict(binds)}, sort_keys=False)
@@ -130,18 +148,19 @@ def write(path: Path, binds: Mapping[str, Any]) -> None:
         partial.write_text(text.rstrip("\n") + "\n" + block, encoding="utf-8")
 
 
-def plan_of(files: Iterable[Path]) -> Plan:
+def read_plan(files: Iterable[Path]) -> Plan:
     """The plan of ``config.yaml`` with overlays, a later one first, as Snakemake reads them."""
     base = Path("config.yaml")
     config: dict[str, Any] = {}
     for path in [base, *(file for file in files if file.resolve() != base.resolve())]:
-        _lay_over(config, parse(path) or {})
+        _merge_overlay(config, read_yaml(path) or {})
     return plan_from_config(normal_form(config))
 
 
-def _lay_over(config: dict[str, Any], overlay: Mapping[str, Any]) -> None:
+def _merge_overlay(config: dict[str, Any], overlay: Mapping[str, Any]) -> None:
+    """Set in `config` what an overlay says, mapping by mapping."""
     for key, value in overlay.items():
         if isinstance(value, Mapping) and isinstance(config.get(key), dict):
-            _lay_over(config[key], value)
+            _merge_overlay(config[key], value)
         else:
             config[key] = value

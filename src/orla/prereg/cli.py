@@ -13,7 +13,7 @@ import pyarrow.parquet
 from orla import catalogue
 from orla.errors import OrlaError
 from orla.prereg import agreement, amendments, lock, reader, rows
-from orla.prereg.documents import parse
+from orla.prereg.documents import read_yaml
 from orla.prereg.registration import Registration, check_columns, check_primary
 from orla.results.base import columns_by_statistic
 from orla.study.keys import KEYS
@@ -29,7 +29,12 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     locking = commands.add_parser("lock", help="add files to LOCK, with today's date")
     verifying = commands.add_parser("verify", help="check every registration against its lock")
     powering = commands.add_parser("power", help="power against the true gap, and units for 80 %%")
-    given = {binding: _bind, locking: _lock, verifying: _verify, powering: _power}
+    given = {
+        binding: _bind_registration,
+        locking: _lock_documents,
+        verifying: _verify_locks,
+        powering: _print_power,
+    }
     for command, run in given.items():
         command.set_defaults(run=run)
     for command in (binding, powering):
@@ -51,43 +56,45 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
         command.add_argument("--plugins", **several, help="folders of further statistics")
 
 
-def _bind(arguments: argparse.Namespace) -> None:
+def _bind_registration(arguments: argparse.Namespace) -> None:
+    """Write what a registration binds into its file."""
     from orla.prereg import asked, binding  # imports the study, which the others do not need
 
-    known = _claim(arguments.file)
-    plan = binding.plan_of(arguments.configfile)
-    asked.check_answered(plan, known)
+    known = _read_claim(arguments.file)
+    plan = binding.read_plan(arguments.configfile)
+    asked.check_study_answers(plan, known)
     catalogue.use_plugins(plan.config.get("plugins", []))
-    folders = [Path(plan.config["pathvars"]["results"]), *_folders(known)]
+    folders = [Path(plan.config["pathvars"]["results"]), *_result_folders(known)]
     known = replace(known, binds={})  # what an earlier version bound leaves no part out
-    binds = binding.bound(plan, known) | binding.behaviour(plan, known)
+    binds = binding.study_record(plan, known) | binding.behaviour_fingerprints(plan, known)
     binds["results"] = list(dict.fromkeys(map(str, folders)))
-    if read := asked.sweeps(plan, known):
+    if read := asked.sweep_paths(plan, known):
         binds["sweeps"] = read
-    binding.write(arguments.file, binds)
+    binding.write_binds(arguments.file, binds)
     for name, value in {**binds.pop("parts"), **binds}.items():
         print(f"{name} {value}")
 
 
-def _lock(arguments: argparse.Namespace) -> None:
+def _lock_documents(arguments: argparse.Namespace) -> None:
+    """Check registrations and amendments, and add them to LOCK."""
     if (folder := arguments.folder) is None:
         first = arguments.files[0].parent
         folder = first.parent if first.name == amendments.AMENDMENTS else first
-    columns, locked = _columns(arguments), lock.read(folder)
+    columns, locked = _columns_by_result(arguments), lock.read_lock(folder)
     for path in arguments.files:
         if path.parent.name == amendments.AMENDMENTS:
             _check_amendment(path, folder, arguments)
             continue
-        known = reader.read(path)
+        known = reader.read_registration(path)
         check_columns(known, columns)
         if path.name not in locked:
             agreement.check_lockable(known)
-            if found := _existing(known, arguments):
+            if found := _existing_results(known, arguments):
                 more = f", and {len(found) - 1} more" if len(found) > 1 else ""
                 wrong = f"registration {known.name}: {found[0]} exists, which it would read{more}"
                 raise OrlaError(f"{wrong}; a registration is locked before its results")
-    check_primary(str(folder), reader.read_all(folder))
-    added = lock.write(folder, arguments.files)
+    check_primary(str(folder), reader.read_registrations(folder))
+    added = lock.lock_files(folder, arguments.files)
     for line in added:
         print(f"locked {line.file} {line.sha256} {line.date}")
     if added:
@@ -96,41 +103,44 @@ def _lock(arguments: argparse.Namespace) -> None:
 
 def _check_amendment(path: Path, folder: Path, arguments: argparse.Namespace) -> None:
     """Refuse an amendment that says that no result was seen where one exists."""
-    for amendment in amendments.read(path):
-        found = _existing(reader.read(folder / amendment.registration), arguments)
+    for amendment in amendments.read_amendments(path):
+        found = _existing_results(
+            reader.read_registration(folder / amendment.registration), arguments
+        )
         if found and not amendment.saw_something:
             wrong = f"says that no result had been seen, and {found[0]} exists"
             raise OrlaError(f"{path}: {wrong}; state in results_seen what had been seen")
 
 
-def _existing(known: Registration, arguments: argparse.Namespace) -> list[Path]:
+def _existing_results(known: Registration, arguments: argparse.Namespace) -> list[Path]:
     """Results of a registration: where the command says, where it is bound to, by configs here."""
     named = [arguments.results] if arguments.results else []
-    named += [*map(Path, known.binds.get("results", ())), *_folders(known)]
+    named += [*map(Path, known.binds.get("results", ())), *_result_folders(known)]
     return [
         path
         for folder in dict.fromkeys(named) or [Path("results")]
-        for path in sorted({*_sweeps(known, folder), *_tables(known, folder)})
+        for path in sorted({*_sweep_files(known, folder), *_table_files(known, folder)})
     ]
 
 
-def _folders(registration: Registration) -> list[Path]:
+def _result_folders(registration: Registration) -> list[Path]:
     """Folders of results of the configs here that a registration is for, by their names."""
     found = []
     for path in (Path("config.yaml"), *sorted(Path("config").glob("*.yaml"))):
-        config = parse(path) if path.is_file() else None
+        config = read_yaml(path) if path.is_file() else None
         if isinstance(config, Mapping) and config.get("name") in registration.studies:
             found.append(Path(config.get("pathvars", {}).get("results", "results")))
     return list(dict.fromkeys(found))
 
 
-def _sweeps(registration: Registration, folder: Path) -> Iterator[Path]:
+def _sweep_files(registration: Registration, folder: Path) -> Iterator[Path]:
+    """Files of the sweeps in a folder of results that a registration would read."""
     files = (folder / f"{path}.parquet" for path in registration.binds.get("sweeps", ()))
     yield from filter(Path.is_file, files)
     if registration.quantity:
         return
     keys = dict(registration.conditions)
-    if registration.tested:
+    if registration.is_tested:
         keys["learner"] = list(registration.minus)
     values = [keys.get(key, "*") for key in _PATH]
     task = registration.task or "*"
@@ -141,30 +151,35 @@ def _sweeps(registration: Registration, folder: Path) -> Iterator[Path]:
             yield from folder.glob(f"{path}/**/*.parquet")
 
 
-def _tables(registration: Registration, folder: Path) -> Iterator[Path]:
+def _table_files(registration: Registration, folder: Path) -> Iterator[Path]:
+    """Tables in a folder of results that hold a row which a registration would read."""
     for reading in registration.readings:
         path = folder / f"{reading.result}.parquet"
         if path.is_file():
             present = set(pyarrow.parquet.read_schema(path).names)
             table = pd.read_parquet(path, columns=sorted(present & {*reading.where, *KEYS}))
             where = {k: v for k, v in reading.where.items() if k in present}
-            if not rows.matching(table, where).empty:
+            if not rows.matching_rows(table, where).empty:
                 yield path
 
 
-def _verify(arguments: argparse.Namespace) -> None:
-    locks = lock.verify(arguments.folder)
-    columns, registrations = _columns(arguments), reader.read_all(arguments.folder)
+def _verify_locks(arguments: argparse.Namespace) -> None:
+    """Print each registration of a folder, checked against its lock."""
+    locks = lock.verify_folder(arguments.folder)
+    columns, registrations = (
+        _columns_by_result(arguments),
+        reader.read_registrations(arguments.folder),
+    )
     check_primary(str(arguments.folder), registrations)
     for known in registrations:
         check_columns(known, columns)
-        agreement.check(known)
+        agreement.check_criteria(known)
         line = locks[known.name]
         amended = " (amended)" if line.amended else ""
         print(f"{line.date} {known.name}{amended} (history: {line.history})")
 
 
-def _columns(arguments: argparse.Namespace) -> dict[str, list[str]]:
+def _columns_by_result(arguments: argparse.Namespace) -> dict[str, list[str]]:
     """Result -> its columns: all statistics, and the tables in the folder of results."""
     catalogue.use_plugins(arguments.plugins)
     return {
@@ -173,23 +188,24 @@ def _columns(arguments: argparse.Namespace) -> dict[str, list[str]]:
     } | columns_by_statistic()
 
 
-def _power(arguments: argparse.Namespace) -> None:
+def _print_power(arguments: argparse.Namespace) -> None:
+    """Print the power of a registration by the true gap."""
     from orla.prereg import power  # imports SciPy's distributions
 
-    known, sd = _claim(arguments.file), arguments.sd
+    known, sd = _read_claim(arguments.file), arguments.sd
     if sd is None:
         path = arguments.results / f"{known.readings[0].result}.parquet"
-        sd = power.scatter(known, {path.stem: pd.read_parquet(path)} if path.is_file() else {})
+        sd = power.gap_sd(known, {path.stem: pd.read_parquet(path)} if path.is_file() else {})
         if np.isnan(sd):
             lacks = f"{arguments.file}: {path} has no row of it to take the scatter from"
             raise OrlaError(f"{lacks}; give --sd, the standard deviation of a {known.unit}'s gap")
     others = [
         each
-        for each in reader.read_all(arguments.file.parent)
-        if each.family and set(each.studies) & set(known.studies)
+        for each in reader.read_registrations(arguments.file.parent)
+        if each.in_family and set(each.studies) & set(known.studies)
     ]
-    family = 1 if known.primary else max(1, len(others))
-    found = power.against_gap(known, sd, family, failing=arguments.failing)
+    family_size = 1 if known.primary else max(1, len(others))
+    found = power.power_by_gap(known, sd, family_size, failing_pairs=arguments.failing)
     first = found.iloc[0]
     units = f"{'sound ' if arguments.failing else ''}{known.unit}s"
     print(
@@ -202,8 +218,9 @@ def _power(arguments: argparse.Namespace) -> None:
         print(f"{row.true_gap:9.3g} {row.supported:9.3f} {row.falsified:9.3f} {needed:>14}")
 
 
-def _claim(path: Path) -> Registration:
-    known = reader.read(path)
-    if not known.tested:
+def _read_claim(path: Path) -> Registration:
+    """A registration that makes a claim; one of version 1 is refused."""
+    known = reader.read_registration(path)
+    if not known.is_tested:
         raise OrlaError(f"{path}: a registration of version 1; this is for later ones")
     return known

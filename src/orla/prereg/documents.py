@@ -10,7 +10,7 @@ import yaml
 
 from orla.errors import OrlaError
 from orla.files import MOST_TEXT, read_file
-from orla.prereg.rules import rules
+from orla.prereg.rules import rules_by_name
 from orla.schema import validate
 
 # The same loader in C, ten times as fast, where PyYAML was built with it.
@@ -20,52 +20,55 @@ _FLOAT = "tag:yaml.org,2002:float"
 _DEEPEST, _MOST_NODES = 50, 100_000
 
 
-def load(path: Path, kind: str) -> dict[str, Any]:
+def load_document(path: Path, kind: str) -> dict[str, Any]:
     """Read a document of a `kind` and check it (OrlaError); a `date` is returned as ISO text."""
-    document = parse(path)
+    document = read_yaml(path)
     if isinstance(document, dict) and isinstance(document.get("date"), datetime.date):
         document["date"] = document["date"].isoformat()
-    validate(document, schema(kind), str(path))
+    validate(document, document_schema(kind), str(path))
     if "date" in document:
-        day(document["date"], f'{path}: "date"')
+        parse_date(document["date"], f'{path}: "date"')
     return document
 
 
-def schema(kind: str) -> dict[str, Any]:
+def document_schema(kind: str) -> dict[str, Any]:
     """The JSON schema of a kind of document, with the numbers of every rule in `claim`."""
-    schemas = _completed(_schemas())
-    found = schemas[kind] | {"$defs": schemas["$defs"]}
-    if claim := found["properties"].get("claim"):
-        claim["properties"] = {name: dict(rule.schema) for name, rule in rules().items()}
-    return found
+    schemas = _expand_schema(_short_schemas())
+    full_schema = schemas[kind] | {"$defs": schemas["$defs"]}
+    if claim := full_schema["properties"].get("claim"):
+        claim["properties"] = {name: dict(rule.schema) for name, rule in rules_by_name().items()}
+    return full_schema
 
 
 @cache
-def _schemas() -> dict[str, Any]:
-    return parse(Path(__file__).with_name("schemas.yaml"))
+def _short_schemas() -> dict[str, Any]:
+    return read_yaml(Path(__file__).with_name("schemas.yaml"))
 
 
-def _completed(part: Any) -> Any:
+def _expand_schema(part: Any) -> Any:
     """A part of ``schemas.yaml`` as JSON schema has it; the file says what it leaves out."""
     if not isinstance(part, dict):
         return part
-    part = {name: _completed(each) for name, each in part.items()}
+    part = {name: _expand_schema(each) for name, each in part.items()}
     for name in {"items", "additionalProperties"} & set(part):
-        part[name] = _named(part[name])
+        part[name] = _as_reference(part[name])
     if "oneOf" in part:
-        part["oneOf"] = [_named(_completed(each)) for each in part["oneOf"]]
+        part["oneOf"] = [_as_reference(_expand_schema(each)) for each in part["oneOf"]]
     if isinstance(optional := part.pop("optional", None), list):
-        part["properties"] = {name: _named(each) for name, each in part["properties"].items()}
+        part["properties"] = {
+            name: _as_reference(each) for name, each in part["properties"].items()
+        }
         required = [name for name in part["properties"] if name not in optional]
         part |= {"type": "object", "additionalProperties": False, "required": required}
     return part
 
 
-def _named(part: Any) -> Any:
+def _as_reference(part: Any) -> Any:
+    """A name as a reference to a definition of the schema; anything else as it is."""
     return {"$ref": f"#/$defs/{part}"} if isinstance(part, str) else part
 
 
-def day(text: str, name: str) -> datetime.date:
+def parse_date(text: str, name: str) -> datetime.date:
     """Read an ISO date; `name` names it in an error."""
     try:
         return datetime.date.fromisoformat(text)
@@ -73,7 +76,7 @@ def day(text: str, name: str) -> datetime.date:
         raise OrlaError(f"{name} is {text}, not a date; write it as 2026-11-21") from None
 
 
-def parse(path: Path) -> Any:
+def read_yaml(path: Path) -> Any:
     """Read a YAML file without a check against a schema.
 
     Refused (OrlaError) are a key that stands twice or is no text, and what could be endless.
@@ -89,7 +92,9 @@ def parse(path: Path) -> Any:
     except UnicodeDecodeError:
         raise OrlaError(f"{path}: not UTF-8 text; save it as UTF-8") from None
     except yaml.YAMLError:
-        raise OrlaError(f"{path}: not valid YAML{_where(text)}; mend the syntax there") from None
+        raise OrlaError(
+            f"{path}: not valid YAML{_error_line(text)}; mend the syntax there"
+        ) from None
     except (AttributeError, TypeError, ValueError) as error:  # of a date, a number, a time
         raise OrlaError(f"{path}: a value cannot be read ({error}); mend it") from None
 
@@ -123,6 +128,7 @@ def _check_nodes(path: Path, root: yaml.Node, loader: yaml.SafeLoader) -> None:
 
 
 def _check_keys(path: Path, keys: list[yaml.Node]) -> None:
+    """Refuse keys of one mapping that stand twice or are no text."""
     names: set[str] = set()
     for key in keys:
         line, name = key.start_mark.line + 1, str(key.value)
@@ -135,8 +141,8 @@ def _check_keys(path: Path, keys: list[yaml.Node]) -> None:
         names.add(name)
 
 
-def _where(text: str) -> str:
-    """The line that is no YAML; the loader in C may name one after the last."""
+def _error_line(text: str) -> str:
+    """ " at line N", the line that is no YAML; the loader in C may name one after the last."""
     try:
         yaml.safe_load(text)
     except (yaml.YAMLError, ValueError) as error:

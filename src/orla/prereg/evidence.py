@@ -16,63 +16,68 @@ from orla.prereg.registration import (
     Value,
     check_columns,
 )
-from orla.prereg.rows import LEARNERS, Case, Evidence, Row, Tables, show
+from orla.prereg.rows import LEARNERS, Case, Evidence, Row, Tables, value_text
 from orla.prereg.rules import Estimate
 
 
-def read(
+def read_case(
     registration: Registration,
     tables: Tables,
     binding: Mapping[str, Any] | None,
     assumed: Mapping[str, Value],
 ) -> Case:
-    """Read all that a registration names; arguments as in `judge.verdicts`.
+    """Read all that a registration names; arguments as in `judge.verdict_table`.
 
     OrlaError: a column is missing, several rows fit, or numbers or labels disagree.
     """
     check_columns(registration, {name: list(table.columns) for name, table in tables.items()})
-    agreement.check(registration)
-    if not registration.tested:
+    agreement.check_criteria(registration)
+    if not registration.is_tested:
         evidence = tuple(
-            _interval(each, registration, tables, assumed) for each in registration.criteria
+            _interval_evidence(each, registration, tables, assumed)
+            for each in registration.criteria
         )
         obstacles = [text for each in evidence for text in each.obstacles]
-        obstacles += _checks(registration, tables, assumed)
-        obstacles += _guards(registration, tables, assumed)
+        obstacles += _check_failures(registration, tables, assumed)
+        obstacles += _guard_sentences(registration, tables, assumed)
         return Case(registration, evidence, tuple(obstacles))
-    obstacles = _binding(registration, binding)
-    obstacles += _checks(registration, tables, registration.assumed)
+    obstacles = _binding_differences(registration, binding)
+    obstacles += _check_failures(registration, tables, registration.assumed_values)
     [reading] = registration.readings
     table = tables[reading.result]
     row = rows.one_row(table, reading, registration.name)
     if row is None:
-        text = rows.missing(reading.result, reading.where, table)
+        text = rows.missing_row_text(reading.result, reading.where, table)
         return Case(registration, (Evidence(reading),), (text, *obstacles))
-    evidence = means.read(registration, row, tables, obstacles)
+    evidence = means.read_evidence(registration, row, tables, obstacles)
     return Case(registration, (evidence,), evidence.obstacles)
 
 
-def _checks(registration: Registration, tables: Tables, assumed: Mapping[str, Value]) -> list[str]:
-    """How manipulation checks fail; [] where all hold.
+def _check_failures(
+    registration: Registration, tables: Tables, assumed: Mapping[str, Value]
+) -> list[str]:
+    """How manipulation checks fail, in words; [] where all hold.
 
     A quantity that a check reads is held to the registration's own unit, alpha and sample.
     """
     problems = []
     for check in registration.checks:
-        table = rows.assuming(tables[check.result], check.where, assumed)
-        problems += rows.failures(check, table)
-        if registration.tested and check.result == QUANTITIES:
+        table = rows.rows_with_assumed(tables[check.result], check.where, assumed)
+        problems += rows.check_failures(check, table)
+        if registration.is_tested and check.result == QUANTITIES:
             read = table[table["quantity"].isin(check.where["quantity"])]
             problems += [
                 f'manipulation check "{check.name}": {text}'
-                for row in rows.rows_of(read, registration, check.result)
+                for row in rows.table_rows(read, registration, check.result)
                 for text in means.quantity_problems(registration, row)
             ]
     return problems
 
 
-def _binding(registration: Registration, binding: Mapping[str, Any] | None) -> list[str]:
-    """How the study differs from the record and the behaviour that were bound."""
+def _binding_differences(
+    registration: Registration, binding: Mapping[str, Any] | None
+) -> list[str]:
+    """How the study differs from the record and the behaviour that were bound, in words."""
     if not registration.binds:
         return ["it binds neither config nor behaviour"]
     if binding is None:
@@ -96,15 +101,17 @@ def _binding(registration: Registration, binding: Mapping[str, Any] | None) -> l
     return problems
 
 
-def _interval(
+def _interval_evidence(
     reading: Reading, registration: Registration, tables: Tables, assumed: Mapping[str, Value]
 ) -> Evidence:
     """The interval of a criterion of version 1, and every reason not to judge by it."""
     columns = reading.columns
-    table = rows.assuming(tables[reading.result], reading.where, assumed)
+    table = rows.rows_with_assumed(tables[reading.result], reading.where, assumed)
     row = rows.one_row(table, reading, registration.name)
     if row is None:
-        return Evidence(reading, obstacles=(rows.missing(reading.result, reading.where, table),))
+        return Evidence(
+            reading, obstacles=(rows.missing_row_text(reading.result, reading.where, table),)
+        )
     mean, low, high = (row.number(columns[role]) for role in ("estimate", "low", "high"))
     what, n = columns["estimate"], row.count(columns["n"])
     place = f"registration {registration.name}: {reading.result}"
@@ -116,8 +123,8 @@ def _interval(
     learners = registration.conditions.get("learner", [])
     learners = [learners] if isinstance(learners, str) else learners
     obstacles = [
-        *_units(reading, registration, row, n),
-        *row.other_alpha(alpha, agreement.ALPHA),
+        *_sample_problems(reading, registration, row, n),
+        *row.alpha_problems(alpha, agreement.ALPHA),
         *(
             f"{row.result} compares {row[column]}, and {' and '.join(learners)} are registered"
             for column in LEARNERS
@@ -129,16 +136,19 @@ def _interval(
     elif not low <= mean <= high:
         # Resampled correlations may all be weaker than a perfect one; a mean's interval holds it.
         if not np.isfinite(agreement.natural_range(what)).all():
-            outside = f"{show(mean)} outside its own interval [{show(low)}, {show(high)}]"
+            ends = f"[{value_text(low)}, {value_text(high)}]"
+            outside = f"{value_text(mean)} outside its own interval {ends}"
             raise OrlaError(f"{place} has {what} {outside}; build the table again")
-        obstacles.append(f"{what} {show(mean)} lies outside its own interval")
+        obstacles.append(f"{what} {value_text(mean)} lies outside its own interval")
     if "unreliable" in columns and bool(row[columns["unreliable"]]):
         obstacles.append(f"{what} is unreliable: its denominator is too small")
     estimate = Estimate(mean, low=low, high=high)
     return Evidence(reading, estimate, n or 0, obstacles=tuple(obstacles))
 
 
-def _units(reading: Reading, registration: Registration, row: Row, n: int | None) -> list[str]:
+def _sample_problems(
+    reading: Reading, registration: Registration, row: Row, n: int | None
+) -> list[str]:
     """How the sample differs from the one registered in version 1."""
     size, least, column = registration.seeds, registration.least, reading.columns["n"]
     if n is None:
@@ -159,7 +169,9 @@ def _units(reading: Reading, registration: Registration, row: Row, n: int | None
     return problems
 
 
-def _guards(registration: Registration, tables: Tables, assumed: Mapping[str, Value]) -> list[str]:
+def _guard_sentences(
+    registration: Registration, tables: Tables, assumed: Mapping[str, Value]
+) -> list[str]:
     """Guards of the held-out estimates of the conditions of version 1; [] without such a table.
 
     Where the conditions name one learner, a guard counts that every estimate with this learner has,
@@ -169,13 +181,13 @@ def _guards(registration: Registration, tables: Tables, assumed: Mapping[str, Va
         return []
     conditions = {k: [v] if isinstance(v, str) else v for k, v in registration.conditions.items()}
     learners = conditions.pop("learner")
-    table = rows.assuming(tables[result], conditions, {**assumed, "estimand": "heldout"})
+    table = rows.rows_with_assumed(tables[result], conditions, {**assumed, "estimand": "heldout"})
     for key, values in conditions.items():
         if key in table:
             table = table[table[key].isin(values)]
     inside, both = table[list(LEARNERS)].isin(learners), len(learners) > 1
     table = table[inside.all(axis=1) if both else inside.any(axis=1)]
-    each = rows.rows_of(table, registration, result)
+    each = rows.table_rows(table, registration, result)
     if both:
         return [f"{r['optimizer']}, {r['comparison']}: {text}" for r in each for text in r.guards]
     shared = [set(row.guards) for row in each]

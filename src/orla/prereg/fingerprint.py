@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from orla.prereg import rehearsal, trials
-from orla.prereg.asked import quantities
+from orla.prereg.asked import find_quantities
 from orla.prereg.registration import LATER_PARTS, Registration
 from orla.programs import compiling
 from orla.study.keys import peer_column
@@ -20,7 +20,7 @@ from orla.study.plan import Condition, Plan
 _NOTHING = 1e-12
 
 
-def fingerprint(
+def part_fingerprints(
     parts: Mapping[str, partial], answers: dict[str, Any] | None = None
 ) -> dict[str, str]:
     """Part -> hash of what it gives, each run eagerly and in float64, to eight significant digits.
@@ -32,35 +32,37 @@ def fingerprint(
     compiled = compiling.enabled()
     compiling.configure(compile=False)
     try:
-        return {name: digest(_answer(part, answers)) for name, part in parts.items()}
+        return {name: value_digest(_run_part(part, answers)) for name, part in parts.items()}
     finally:
         compiling.configure(compile=compiled)
 
 
-def _answer(part: Any, answers: dict[str, Any]) -> Any:
+def _run_part(part: Any, answers: dict[str, Any]) -> Any:
+    """What a part gives, from `answers` where it has run before."""
     if not isinstance(part, partial):
         return part
     if (key := repr(part)) not in answers:
-        answers[key] = part.func(*(_answer(each, answers) for each in part.args))
+        answers[key] = part.func(*(_run_part(each, answers) for each in part.args))
     return answers[key]
 
 
-def digest(value: Any) -> str:
+def value_digest(value: Any) -> str:
     """Hash of numbers, texts, and arrays, tables, mappings and sequences of these."""
-    lines = "".join(f"{text}\n" for text in _texts(value))
+    lines = "".join(f"{text}\n" for text in _value_texts(value))
     return hashlib.sha256(lines.encode()).hexdigest()[:16]
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _value_texts(value: Any) -> Iterator[str]:
+    """The lines of text that a value is hashed by."""
     if isinstance(value, pd.DataFrame):
         value = {str(name): value[name].to_numpy() for name in value.columns}
     if isinstance(value, Mapping):
         for name in sorted(value, key=str):
             yield str(name)
-            yield from _texts(value[name])
+            yield from _value_texts(value[name])
     elif isinstance(value, (list, tuple)) and not all(isinstance(v, (int, float)) for v in value):
         for each in value:
-            yield from _texts(each)
+            yield from _value_texts(each)
     else:
         array = np.asarray(value)
         yield str(array.shape)
@@ -72,57 +74,59 @@ def _texts(value: Any) -> Iterator[str]:
             yield " ".join(map(str, array.ravel()))
 
 
-def parts(
+def part_trials(
     plan: Plan, conditions: Sequence[Condition], registration: Registration
 ) -> dict[str, partial]:
-    """Every part that a registration depends on, by name."""
-    found: dict[str, partial] = {}
+    """The trial of every part that a registration depends on, by the part's name."""
+    parts: dict[str, partial] = {}
     for condition in conditions:
         task = plan.spec("task", condition.task)
-        found[f"episodes of {condition.task}"] = partial(trials.episodes, task)
+        parts[f"episodes of {condition.task}"] = partial(trials.try_episodes, task)
     jobs = [plan.job(condition) for condition in conditions]
-    jobs = [{**job, "network": trials.small(job["network"])} for job in jobs]
+    jobs = [{**job, "network": trials.shrink_network(job["network"])} for job in jobs]
     for condition, job in zip(conditions, jobs, strict=True):
         architecture, network = condition.architecture, job["network"]
-        found[f"network {architecture}"] = partial(trials.outputs, network)
+        parts[f"network {architecture}"] = partial(trials.try_network, network)
         if plan.takes_pretrained(condition):
-            settings = plan.pretraining(architecture)
-            found[f"pretraining of {architecture}"] = partial(trials.pretrained, network, settings)
+            settings = plan.pretraining_settings(architecture)
+            parts[f"pretraining of {architecture}"] = partial(
+                trials.try_pretraining, network, settings
+            )
         name = f"learner {condition.learner} of {architecture}"
         for kind in ("observers", "probes", "interventions"):
             if names := getattr(condition, kind):
                 name += f", {kind} {' '.join(names)}"
-        found[name] = partial(trials.adapted, job)
-        found[f"optimizer {condition.optimizer}"] = partial(trials.optimized, job["optimizer"])
-        found[f"start {condition.start}"] = partial(trials.started, job["start"], network)
+        parts[name] = partial(trials.try_learner, job)
+        parts[f"optimizer {condition.optimizer}"] = partial(trials.try_optimizer, job["optimizer"])
+        parts[f"start {condition.start}"] = partial(trials.try_start, job["start"], network)
     if conditions:
         learners = list(dict.fromkeys(condition.learner for condition in conditions))[:2]
         specs = {learner: plan.spec("learner", learner) for learner in learners}
-        models = partial(trials.swept, jobs[0], specs)
+        models = partial(trials.try_sweep, jobs[0], specs)
         reads = defaultdict(list)
-        for name, columns in registration.reads:
+        for name, columns in registration.required_columns:
             reads[name] += columns
-        found["sweep and choice of the rate"] = partial(trials.chosen, models)
-        tables = partial(trials.statistics, models, learners, plan.config["statistics"])
-        found["statistics"] = partial(trials.columns, tables, dict(reads))
-    for peer in peers_read(plan, conditions, registration):
-        found[f"River's {peer}"] = partial(trials.peer, peer)
-    found["guards"] = partial(rehearsal.guards_met)
-    found["judge"] = partial(rehearsal.judged, registration)
+        parts["sweep and choice of the rate"] = partial(trials.try_choices, models)
+        tables = partial(trials.try_statistics, models, learners, plan.config["statistics"])
+        parts["statistics"] = partial(trials.select_columns, tables, dict(reads))
+    for peer in peer_names(plan, conditions, registration):
+        parts[f"River's {peer}"] = partial(trials.try_peer, peer)
+    parts["guards"] = partial(rehearsal.rehearse_guards)
+    parts["judge"] = partial(rehearsal.rehearse_judge, registration)
     later = (
-        partial(rehearsal.read, rehearsal.like(registration)),
-        partial(rehearsal.checks_met, registration),
-        partial(rehearsal.left_out_met),
+        partial(rehearsal.rehearse_reading, rehearsal.generic_registration(registration)),
+        partial(rehearsal.rehearse_checks, registration),
+        partial(rehearsal.rehearse_left_out),
     )
     bound = registration.binds.get("parts", LATER_PARTS)
-    found |= {n: part for n, part in zip(LATER_PARTS, later, strict=True) if n in bound}
-    return found
+    parts |= {n: part for n, part in zip(LATER_PARTS, later, strict=True) if n in bound}
+    return parts
 
 
-def peers_read(
+def peer_names(
     plan: Plan, conditions: Sequence[Condition], registration: Registration
 ) -> list[str]:
     """The names of River's models whose column the registration's quantity reads."""
-    read = {t.column for q in quantities(plan, [registration.quantity]) for t in q.terms}
+    read = {t.column for q in find_quantities(plan, [registration.quantity]) for t in q.terms}
     named = [plan.option("task", c.task, "peers") or {} for c in conditions]
     return sorted({peer for peers in named for peer in peers if peer_column(peer) in read})

@@ -26,7 +26,7 @@ LEAST_SAME = 5 / 6
 """Share of the studies with one pair left out in which a verdict must be the same."""
 
 
-def verdicts(
+def verdict_table(
     registrations: Iterable[Registration],
     tables: Tables,
     locks: Mapping[str, Locked],
@@ -42,10 +42,10 @@ def verdicts(
 
     Args:
         tables: Result -> its table.
-        locks: Registration -> its lock, from `orla.prereg.lock.verify`.
+        locks: Registration -> its lock, from `orla.prereg.lock.verify_folder`.
         assumed: Column -> value, for columns that a registration of version 1 does not name.
         study: Name of the config.
-        bindings: Registration -> what the study binds, as from `orla.prereg.binding.bound`.
+        bindings: Registration -> what the study binds, as from `orla.prereg.binding.study_record`.
         datasets: TASK[/PAIR]/SPLIT -> data set, from the tables' provenance.
         mixed: How the tables' provenance differs; then every verdict is untestable.
         former: Registration -> the outcome that it had by the rules before an amendment.
@@ -54,23 +54,25 @@ def verdicts(
         One row a registration, columns `VERDICT_COLUMNS`.
 
     Raises:
-        OrlaError: As in `evidence.read`; one is not locked; or not exactly one is primary.
+        OrlaError: As in `evidence.read_case`; one is not locked; or not exactly one is primary.
     """
-    chosen = [each for each in registrations if not each.tested or study in each.studies]
+    chosen = [each for each in registrations if not each.is_tested or study in each.studies]
     for each in chosen:
         if each.name not in locks:
             raise OrlaError(f"registration {each.name} is not locked; lock it before it is judged")
     check_primary("registrations.folders", chosen, [study])
     assumed, bindings = assumed or {}, bindings or {}
     lines = []
-    for registration, verdict in zip(chosen, judge(chosen, tables, assumed, bindings), strict=True):
+    for registration, verdict in zip(
+        chosen, judge_registrations(chosen, tables, assumed, bindings), strict=True
+    ):
         lock, outcome = locks[registration.name], verdict["outcome"]
         if mixed:
             outcome, verdict["reason"] = "untestable", mixed
         place = registration.task, registration.pair
-        if not registration.tested:
+        if not registration.is_tested:
             place = tuple(str(assumed.get(key, "")) for key in ("task", "pair"))
-        shown = told.IN_SIMULATION if told.simulated(datasets or {}, *place) else {}
+        shown = told.IN_SIMULATION if told.is_simulated(datasets or {}, *place) else {}
         network = str(registration.conditions.get("architecture", ""))
         verdict |= {
             "outcome": outcome,
@@ -80,9 +82,10 @@ def verdicts(
             "amended": lock.amended,
             "lock_sha256": lock.sha256,
             "judged_sha256": lock.judged,
-            "results_seen": "; ".join([registration.seen, *(a.seen for a in lock.amendments)]),
+            "results_seen": "; ".join([registration.seen, *(a.seen_text for a in lock.amendments)]),
             "history": lock.history,
-            "limits": verdict["limits"] + told.code(registration, bindings.get(registration.name)),
+            "limits": verdict["limits"]
+            + told.code_sentence(registration, bindings.get(registration.name)),
             "former": (former or {}).get(registration.name, ""),
             "network": network,
             "title": f"{registration.title} ({network})" if network else registration.title,
@@ -91,7 +94,7 @@ def verdicts(
     return pd.DataFrame(lines, columns=VERDICT_COLUMNS)
 
 
-def judge(
+def judge_registrations(
     registrations: Sequence[Registration],
     tables: Tables,
     assumed: Mapping[str, Value] | None = None,
@@ -107,19 +110,21 @@ def judge(
     """
     bindings = bindings or {}
     cases = [
-        evidence.read(each, tables, bindings.get(each.name), assumed or {})
+        evidence.read_case(each, tables, bindings.get(each.name), assumed or {})
         for each in registrations
     ]
-    formed = zip(_formed(cases, "others"), _formed(cases, "left_out"), strict=True)
+    formed = zip(
+        _outcomes_by_variant(cases, "others"), _outcomes_by_variant(cases, "left_out"), strict=True
+    )
     return [
-        _verdict(case, *decided, others, list(left_out.values()))
+        _verdict_columns(case, *decided, others, list(left_out.values()))
         for case, decided, (others, left_out) in zip(cases, _outcomes(cases), formed, strict=True)
     ]
 
 
-def _formed(cases: Sequence[Case], field: str) -> list[dict[str, str]]:
-    """Of each case the outcome with its evidence's `others` or `left_out`, by their names."""
-    found: list[dict[str, str]] = [{} for _ in cases]
+def _outcomes_by_variant(cases: Sequence[Case], field: str) -> list[dict[str, str]]:
+    """The outcomes of each case with its evidence's `others` or `left_out`, by their names."""
+    by_case: list[dict[str, str]] = [{} for _ in cases]
     every = [[getattr(each, field) for each in case.evidence] for case in cases]
     for name in sorted({name for ways in every for way in ways for name in way}):
         changed = []
@@ -127,10 +132,10 @@ def _formed(cases: Sequence[Case], field: str) -> list[dict[str, str]]:
             pairs = zip(case.evidence, ways, strict=True)
             each = (replace(e, estimate=way.get(name, e.estimate)) for e, way in pairs)
             changed.append(replace(case, evidence=tuple(each)))
-        for outcomes, ways, (outcome, _) in zip(found, every, _outcomes(changed), strict=True):
+        for outcomes, ways, (outcome, _) in zip(by_case, every, _outcomes(changed), strict=True):
             if any(name in way for way in ways):
                 outcomes[name] = outcome
-    return found
+    return by_case
 
 
 def _outcomes(cases: Sequence[Case]) -> list[tuple[str, list[Ps]]]:
@@ -143,10 +148,10 @@ def _outcomes(cases: Sequence[Case]) -> list[tuple[str, list[Ps]]]:
         for case in cases
     ]
     # Those of a family have one reading each.
-    family = [i for i, case in enumerate(cases) if case.registration.family]
-    sides = (holm([tests[i][0][side] for i in family]) for side in (0, 1))
+    family = [i for i, case in enumerate(cases) if case.registration.in_family]
+    sides = (holm_p_values([tests[i][0][side] for i in family]) for side in (0, 1))
     corrected = dict(zip(family, zip(*sides, strict=True), strict=True))
-    found = []
+    outcomes = []
     for i, case in enumerate(cases):
         ps = [Ps(*both, *corrected.get(i, both)) for both in tests[i]]
         alpha = case.registration.alpha
@@ -157,11 +162,11 @@ def _outcomes(cases: Sequence[Case]) -> list[tuple[str, list[Ps]]]:
         else:
             refuted = min(p.opposite_holm for p in ps) < alpha
             outcome = "falsified" if refuted else "inconclusive"
-        found.append((outcome, ps))
-    return found
+        outcomes.append((outcome, ps))
+    return outcomes
 
 
-def holm(p: Sequence[float]) -> list[float]:
+def holm_p_values(p: Sequence[float]) -> list[float]:
     """Holm's adjusted p values of a family, in the given order; [] of an empty one.
 
     That of statsmodels collects garbage at each call, which takes longer than all of a verdict.
@@ -173,15 +178,15 @@ def holm(p: Sequence[float]) -> list[float]:
     return adjusted.tolist()
 
 
-def stands(outcome: str, left_out: Sequence[str]) -> bool:
+def verdict_stands(outcome: str, left_out: Sequence[str]) -> bool:
     """Whether enough of the studies with one pair left out, of these outcomes, have the same."""
     return left_out.count(outcome) >= LEAST_SAME * len(left_out)
 
 
-def _verdict(
+def _verdict_columns(
     case: Case, outcome: str, ps: Sequence[Ps], others: Mapping[str, str], left_out: Sequence[str]
 ) -> dict[str, Any]:
-    """The columns that are decided by results; `others` and `left_out` are such outcomes."""
+    """The columns of a verdict that results decide; `others` and `left_out` are such outcomes."""
     registration, alpha = case.registration, case.registration.alpha
     deciding = {
         "untestable": [bool(each.obstacles) for each in case.evidence],
@@ -195,16 +200,16 @@ def _verdict(
         reason = "; ".join(case.obstacles)
     else:
         said = zip(case.evidence, ps, strict=True) if outcome == "supported" else [(shown, p)]
-        reason = "; ".join(told.numbers(registration, *each) for each in said)
+        reason = "; ".join(told.estimate_sentence(registration, *each) for each in said)
         differing = [f"{other} {way}" for way, other in others.items() if other != outcome]
-        if outcome != "inconclusive" and not stands(outcome, left_out):
+        if outcome != "inconclusive" and not verdict_stands(outcome, left_out):
             n = len(left_out)
             other = n - left_out.count(outcome)
             differing.append(f"another in {other} of {n} studies with one pair left out")
         if differing:
             reason += f"; it would be {' and '.join(differing)}, so it is inconclusive"
             outcome = "inconclusive"
-    tested = registration.tested and not case.obstacles
+    tested = registration.is_tested and not case.obstacles
     return {
         "registration": registration.name,
         "title": registration.title,
@@ -215,7 +220,7 @@ def _verdict(
         "high": shown.estimate.high,
         "threshold": shown.reading.rule.region.describe(shown.reading.scale),
         "n": shown.n,
-        "limits": f"{shown.reading.interval}{told.limits(registration)}",
+        "limits": f"{shown.reading.interval}{told.limits_sentence(registration)}",
         "p": p.claim if tested else np.nan,
         "p_holm": p.claim_holm if tested else np.nan,
         "primary": registration.primary,

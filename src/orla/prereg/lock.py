@@ -12,7 +12,7 @@ from orla.errors import OrlaError
 from orla.files import MOST_TEXT, as_one_line, atomic, read_file, sha256
 from orla.prereg import amendments
 from orla.prereg.amendments import AMENDMENTS, Amendment
-from orla.prereg.documents import day
+from orla.prereg.documents import parse_date
 from orla.provenance.collect import git_output
 
 LOCK = "LOCK"
@@ -58,7 +58,7 @@ class Locked:
         return bool(self.amendments)
 
 
-def parse(text: str, path: Path) -> list[Line]:
+def parse_lock(text: str, path: Path) -> list[Line]:
     """Read the text of LOCK and check its chain (OrlaError); `path` names it in an error.
 
     A line is ``SHA-256 date file chain=HASH``, where HASH is the SHA-256 of the whole text before
@@ -66,45 +66,46 @@ def parse(text: str, path: Path) -> list[Line]:
     in between is noticed at the next one. Lines older than the chain have three fields, and stand
     first.
     """
-    found: dict[str, Line] = {}
+    lines: dict[str, Line] = {}
     before, chained, last = "", False, datetime.date.min
     for number, raw in enumerate(text.splitlines(keepends=True), start=1):
         place, wanted = f"{path}: line {number}", '"SHA-256 date file chain=SHA-256"'
         if (match := _LINE.fullmatch(raw.rstrip())) is None:
             raise OrlaError(f"{place} is not {wanted}; restore it from git")
-        line = Line(match["file"], match["sha256"], day(match["date"], f"{place}, date"))
-        if line.file in found:
+        line = Line(match["file"], match["sha256"], parse_date(match["date"], f"{place}, date"))
+        if line.file in lines:
             raise OrlaError(f"{place} locks {line.file} again; keep the first line")
         if line.date < last:
             above = f"before the line above it ({last})"
             raise OrlaError(f"{place} is dated {line.date}, {above}; restore LOCK from git")
         if match["chain"] is None and (chained or line.date > BEGUN):
             raise OrlaError(f"{place} has no chain; lock {line.file} with: orla prereg lock")
-        if match["chain"] not in (None, _hash(before, line)):
+        if match["chain"] not in (None, _chain_hash(before, line)):
             broken = f"the chain is broken at line {number} ({line.file}): this line or one above"
             raise OrlaError(f"{path}: {broken} was changed, added or removed; restore it from git")
-        found[line.file] = line
+        lines[line.file] = line
         before, chained, last = before + raw, match["chain"] is not None, line.date
-    return list(found.values())
+    return list(lines.values())
 
 
-def extended(text: str, line: Line) -> str:
+def append_line(text: str, line: Line) -> str:
     """The text of LOCK with one more line."""
     before = text if not text or text.endswith("\n") else text + "\n"
-    return f"{before}{line}  chain={_hash(before, line)}\n"
+    return f"{before}{line}  chain={_chain_hash(before, line)}\n"
 
 
-def _hash(before: str, line: Line) -> str:
+def _chain_hash(before: str, line: Line) -> str:
+    """The hash that a line of LOCK has in the chain."""
     return hashlib.sha256(f"{before}{line}".encode()).hexdigest()
 
 
-def read(folder: str | Path) -> dict[str, Line]:
+def read_lock(folder: str | Path) -> dict[str, Line]:
     """File, relative to a folder of registrations -> its line in LOCK; nothing without a LOCK."""
     path = Path(folder) / LOCK
-    return {line.file: line for line in parse(_text(path), path)}
+    return {line.file: line for line in parse_lock(_lock_text(path), path)}
 
 
-def write(
+def lock_files(
     folder: str | Path, files: Iterable[str | Path], date: datetime.date | None = None
 ) -> list[Line]:
     """Add registrations, or amendments in ``amendments``, to LOCK; return the new lines.
@@ -113,17 +114,17 @@ def write(
     file is missing, lies elsewhere, was locked with other content, or LOCK holds a later date.
     """
     folder = Path(folder)
-    path, entries, date = folder / LOCK, read(folder), date or datetime.date.today()
-    text, added = _text(path), []
+    path, entries, date = folder / LOCK, read_lock(folder), date or datetime.date.today()
+    text, added = _lock_text(path), []
     last = max((line.date for line in entries.values()), default=date)
     for file in map(Path, files):
-        line = Line(_name(folder, file), sha256(file), date)
-        known = entries.setdefault(line.file, line)
-        if known.sha256 != line.sha256:
-            other = f"locked on {known.date} with other content"
+        line = Line(_name_in_lock(folder, file), sha256(file), date)
+        entry = entries.setdefault(line.file, line)
+        if entry.sha256 != line.sha256:
+            other = f"locked on {entry.date} with other content"
             raise OrlaError(f"{file}: {other}; undo the change, or say it in an amendment")
-        if known is line:
-            text = extended(text, line)
+        if entry is line:
+            text = append_line(text, line)
             added.append(line)
     if added and date < last:
         dated = f"its last line is dated {last}, after today ({date})"
@@ -134,7 +135,7 @@ def write(
     return added
 
 
-def require(folders: Iterable[str | Path]) -> None:
+def require_locks(folders: Iterable[str | Path]) -> None:
     """Refuse (OrlaError) a folder without LOCK, with a command that makes an empty one."""
     for folder in folders:
         path = Path(folder) / LOCK
@@ -145,14 +146,14 @@ def require(folders: Iterable[str | Path]) -> None:
             )
 
 
-def verify(folder: str | Path) -> dict[str, Locked]:
+def verify_folder(folder: str | Path) -> dict[str, Locked]:
     """Check LOCK and every registration of a folder, by name, against it (OrlaError).
 
     A registration that differs from its line is refused unless an amendment, itself locked, names
     it and the SHA-256 that it now has; once amended it stays so, even where it is changed back.
     """
     folder = Path(folder)
-    path, entries = folder / LOCK, read(folder)
+    path, entries = folder / LOCK, read_lock(folder)
     present = sorted((*folder.glob("*.yaml"), *(folder / AMENDMENTS).glob("*.yaml")))
     for file in present:
         if file.relative_to(folder).as_posix() not in entries:
@@ -160,24 +161,24 @@ def verify(folder: str | Path) -> dict[str, Locked]:
     for name, line in entries.items():
         if (file := folder / name) not in present:
             raise OrlaError(f"{file}: locked on {line.date} but missing; restore it from git")
-    changes = amendments.read_all(folder, entries)
-    told = _history(path, list(entries.values())) if path.exists() else []
+    changes = amendments.read_folder_amendments(folder, entries)
+    histories = _line_histories(path, list(entries.values())) if path.exists() else []
     verified = {}
-    for line, state in zip(entries.values(), told, strict=True):
+    for line, state in zip(entries.values(), histories, strict=True):
         if line.file.startswith(f"{AMENDMENTS}/"):
             continue
         file = folder / line.file
-        known, digest = tuple(changes.get(line.file, ())), sha256(file, MOST_TEXT)
-        if digest != (known[-1].sha256 if known else line.sha256):
+        edits, digest = tuple(changes.get(line.file, ())), sha256(file, MOST_TEXT)
+        if digest != (edits[-1].sha256 if edits else line.sha256):
             raise OrlaError(
-                f"{file}: differs from its {'last amendment' if known else 'lock'}; undo the "
+                f"{file}: differs from its {'last amendment' if edits else 'lock'}; undo the "
                 f"change, or lock an amendment in {folder / AMENDMENTS} with sha256 {digest}"
             )
-        verified[file.stem] = Locked(line.file, line.sha256, line.date, digest, known, state)
+        verified[file.stem] = Locked(line.file, line.sha256, line.date, digest, edits, state)
     return verified
 
 
-def _history(path: Path, lines: Sequence[Line]) -> list[str]:
+def _line_histories(path: Path, lines: Sequence[Line]) -> list[str]:
     """What a verdict says of each line of LOCK, held against every version that was committed.
 
     Nothing is compared outside a git work tree, in a shallow clone, or where LOCK is in no commit.
@@ -217,7 +218,7 @@ def _history(path: Path, lines: Sequence[Line]) -> list[str]:
     return states + [UNCOMMITTED] * (len(lines) - len(states))
 
 
-def _text(path: Path) -> str:
+def _lock_text(path: Path) -> str:
     """The text of LOCK; "" where there is none."""
     if not os.path.lexists(path):
         return ""
@@ -225,7 +226,7 @@ def _text(path: Path) -> str:
         return read_file(path, MOST_TEXT).decode()
 
 
-def _name(folder: Path, file: Path) -> str:
+def _name_in_lock(folder: Path, file: Path) -> str:
     """A file's name in LOCK."""
     if not file.is_file():
         raise OrlaError(f"{file}: no such registration to lock; check the path")

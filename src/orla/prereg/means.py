@@ -7,7 +7,7 @@ import scipy  # its rooms load when they are first used
 from orla.errors import OrlaError
 from orla.prereg import rows
 from orla.prereg.registration import COUNTS, QUANTITY_PAIRS, RESULT, SEED, SOUND, Registration
-from orla.prereg.rows import LEARNERS, Evidence, Row, Tables, show
+from orla.prereg.rows import LEARNERS, Evidence, Row, Tables, value_text
 from orla.prereg.rules import Estimate
 from orla.results.scales import PP, SCALES
 from orla.statistics.means import moments
@@ -25,14 +25,16 @@ _VAGUE = (
 _NEAR = 1e-6
 
 
-def read(registration: Registration, row: Row, tables: Tables, obstacles: list[str]) -> Evidence:
-    """The mean of a gap or a quantity, and the obstacles after those already met."""
+def read_evidence(
+    registration: Registration, row: Row, tables: Tables, obstacles: list[str]
+) -> Evidence:
+    """The evidence of a mean of a gap or a quantity, with obstacles after those already met."""
     [reading] = registration.readings
     estimate = Estimate(*(row.number(reading.columns[role]) for role in _ROLES))
     n, pairs = row.count(reading.columns["n"]), None
     if registration.by_pairs:
         of_pairs = QUANTITY_PAIRS if registration.quantity else RESULT[SEED]
-        pairs = rows.matching(tables[of_pairs], reading.where)
+        pairs = rows.matching_rows(tables[of_pairs], reading.where)
     if registration.quantity:
         obstacles = [*obstacles, *quantity_problems(registration, row, scale=registration.scale)]
     else:
@@ -44,8 +46,8 @@ def read(registration: Registration, row: Row, tables: Tables, obstacles: list[s
         _check_numbers(registration, estimate, n or 0, pairs)
     if obstacles:
         return Evidence(reading, estimate, n or 0, obstacles=tuple(dict.fromkeys(obstacles)))
-    others = _others(registration, row, n or 0, pairs)
-    left_out = {} if pairs is None else _left_out(registration, pairs)
+    others = _other_estimates(registration, row, n or 0, pairs)
+    left_out = {} if pairs is None else _leave_one_out(registration, pairs)
     notes = []
     if not registration.quantity and row["n_diverged"]:
         notes.append(f"{int(row['n_diverged'])} diverged and left out")
@@ -54,7 +56,7 @@ def read(registration: Registration, row: Row, tables: Tables, obstacles: list[s
     return Evidence(reading, estimate, n or 0, others, left_out, notes=tuple(notes))
 
 
-def _left_out(registration: Registration, pairs: pd.DataFrame) -> dict[str, Estimate]:
+def _leave_one_out(registration: Registration, pairs: pd.DataFrame) -> dict[str, Estimate]:
     """The estimate without each pair in turn, where there are three."""
     [reading] = registration.readings
     values = pairs.set_index("pair")[reading.columns["estimate"]].astype(float)
@@ -94,15 +96,16 @@ def quantity_problems(registration: Registration, row: Row, **more: str) -> list
     if not registration.by_pairs:
         return problems + row.guards
     first = row.guards[0] if row.guards else _VAGUE
-    return problems + _too_many(registration, counts["n_failing"] or 0, first)
+    return problems + _failing_pair_problems(registration, counts["n_failing"] or 0, first)
 
 
-def _too_many(registration: Registration, failing: int, first: str) -> list[str]:
-    if failing <= registration.max_failing:
+def _failing_pair_problems(registration: Registration, failing_pairs: int, first: str) -> list[str]:
+    """That too many pairs fail a guard, the `first` of them in words; [] if not."""
+    if failing_pairs <= registration.max_failing:
         return []
     return [
-        f"{failing} pairs fail a guard, more than the {registration.max_failing} registered as "
-        f"the most: {first}"
+        f"{failing_pairs} pairs fail a guard, more than the {registration.max_failing} registered "
+        f"as the most: {first}"
     ]
 
 
@@ -116,7 +119,7 @@ def _gap_problems(
             f"{registration.comparison} is {' minus '.join(minus)}, and "
             f"{' minus '.join(registration.minus)} is registered"
         )
-    problems += row.other_alpha(row["alpha"], registration.alpha)
+    problems += row.alpha_problems(row["alpha"], registration.alpha)
     # Two learners that both fail would agree.
     for learner, measure in LEARNERS.items():
         if row[learner] not in registration.must_recover:
@@ -124,23 +127,24 @@ def _gap_problems(
         if not (low := row.number(f"{measure}_low_percent")) >= LEAST_RECOVERY:
             end = (
                 "the lower 95 % end of its recovery over the better of the frozen network and the "
-                f"best constant is {show(low)} %, below {LEAST_RECOVERY:g} %"
+                f"best constant is {value_text(low)} %, below {LEAST_RECOVERY:g} %"
             )
             end = "its recovery has no value here" if np.isnan(low) else end
             problems.append(f"{row[learner]} is not shown to adapt: {end}")
     if pairs is None:
-        problems += [*row.guards, *_seeds(registration, row, "")]
+        problems += [*row.guards, *_seed_problems(registration, row, "")]
         if registration.scale == PP.unit and not row["has_meaning"]:
             problems.append(f"{row['pair']}: {_VAGUE}")
     else:
-        problems += _pairs(registration, row, pairs, n)
+        problems += _pair_problems(registration, row, pairs, n)
     most, diverged = registration.max_diverged, row.count("n_diverged")
     if diverged is not None and diverged > most:
         problems.append(f"{diverged} diverged, more than the {most} registered as the most")
     return problems
 
 
-def _seeds(registration: Registration, row: Row, place: str) -> list[str]:
+def _seed_problems(registration: Registration, row: Row, place: str) -> list[str]:
+    """How the seeds of a row differ from those registered."""
     names = (SCALES[registration.scale].count.format(SEED), "n_diverged")
     n, diverged = map(row.count, names)
     if n is None or diverged is None:
@@ -151,16 +155,18 @@ def _seeds(registration: Registration, row: Row, place: str) -> list[str]:
     return [f"{place}{n} seeds and {diverged} diverged: not the {registration.seeds} registered"]
 
 
-def _pairs(registration: Registration, row: Row, pairs: pd.DataFrame, n: int | None) -> list[str]:
+def _pair_problems(
+    registration: Registration, row: Row, pairs: pd.DataFrame, n: int | None
+) -> list[str]:
     """How the pairs differ from those registered, and whether too many of them fail a guard."""
     problems, columns = [], registration.readings[0].columns
     if n is None:
         problems.append(f"{columns['n']} is {row[columns['n']]}, no count")
     if len(pairs) != registration.pairs:
         problems.append(f"{len(pairs)} pairs: not the {registration.pairs} registered")
-    each = rows.rows_of(pairs, registration, RESULT[SEED])
+    each = rows.table_rows(pairs, registration, RESULT[SEED])
     for pair in each:
-        problems += _seeds(registration, pair, f"pair {pair['pair']}: ")
+        problems += _seed_problems(registration, pair, f"pair {pair['pair']}: ")
     finite = np.isfinite(pairs[columns["estimate"]].to_numpy(float))
     failing = np.array([bool(pair.guards) for pair in each], dtype=bool)
     if not problems:
@@ -173,7 +179,7 @@ def _pairs(registration: Registration, row: Row, pairs: pd.DataFrame, n: int | N
             )
     bad = [pair for pair, unsound in zip(each, failing | ~finite, strict=True) if unsound]
     first = f"{bad[0]['pair']}: {', '.join(bad[0].guards) or _VAGUE}" if bad else ""
-    return problems + _too_many(registration, len(bad), first)
+    return problems + _failing_pair_problems(registration, len(bad), first)
 
 
 def _check_numbers(
@@ -189,21 +195,21 @@ def _check_numbers(
     if not (registration.quantity or pairs is None):
         of_pairs = float(pairs[reading.columns["estimate"]].mean())
     wrong = {
-        f" has the interval [{show(low)}, {show(high)}], and its standard error gives "
-        f"[{show(ends[0])}, {show(ends[1])}]; build the table again": np.allclose(
+        f" has the interval [{value_text(low)}, {value_text(high)}], and its standard error gives "
+        f"[{value_text(ends[0])}, {value_text(ends[1])}]; build the table again": np.allclose(
             [low, high], ends, **near
         ),
         f": {what} has {estimate.dof:g} degrees of freedom over {n} units; build the table "
         "again": estimate.dof <= n - 1,
-        f" has {what} {show(mean)}, and the mean of its pairs in estimates is {show(of_pairs)}; "
-        "build both again": np.isclose(mean, of_pairs, **near),
+        f" has {what} {value_text(mean)}, and the mean of its pairs in estimates is "
+        f"{value_text(of_pairs)}; build both again": np.isclose(mean, of_pairs, **near),
     }
     for text, agrees in wrong.items():
         if not agrees:
             raise OrlaError(f"registration {registration.name}: {reading.result}{text}")
 
 
-def _others(
+def _other_estimates(
     registration: Registration, row: Row, n: int, pairs: pd.DataFrame | None
 ) -> dict[str, Estimate]:
     """Other ways to form the estimate, where some model diverged or some pair fails a guard."""

@@ -26,7 +26,7 @@ POWER = 0.8
 MOST_UNITS = 5000
 
 
-def table(
+def power_table(
     registrations: Sequence[Registration], tables: Mapping[str, pd.DataFrame]
 ) -> pd.DataFrame:
     """Power of each registration of a study that is tested, a row a true gap, columns `COLUMNS`.
@@ -37,43 +37,52 @@ def table(
     family = sum(not each.primary for each in registrations)
     frames = [pd.DataFrame(columns=list(COLUMNS))]
     for each in registrations:
-        if np.isfinite(spread := scatter(each, tables)):
-            frames.append(against_gap(each, spread, 1 if each.primary else family))
+        if np.isfinite(spread := gap_sd(each, tables)):
+            frames.append(power_by_gap(each, spread, 1 if each.primary else family))
     return pd.concat(frames[1:] or frames, ignore_index=True)
 
 
-def against_gap(
-    registration: Registration, sd: float, family: int = 1, failing: int = 0
+def power_by_gap(
+    registration: Registration, sd: float, family_size: int = 1, failing_pairs: int = 0
 ) -> pd.DataFrame:
-    """Probability of each verdict of one registration, a row a true gap.
+    """Power of one registration: the probability of each verdict, a row a true gap.
 
-    `sd` is the standard deviation of a unit's gap, `family` divides alpha. The checks and counts
-    are taken to hold, and the guards in all but `failing` pairs. A verdict must be the same without
-    those, so that it is computed over the rest: what it gives is a little more than the probability
-    that both agree. OrlaError if `sd` is not positive, or there are fewer than two units.
+    `sd` is the standard deviation of a unit's gap, `family_size` divides alpha. Checks and counts
+    are taken to hold, and guards in all but `failing_pairs` pairs. A verdict must be the same
+    without those, so that it is computed over the rest: what it gives is a little more than the
+    probability that both agree. OrlaError if `sd` is not positive, or there are fewer than two
+    units.
     """
-    n = (registration.pairs if registration.by_pairs else registration.seeds) - failing
-    if failing and not registration.by_pairs:
+    n = (registration.pairs if registration.by_pairs else registration.seeds) - failing_pairs
+    if failing_pairs and not registration.by_pairs:
         raise OrlaError("power: guards are of pairs, and the unit is the seed; leave out --failing")
     if not (np.isfinite(sd) and sd > 0):
         raise OrlaError(f"power: the standard deviation is {sd}; give a positive number")
     if n < 2:
         raise OrlaError(f"power: registration {registration.name} has {n} unit; it needs two")
-    rule, alpha = registration.rule, registration.alpha / family
+    rule, alpha = registration.rule, registration.alpha / family_size
     what = (registration.name, registration.unit, n, float(sd), registration.scale, alpha)
     lines = []
     for gap in rule.gaps(sd / np.sqrt(n)):
-        shown, opposite = rule.shown(gap, sd, n, alpha), rule.refuted(gap, sd, n, alpha)
-        answers = (shown, opposite, max(0.0, 1 - shown - opposite), needed(rule, gap, sd, alpha))
+        shown, opposite = (
+            rule.probability_shown(gap, sd, n, alpha),
+            rule.probability_refuted(gap, sd, n, alpha),
+        )
+        answers = (
+            shown,
+            opposite,
+            max(0.0, 1 - shown - opposite),
+            needed_units(rule, gap, sd, alpha),
+        )
         lines.append((*what, float(gap), *answers))
     return pd.DataFrame(lines, columns=list(COLUMNS))
 
 
-def needed(rule: MeanRule, gap: float, sd: float, alpha: float) -> float:
+def needed_units(rule: MeanRule, gap: float, sd: float, alpha: float) -> float:
     """The least units at which the claim is shown with probability `POWER`; NaN where never."""
 
     def enough(n: int) -> bool:
-        return rule.shown(gap, sd, n, alpha) >= POWER
+        return rule.probability_shown(gap, sd, n, alpha) >= POWER
 
     if not rule.region.contains(gap, gap) or not enough(MOST_UNITS):
         return np.nan
@@ -84,7 +93,7 @@ def needed(rule: MeanRule, gap: float, sd: float, alpha: float) -> float:
     return float(at_most[bisect_left(at_most, True, key=enough)])
 
 
-def scatter(registration: Registration, tables: Mapping[str, pd.DataFrame]) -> float:
+def gap_sd(registration: Registration, tables: Mapping[str, pd.DataFrame]) -> float:
     """Standard deviation of a unit's gap in the results; NaN where they have none.
 
     Over pairs it holds the scatter of seeds and of the choice of rates as well.

@@ -7,9 +7,9 @@ from typing import Any
 from orla.errors import OrlaError
 from orla.prereg import region
 from orla.prereg.amendments import seen_in_words
-from orla.prereg.documents import load, parse
+from orla.prereg.documents import load_document, read_yaml
 from orla.prereg.registration import PAIR, QUANTITIES, SEED, Check, Reading, Registration
-from orla.prereg.rules import Inside, MeanRule, rules
+from orla.prereg.rules import Inside, MeanRule, rules_by_name
 from orla.results.scales import PP, SCALES
 from orla.schema import nearest
 
@@ -20,28 +20,29 @@ _AS_GIVEN = (
 )
 
 
-def read(path: str | Path) -> Registration:
+def read_registration(path: str | Path) -> Registration:
     """Read one registration, a YAML file of any version; OrlaError for any mistake."""
     path = Path(path)
-    document = parse(path)
+    document = read_yaml(path)
     later = isinstance(document, dict) and "version" in document
-    document = load(path, "version-3" if later else "version-1")
+    document = load_document(path, "version-3" if later else "version-1")
     return Registration(
         **{name: document[name] for name in _AS_GIVEN if name in document},
-        **(_version_3 if later else _version_1)(path, document),
+        **(_version_3_fields if later else _version_1_fields)(path, document),
         name=path.stem,
         folder=path.parent,
-        checks=_checks(path, document),
+        checks=_manipulation_checks(path, document),
         max_diverged=document["exclusions"]["max_diverged"],
     )
 
 
-def read_all(folder: str | Path) -> list[Registration]:
+def read_registrations(folder: str | Path) -> list[Registration]:
     """Read every registration of a folder, in the order of their names."""
-    return [read(path) for path in sorted(Path(folder).glob("*.yaml"))]
+    return [read_registration(path) for path in sorted(Path(folder).glob("*.yaml"))]
 
 
-def _version_1(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
+def _version_1_fields(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a `Registration` that a file of version 1 gives in its own way."""
     sample, data = document["sample"], document["existing_data"]
     least, size = sample["minimum"], sample["size"]
     if least > size:
@@ -55,7 +56,7 @@ def _version_1(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
             if value not in (registered if isinstance(registered, list) else [registered]):
                 differs = f'{key} is {value}, and "conditions.{key}" is {registered}'
                 raise OrlaError(f"{name}.where: {differs}; make them agree")
-        rule = Inside(region.parse(given["region"], name))
+        rule = Inside(region.parse_region(given["region"], name))
         read = (given[part] for part in ("result", "where", "columns"))
         criteria.append(Reading(*read, rule, given["unit"], given["interval"]))
     return {
@@ -67,11 +68,12 @@ def _version_1(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _version_3(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
+def _version_3_fields(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a `Registration` that a file of a later version gives in its own way."""
     _check_parts(path, document)
     sample = document["sample"]
     [(name, value)] = document["claim"].items()
-    rule = rules()[name](float(value) if isinstance(value, int) else value)
+    rule = rules_by_name()[name](float(value) if isinstance(value, int) else value)
     return {
         "rule": rule,
         "seen": seen_in_words(document["results_seen"]),
@@ -80,7 +82,7 @@ def _version_3(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
         "pairs": sample.get("pairs", 1),
         "max_failing": document["exclusions"].get("max_failing", 0),
         "minus": tuple(document.get("minus", ())),
-        "must_recover": _must_recover(path, document, rule),
+        "must_recover": _learners_to_recover(path, document, rule),
     }
 
 
@@ -112,7 +114,9 @@ def _check_parts(path: Path, document: Mapping[str, Any]) -> None:
         raise OrlaError(f'{path}: "minus" subtracts a learner from itself; name two learners')
 
 
-def _must_recover(path: Path, document: Mapping[str, Any], rule: MeanRule) -> tuple[str, ...]:
+def _learners_to_recover(
+    path: Path, document: Mapping[str, Any], rule: MeanRule
+) -> tuple[str, ...]:
     minus = document.get("minus", [])
     learners = document.get("must_recover", minus)
     for learner in learners:
@@ -126,7 +130,8 @@ def _must_recover(path: Path, document: Mapping[str, Any], rule: MeanRule) -> tu
     return tuple(learners)
 
 
-def _checks(path: Path, document: Mapping[str, Any]) -> tuple[Check, ...]:
+def _manipulation_checks(path: Path, document: Mapping[str, Any]) -> tuple[Check, ...]:
+    """The manipulation checks of a file."""
     checks = []
     for i, each in enumerate(document.get("manipulation_checks", [])):
         name, wanted, column = f"{path}: manipulation_checks[{i}]", each["region"], each["column"]
@@ -136,7 +141,7 @@ def _checks(path: Path, document: Mapping[str, Any]) -> tuple[Check, ...]:
             raise OrlaError(f'{name}.where: names no quantity; add "quantity"')
         where = {k: v if isinstance(v, list) else [v] for k, v in each["where"].items()}
         ends = (column,) if isinstance(column, str) else tuple(column)
-        within = None if "equals" in wanted else region.parse(wanted, name)
+        within = None if "equals" in wanted else region.parse_region(wanted, name)
         equals = wanted.get("equals")
         checks.append(Check(each["name"], each["result"], where, ends, within, equals))
     return tuple(checks)

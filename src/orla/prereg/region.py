@@ -47,7 +47,7 @@ class Region:
         return f"{strictly}between {self.low:g} and {self.high:g}{unit}"
 
 
-def parse(document: Mapping[str, Any], name: str) -> Region:
+def parse_region(document: Mapping[str, Any], name: str) -> Region:
     """Read a region such as ``{between: [-3, 3], strict: true}``; `name` is for an OrlaError."""
     kinds = [kind for kind in KINDS if kind in document]
     if len(kinds) != 1:

@@ -62,8 +62,8 @@ class Reading:
     ways: Mapping[str, Way] = field(default_factory=dict)
 
     @property
-    def names(self) -> list[str]:
-        """The columns that are read, but for those that are held against the registration."""
+    def column_names(self) -> list[str]:
+        """The columns that the reading needs, those that only confirm the registration aside."""
         formed = (column for way in self.ways.values() for column in way.columns)
         return [*self.where, *self.columns.values(), *formed]
 
@@ -129,7 +129,7 @@ class Registration:
     binds: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def tested(self) -> bool:
+    def is_tested(self) -> bool:
         """Whether a test with a p value judges it; then it belongs to a study and its family."""
         return self.version > 1
 
@@ -139,39 +139,42 @@ class Registration:
         return self.unit == PAIR
 
     @property
-    def family(self) -> bool:
+    def in_family(self) -> bool:
         """Whether its p values are corrected together with those of others."""
-        return self.tested and not self.primary
+        return self.is_tested and not self.primary
 
     @property
     def readings(self) -> tuple[Reading, ...]:
-        """What is judged."""
-        return (self._read(self.unit),) if self.tested else self.criteria
+        """The rows that are judged, each with its rule: one, but for version 1."""
+        return (self._row_reading(self.unit),) if self.is_tested else self.criteria
 
     @property
-    def reads(self) -> list[tuple[str, list[str]]]:
-        """(result, columns) of everything that is read."""
-        read = [(reading.result, reading.names) for reading in self.criteria]
+    def required_columns(self) -> list[tuple[str, list[str]]]:
+        """(result, columns) of everything that the registration reads."""
+        read = [(reading.result, reading.column_names) for reading in self.criteria]
         if self.quantity:
-            read = [(QUANTITIES, [*self._read(self.unit).names, *_OF_QUANTITY])]
+            read = [(QUANTITIES, [*self._row_reading(self.unit).column_names, *_OF_QUANTITY])]
             read += [(QUANTITY_PAIRS, ["quantity", "pair", "value"])] * self.by_pairs
-        elif self.tested:
+        elif self.is_tested:
             # Of a gap over pairs the rows of its pairs are read too.
-            of_units = {unit: [*self._read(unit).names, *_OF_GAP] for unit in (SEED, self.unit)}
+            of_units = {
+                unit: [*self._row_reading(unit).column_names, *_OF_GAP]
+                for unit in (SEED, self.unit)
+            }
             of_units[SEED] += ["pair", "guards", *["has_meaning"] * (self.scale == PP.unit)]
             if self.by_pairs:
                 of_units[PAIR] += ["n_failing", SCALES[self.scale].count.format(SEED)]
             read = [(RESULT[unit], names) for unit, names in of_units.items()]
         return read + [(check.result, [*check.where, *check.ends]) for check in self.checks]
 
-    def _read(self, unit: str) -> Reading:
-        """The quantity's row, or that of the gap over units of one kind."""
+    def _row_reading(self, unit: str) -> Reading:
+        """The reading of the quantity's row, or of the gap over units of one kind."""
         if self.quantity:
             scale, result, where = _QUANTITY, QUANTITIES, {"quantity": self.quantity}
             words = OTHERS
         else:
             scale, result = SCALES[self.scale], RESULT[unit]
-            where = self.assumed | dict(self.conditions) | {"comparison": self.comparison}
+            where = self.assumed_values | dict(self.conditions) | {"comparison": self.comparison}
             words = {way: OTHERS.get(way, f"with {text}") for way, text in WAYS.items() if way}
             if unit == SEED:
                 del words[SOUND]
@@ -187,13 +190,13 @@ class Registration:
         return Reading(result, where, roles, self.rule, self.scale, level, ways)
 
     @property
-    def checked(self) -> list[str]:
+    def checked_quantities(self) -> list[str]:
         """Names of the quantities that manipulation checks read, sorted."""
-        checks = [check for check in self.checks if check.result == QUANTITIES and self.tested]
+        checks = [check for check in self.checks if check.result == QUANTITIES and self.is_tested]
         return sorted(str(name) for check in checks for name in check.where["quantity"])
 
     @property
-    def assumed(self) -> dict[str, Value]:
+    def assumed_values(self) -> dict[str, Value]:
         """Column -> value, for columns that a manipulation check does not name."""
         if self.quantity:
             return DEFAULTS | {"task": self.task}
@@ -204,7 +207,7 @@ class Registration:
 def check_columns(registration: Registration, columns: Mapping[str, Collection[str]]) -> None:
     """Refuse (OrlaError) a result or column that is not among `columns`, result -> columns."""
     place = f"registration {registration.name}"
-    for result, names in registration.reads:
+    for result, names in registration.required_columns:
         if result not in columns:
             raise OrlaError(f'{place}: there is no result "{result}"; {nearest(result, columns)}')
         for name in names:
@@ -220,7 +223,7 @@ def check_primary(
 
     Those of version 1 have no say; `place` says in the error where all are from.
     """
-    tested = [each for each in registrations if each.tested]
+    tested = [each for each in registrations if each.is_tested]
     named = {study for each in tested for study in each.studies}
     for study in sorted(named if studies is None else named & set(studies)):
         primary = [each.name for each in tested if each.primary and study in each.studies]

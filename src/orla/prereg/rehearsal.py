@@ -20,7 +20,7 @@ from orla.results.scales import SCALES
 from orla.study.keys import DEFAULTS
 
 
-def guards_met() -> list[int]:
+def rehearse_guards() -> list[int]:
     """How many guards fire, over a grid around their bounds, and where recovery has a meaning."""
     grid = product((19.0, 20.0), (2, 3), (False, True), (0.9, 1.0, np.nan))
     found = [
@@ -31,43 +31,52 @@ def guards_met() -> list[int]:
     return [*found, *(int(guards.denominator_fails(*one)) for one in denominators)]
 
 
-def left_out_met() -> list[bool]:
+def rehearse_left_out() -> list[bool]:
     """Whether a verdict stands that k of n studies with one pair left out share."""
-    return [judge.stands("x", k * ["x"] + (n - k) * ["y"]) for n in range(21) for k in range(n + 1)]
+    return [
+        judge.verdict_stands("x", k * ["x"] + (n - k) * ["y"])
+        for n in range(21)
+        for k in range(n + 1)
+    ]
 
 
-def judged(registration: Registration) -> Any:
+def rehearse_judge(registration: Registration) -> Any:
     """Outcomes and p values on made-up rows around the bounds of the claim and of each check."""
     rule = registration.rule
     grid = product(rule.gaps(1.0), (0.0, 0.4, 2.0), (1.0, 4.0, 11.0))
     found: list[Any] = [[*rule.tests(mean, error, dof)] for mean, error, dof in grid]
-    found.append(judge.holm([0.001, 0.02, 0.03, 0.6]))
-    plain, error, means = _made_up(registration)
+    found.append(judge.holm_p_values([0.001, 0.02, 0.03, 0.6]))
+    plain, error, means = _plain_case(registration)
     cases = [(float(mean), {}) for mean in means[::2]]
     cases += [(float(means[i]), change) for i in (0, -1) for change in _changes(plain)]
     for mean, change in cases:
-        tables = _tables(plain, mean, error, **change)
-        [verdict] = judge.judge([plain], tables, bindings={plain.name: plain.binds})
+        tables = _made_up_tables(plain, mean, error, **change)
+        [verdict] = judge.judge_registrations([plain], tables, bindings={plain.name: plain.binds})
         found.append([verdict["outcome"], str(verdict["n"])])
     return found
 
 
-def read(plain: Registration) -> Any:
-    """What is read of made-up rows, of rows with a number missing or changed, and of a binding."""
+def rehearse_reading(plain: Registration) -> Any:
+    """What is read of made-up rows: whole, with a number missing or changed, of other bindings."""
     mean = float(plain.rule.gaps(0.1)[0])
-    whole = _tables(plain, mean, 0.1)
-    found = [_read(plain, _tables(plain, mean, 0.1, **change)) for change in _changes(plain)]
-    for result, column in dict.fromkeys((r, c) for r, columns in plain.reads for c in columns):
+    whole = _made_up_tables(plain, mean, 0.1)
+    found = [
+        _read_numbers(plain, _made_up_tables(plain, mean, 0.1, **change))
+        for change in _changes(plain)
+    ]
+    for result, column in dict.fromkeys(
+        (r, c) for r, columns in plain.required_columns for c in columns
+    ):
         for value in (np.nan, 2.0):
             changed = whole[result].astype({column: object})
             changed.loc[0, column] = value
-            found.append(_read(plain, {**whole, result: changed}))
+            found.append(_read_numbers(plain, {**whole, result: changed}))
     others = ({"record_sha256": "y"}, {"parts": {"a": "b"}}, {"uncommitted": "a"}, {"refused": "a"})
     bindings = (None, *({**plain.binds, **other} for other in others))
-    return [*found, *(_read(plain, whole, binding) for binding in bindings)]
+    return [*found, *(_read_numbers(plain, whole, binding) for binding in bindings)]
 
 
-def like(registration: Registration) -> Registration:
+def generic_registration(registration: Registration) -> Registration:
     """A registration of the same kind, the same for all of that kind: its rows are read alike."""
     given = {"quantity": "q"} if registration.quantity else {"comparison": "c", "minus": ("a", "b")}
     given |= {"scale": registration.scale, "unit": registration.unit, "must_recover": ("a",)}
@@ -77,18 +86,20 @@ def like(registration: Registration) -> Registration:
     return Registration("x", Path(), seeds=3, max_diverged=1, **given)
 
 
-def checks_met(registration: Registration) -> Any:
+def rehearse_checks(registration: Registration) -> Any:
     """What is read where each of a registration's checks holds, fails, and has no row."""
-    plain, error, means = _made_up(registration)
-    whole = _tables(plain, float(means[0]), error)
+    plain, error, means = _plain_case(registration)
+    whole = _made_up_tables(plain, float(means[0]), error)
     checked = [replace(plain, checks=(check,)) for check in registration.checks]
-    return [_read(each, tables) for each in checked for tables in _checked(each, whole)]
+    return [
+        _read_numbers(each, tables) for each in checked for tables in _tables_for_check(each, whole)
+    ]
 
 
-def _read(registration: Registration, tables: Tables, *binding: Any) -> Any:
+def _read_numbers(registration: Registration, tables: Tables, *binding: Any) -> Any:
     """The number of obstacles, and all estimates; of a study that is refused, that it is."""
     try:
-        case = evidence.read(registration, tables, *(binding or [registration.binds]), {})
+        case = evidence.read_case(registration, tables, *(binding or [registration.binds]), {})
     except (OrlaError, TypeError, ValueError):
         return "refused"
     numbers = [
@@ -99,12 +110,12 @@ def _read(registration: Registration, tables: Tables, *binding: Any) -> Any:
     return [[len(case.obstacles), *(len(each.notes) for each in case.evidence)], *numbers]
 
 
-def _checked(registration: Registration, tables: Tables) -> Iterator[Tables]:
+def _tables_for_check(registration: Registration, tables: Tables) -> Iterator[Tables]:
     """Rows of a registration's check that hold, fail, are of another level, and none at all."""
     [check], [reading] = registration.checks, registration.readings
-    row = tables[reading.result].iloc[0].to_dict() | registration.assumed
+    row = tables[reading.result].iloc[0].to_dict() | registration.assumed_values
     where = [dict(zip(check.where, each, strict=True)) for each in product(*check.where.values())]
-    holds, fails = _ends(check)
+    holds, fails = _example_values(check)
     values = [{**row, **dict.fromkeys(check.ends, end)} for end in (holds, fails, holds)]
     values[-1]["alpha"] = 0.5
     for value in (*values, None):
@@ -114,7 +125,7 @@ def _checked(registration: Registration, tables: Tables) -> Iterator[Tables]:
         yield {**tables, check.result: pd.concat([present, table], ignore_index=True)}
 
 
-def _ends(check: Check) -> tuple[Any, Any]:
+def _example_values(check: Check) -> tuple[Any, Any]:
     """A value that a check asks for, and one that it does not."""
     if (region := check.region) is None:
         return check.equals, "x" if isinstance(check.equals, str) else not check.equals
@@ -124,7 +135,7 @@ def _ends(check: Check) -> tuple[Any, Any]:
     return within[True], within[False]
 
 
-def _made_up(registration: Registration) -> tuple[Registration, float, np.ndarray]:
+def _plain_case(registration: Registration) -> tuple[Registration, float, np.ndarray]:
     """A registration without its checks; a standard error, and gaps around its bounds."""
     plain = replace(registration, checks=(), primary=True, binds={"record_sha256": "x"})
     error = abs(registration.rule.value) / 30 or 0.1
@@ -132,6 +143,7 @@ def _made_up(registration: Registration) -> tuple[Registration, float, np.ndarra
 
 
 def _changes(registration: Registration) -> list[dict[str, Any]]:
+    """Arguments of `_made_up_tables`, each with one number beside a bound of the registration."""
     most, failing = registration.max_diverged, registration.max_failing
     changes = [{"recovery": 19.9}, {"recovery": 20.1}, {"diverged": most}, {"failing": failing}]
     changes += [{"diverged": most + 1}, {"failing": failing + 1}, {"seeds": registration.seeds + 1}]
@@ -139,7 +151,7 @@ def _changes(registration: Registration) -> list[dict[str, Any]]:
     return [*changes, {"outlier": 50.0}, {"guard": "few updates"}, {"has_meaning": False}]
 
 
-def _tables(
+def _made_up_tables(
     registration: Registration,
     gap: float,
     error: float,

@@ -79,88 +79,89 @@ class Row:
             return ["its guards are missing: build the table of estimates again"]
         return [text for text in self["guards"].split("; ") if text]
 
-    def other_alpha(self, alpha: Any, registered: float) -> list[str]:
-        """That it was made at another level than was registered."""
+    def alpha_problems(self, alpha: Any, registered: float) -> list[str]:
+        """That the row was made at another level than was registered, in words; [] if not."""
         if alpha == registered:
             return []
         return [
-            f"{self.result} was made at alpha {show(alpha)}, and {registered:g} is registered: set "
-            "statistics.alpha"
+            f"{self.result} was made at alpha {value_text(alpha)}, and {registered:g} is registered"
+            ": set statistics.alpha"
         ]
 
 
-def rows_of(table: pd.DataFrame, registration: Registration, result: str) -> list[Row]:
+def table_rows(table: pd.DataFrame, registration: Registration, result: str) -> list[Row]:
     """Every row of a table that a registration reads."""
     return [Row(registration.name, result, values) for _, values in table.iterrows()]
 
 
-def matching(table: pd.DataFrame, where: Mapping[str, Value]) -> pd.DataFrame:
+def matching_rows(table: pd.DataFrame, where: Mapping[str, Value]) -> pd.DataFrame:
     """Rows that hold these values."""
     for column, value in where.items():
         table = table[table[column] == value]
     return table
 
 
-def assuming(
+def rows_with_assumed(
     table: pd.DataFrame, where: Mapping[str, Any], assumed: Mapping[str, Value]
 ) -> pd.DataFrame:
     """Rows that hold the assumed values, of columns that exist and that `where` does not name."""
-    return matching(table, {c: v for c, v in assumed.items() if c in table and c not in where})
+    return matching_rows(table, {c: v for c, v in assumed.items() if c in table and c not in where})
 
 
 def one_row(table: pd.DataFrame, reading: Reading, registration: str) -> Row | None:
     """The row that a registration (its name) reads; None without one, OrlaError for several."""
     where, result = reading.where, reading.result
-    rows = matching(table, where)
+    rows = matching_rows(table, where)
     if len(rows) > 1:
         differing = [c for c in rows.columns if c not in where and rows[c].nunique() > 1]
         raise OrlaError(
             f"registration {registration}: {len(rows)} rows of {result} have "
-            f"{_in_words(where)}; name one by {' or '.join(differing[:3]) or 'its seed'} too"
+            f"{_where_text(where)}; name one by {' or '.join(differing[:3]) or 'its seed'} too"
         )
     return None if rows.empty else Row(registration, result, rows.iloc[0])
 
 
-def failures(check: Check, table: pd.DataFrame) -> list[str]:
-    """How a manipulation check fails, one sentence a row; [] where it holds on every row named."""
-    wanted = show(check.equals) if check.region is None else check.region.describe()
+def check_failures(check: Check, table: pd.DataFrame) -> list[str]:
+    """How a manipulation check fails, one sentence a row; [] where it holds on every row."""
+    wanted = value_text(check.equals) if check.region is None else check.region.describe()
     problems = []
     for values in product(*check.where.values()):
         where = dict(zip(check.where, values, strict=True))
-        rows = matching(table, where)
+        rows = matching_rows(table, where)
         if rows.empty:
-            problems.append(missing(check.result, where, table))
+            problems.append(missing_row_text(check.result, where, table))
         problems += [
             f'manipulation check "{check.name}" fails: {" to ".join(check.ends)} is '
-            f"{' to '.join(map(show, values))} where {_in_words(where)}, not {wanted}"
+            f"{' to '.join(map(value_text, values))} where {_where_text(where)}, not {wanted}"
             for values in rows[list(check.ends)].drop_duplicates().itertuples(index=False)
-            if not _holds(check, values)
+            if not _check_holds(check, values)
         ]
     return problems
 
 
-def missing(result: str, where: Mapping[str, Value], table: pd.DataFrame) -> str:
+def missing_row_text(result: str, where: Mapping[str, Value], table: pd.DataFrame) -> str:
     """Why no row of a result holds these values."""
     for column, value in where.items():
         present = sorted(map(str, table[column].unique()))
         if str(value) not in present:
             has = ", ".join(present[:9]) or "no row of this task and pair"
             return f"{result} has no row with {column} = {value} (it has {has})"
-    return f"{result} has no row with {_in_words(where)}"
+    return f"{result} has no row with {_where_text(where)}"
 
 
-def show(value: Value | None) -> str:
+def value_text(value: Value | None) -> str:
     """A value in words, numbers with four digits."""
     if isinstance(value, bool | np.bool_):
         return "true" if value else "false"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _in_words(where: Mapping[str, Value]) -> str:
+def _where_text(where: Mapping[str, Value]) -> str:
     return ", ".join(f"{column} = {value}" for column, value in where.items())
 
 
-def _holds(check: Check, values: Sequence[Value]) -> bool:
+def _check_holds(check: Check, values: Sequence[Value]) -> bool:
+    """Whether the values of a check's columns in one row are as it asks."""
     if check.region is None:
         return bool(values[0] == check.equals)
     ends = pd.to_numeric(pd.Series(list(values)), errors="coerce").to_numpy(float)

@@ -87,31 +87,34 @@ class MeanRule(ABC):
 
     @abstractmethod
     def tests(self, mean: float, error: float, dof: float) -> tuple[float, float]:
-        """p of the claim and of its opposite, of an estimate with its standard error and degrees
-        of freedom; all numbers are finite. Without any error p is 0 or 1.
+        """p of the claim and p of its opposite, of an estimate with its error.
+
+        `error` is its standard error, `dof` that error's degrees of freedom; all numbers are
+        finite. Without any error p is 0 or 1.
         """
 
     @abstractmethod
     def between(self, error: float, dof: int, alpha: float) -> Ends:
-        """Between which two estimates the claim is shown at level alpha: numbers, or arrays over
-        the `estimated_errors` of a standard error.
+        """The two estimates between which the claim is shown at level alpha.
+
+        They are numbers, or arrays over the `estimated_errors` of a standard error.
         """
 
     @abstractmethod
     def beyond(self, error: float, dof: int, alpha: float) -> Ends:
-        """Beyond which two estimates its opposite is shown; as in `between`."""
+        """The two estimates beyond which its opposite is shown; as in `between`."""
 
     @abstractmethod
     def gaps(self, error: float) -> np.ndarray:
         """True means worth a row in a table of power, where `error` is the standard error."""
 
-    def shown(self, gap: float, sd: float, n: int, alpha: float) -> float:
+    def probability_shown(self, gap: float, sd: float, n: int, alpha: float) -> float:
         """Probability that the claim is shown over `n` units (2 or more) of this mean and sd."""
-        return _probability(self.between, gap, sd, n, alpha)
+        return _probability_between(self.between, gap, sd, n, alpha)
 
-    def refuted(self, gap: float, sd: float, n: int, alpha: float) -> float:
+    def probability_refuted(self, gap: float, sd: float, n: int, alpha: float) -> float:
         """Probability that the claim's opposite is shown; arguments as in `shown`."""
-        return 1 - _probability(self.beyond, gap, sd, n, alpha)
+        return 1 - _probability_between(self.beyond, gap, sd, n, alpha)
 
     def p_values(self, estimate: Estimate) -> tuple[float, float]:
         """`tests` of an estimate; both are 1 where it is not finite or has no error."""
@@ -132,7 +135,7 @@ class MeanRule(ABC):
         return f"that it is {what} has {claim}, that it is not has {opposite}"
 
 
-def rules() -> dict[str, type[MeanRule]]:
+def rules_by_name() -> dict[str, type[MeanRule]]:
     """Every rule by name: those here, and those of plug-ins that were imported."""
     return dict(_RULES)
 
@@ -144,13 +147,15 @@ def estimated_errors(error: float, dof: int) -> np.ndarray:
     return error * np.sqrt(scipy.stats.chi2.ppf(at, dof) / dof)
 
 
-def halves(error: float, dof: int, alpha: float) -> np.ndarray:
-    """Half the interval at 1 - 2 alpha, at each of the `estimated_errors`."""
+def interval_half_widths(error: float, dof: int, alpha: float) -> np.ndarray:
+    """Half widths of the interval at 1 - 2 alpha, at each of the `estimated_errors`."""
     return scipy.stats.t.ppf(1 - alpha, dof) * estimated_errors(error, dof)
 
 
-def _probability(ends: Callable[..., Ends], gap: float, sd: float, n: int, alpha: float) -> float:
-    """That an estimate lies between these ends: the mean over quantiles of its error."""
+def _probability_between(
+    ends: Callable[..., Ends], gap: float, sd: float, n: int, alpha: float
+) -> float:
+    """Probability that an estimate lies between ends: the mean over quantiles of its error."""
     error = float(sd / np.sqrt(n))
     low, high = (scipy.stats.norm.sf((end - gap) / error) for end in ends(error, n - 1, alpha))
     return float(np.clip(low - high, 0, 1).mean())
@@ -180,11 +185,11 @@ class EquivalentWithin(MeanRule, name="equivalent_within"):
         return within, beyond
 
     def between(self, error: float, dof: int, alpha: float) -> Ends:
-        high = self.value - halves(error, dof, alpha)
+        high = self.value - interval_half_widths(error, dof, alpha)
         return -high, high
 
     def beyond(self, error: float, dof: int, alpha: float) -> Ends:
-        high = _least_beyond(self.value, error, dof, alpha)
+        high = _least_estimate_beyond(self.value, error, dof, alpha)
         return -high, high
 
     def gaps(self, error: float) -> np.ndarray:
@@ -192,7 +197,7 @@ class EquivalentWithin(MeanRule, name="equivalent_within"):
 
 
 @lru_cache
-def _least_beyond(margin: float, error: float, dof: int, alpha: float) -> np.ndarray:
+def _least_estimate_beyond(margin: float, error: float, dof: int, alpha: float) -> np.ndarray:
     """Least |estimate| at each estimated error at which a mean beyond the margin is shown."""
     errors = estimated_errors(error, dof)
     low, high = (margin + scipy.stats.t.ppf(1 - a, dof) * errors for a in (alpha, alpha / 2))
@@ -219,10 +224,10 @@ class MoreThan(MeanRule, name="more_than"):
         return p_above(distance, error, dof), p_above(-distance, error, dof)
 
     def between(self, error: float, dof: int, alpha: float) -> Ends:
-        return self.value + halves(error, dof, alpha), np.inf
+        return self.value + interval_half_widths(error, dof, alpha), np.inf
 
     def beyond(self, error: float, dof: int, alpha: float) -> Ends:
-        return self.value - halves(error, dof, alpha), np.inf
+        return self.value - interval_half_widths(error, dof, alpha), np.inf
 
     def gaps(self, error: float) -> np.ndarray:
         return self.value + error * np.linspace(-4, 6, 11)

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from orla.prereg.registration import Registration
-from orla.prereg.rows import Evidence, show
+from orla.prereg.rows import Evidence, value_text
 from orla.prereg.rules import Ps
 
 IN_SIMULATION = {"supported": "shown in simulation", "falsified": "not shown in simulation"}
 """Outcome -> what is displayed for it on simulated data."""
 
 
-def simulated(datasets: Mapping[str, Any], task: str, pair: str = "") -> bool:
+def is_simulated(datasets: Mapping[str, Any], task: str, pair: str = "") -> bool:
     """Whether the data of a task, and pair if it is given, are simulated.
 
     `datasets` are TASK[/PAIR]/SPLIT -> data set; where none is of this task, all are looked at.
@@ -25,7 +25,7 @@ def simulated(datasets: Mapping[str, Any], task: str, pair: str = "") -> bool:
     return any(one.get("simulated", False) for one in each)
 
 
-def code(registration: Registration, binding: Mapping[str, Any] | None) -> str:
+def code_sentence(registration: Registration, binding: Mapping[str, Any] | None) -> str:
     """What a verdict says of the results that were read and of the code."""
     binds = registration.binds
     if binding is None or "parts" not in binds:
@@ -37,23 +37,24 @@ def code(registration: Registration, binding: Mapping[str, Any] | None) -> str:
     return text
 
 
-def numbers(registration: Registration, shown: Evidence, ps: Ps) -> str:
+def estimate_sentence(registration: Registration, shown: Evidence, ps: Ps) -> str:
     """What an estimate is, and what was shown of it."""
     reading, estimate = shown.reading, shown.estimate
     scale = f" {reading.scale}" if reading.scale else ""
-    over = f" over {shown.n} {registration.unit}s" if registration.tested else ""
+    over = f" over {shown.n} {registration.unit}s" if registration.is_tested else ""
     said = (
-        f"{registration.quantity or reading.columns['estimate']} is {show(estimate.mean)}{scale}, "
-        f"{reading.interval}{over} [{show(estimate.low)}, {show(estimate.high)}]{scale}, "
-        f"n = {shown.n}: {reading.rule.words(ps, reading.scale, registration.family)}"
+        f"{registration.quantity or reading.columns['estimate']} is "
+        f"{value_text(estimate.mean)}{scale}, {reading.interval}{over} "
+        f"[{value_text(estimate.low)}, {value_text(estimate.high)}]{scale}, "
+        f"n = {shown.n}: {reading.rule.words(ps, reading.scale, registration.in_family)}"
     )
     return "; ".join([said, *shown.notes])
 
 
-def limits(registration: Registration) -> str:
+def limits_sentence(registration: Registration) -> str:
     """What an interval does not range over."""
     task, without = registration.task, ": it holds none of the variation between pairs"
-    if not registration.tested:
+    if not registration.is_tested:
         return f", of one pair, one freezing step and one chosen rate{without}, steps or rates"
     if registration.quantity:
         of = f"pairs of sessions of {task}" if registration.by_pairs else "seeds"

@@ -20,10 +20,10 @@ from orla.prereg.registration import PAIR, QUANTITIES, QUANTITY_PAIRS, RESULT, S
 from orla.results import base, frames
 from orla.results.grids import NEEDED
 from orla.study import scores
-from orla.study.batches import initial_parameters, moments
+from orla.study.batches import initial_parameters, stream_tensors
 from orla.study.keys import KEYS
 from orla.study.pretraining import Pretraining, pretrain
-from orla.study.run import run_of
+from orla.study.run import make_run
 from orla.study.simulated import simulated_streams
 from orla.study.sweep import sweep
 from orla.tasks.episode import Episode
@@ -38,11 +38,11 @@ _COMPARISON = "behaviour"
 MODELS = "lr_curves"  # the result with a row a model
 
 
-def small(network: Mapping[str, Any]) -> dict[str, Any]:
+def shrink_network(network: Mapping[str, Any]) -> dict[str, Any]:
     """A network's specification with as few hidden units as it takes; of a stack as it is."""
     for hidden in () if "layers" in network else (_HIDDEN, 2 * _HIDDEN):
         with suppress(OrlaError):
-            _made(small := {**network, "hidden": hidden})
+            _make_network(small := {**network, "hidden": hidden})
             return small
     return dict(network)
 
@@ -54,6 +54,7 @@ def _waves(*shape: int, phase: float = 0.0) -> np.ndarray:
 
 
 def _stream(steps: int, phase: float = 0.0) -> Stream:
+    """A made-up stream."""
     x = _waves(steps, _INPUTS, phase=phase)
     y = np.stack([np.roll(x[:, 0], 1) - x[:, 1], np.roll(x[:, 2], 2) * x[:, 0]], axis=1)
     return Stream(x, y)
@@ -71,48 +72,50 @@ def _episode(phase: float = 0.0) -> Episode:
     )
 
 
-def _made(network: Mapping[str, Any]) -> Architecture:
+def _make_network(network: Mapping[str, Any]) -> Architecture:
     return network_of(network, _INPUTS, _OUTPUTS)
 
 
-def _fresh(architecture: Architecture, seeds: int = _SEEDS) -> dict[str, torch.Tensor]:
+def _initial_parameters(architecture: Architecture, seeds: int = _SEEDS) -> dict[str, torch.Tensor]:
     return initial_parameters(architecture, range(seeds), torch.float64)
 
 
-def _moments(steps: int) -> Any:
-    return moments(_stream(steps), np.arange(_SEEDS), torch.float64)
+def _stream_tensors(steps: int) -> Any:
+    return stream_tensors(_stream(steps), np.arange(_SEEDS), torch.float64)
 
 
-def _plain(params: Mapping[str, torch.Tensor]) -> dict[str, np.ndarray]:
+def _as_arrays(params: Mapping[str, torch.Tensor]) -> dict[str, np.ndarray]:
     return {name: p.detach().cpu().numpy() for name, p in params.items()}
 
 
-def outputs(network: Mapping[str, Any]) -> Any:
+def try_network(network: Mapping[str, Any]) -> Any:
     """Fresh parameters of a network, and its outputs on a short stream."""
-    architecture = _made(network)
-    params = _fresh(architecture)
-    return _plain(params), outputs_of(architecture, params, None, _moments(_WINDOW)).numpy()
+    architecture = _make_network(network)
+    params = _initial_parameters(architecture)
+    return _as_arrays(params), outputs_of(
+        architecture, params, None, _stream_tensors(_WINDOW)
+    ).numpy()
 
 
-def started(start: Any, network: Mapping[str, Any]) -> Any:
+def try_start(start: Any, network: Mapping[str, Any]) -> Any:
     """Parameters that a start makes of fresh ones."""
-    architecture = _made(network)
-    params = {name: p[0] for name, p in _fresh(architecture, seeds=1).items()}
+    architecture = _make_network(network)
+    params = {name: p[0] for name, p in _initial_parameters(architecture, seeds=1).items()}
     part = catalogue.make("start", start)
-    return _plain(part.apply(architecture, params, torch.Generator().manual_seed(0)))
+    return _as_arrays(part.apply(architecture, params, torch.Generator().manual_seed(0)))
 
 
-def pretrained(network: Mapping[str, Any], settings: Mapping[str, Any]) -> Any:
+def try_pretraining(network: Mapping[str, Any], settings: Mapping[str, Any]) -> Any:
     """Networks and learning curves after two epochs of pretraining."""
     few = Pretraining(**{**settings, "max_epochs": 2})
     few = replace(few, validation_fraction=max(few.validation_fraction, 0.3))
     stream = _stream(2 * max(200, few.window) + 50)
     loss = catalogue.make("loss", _episode().loss)
-    params, curve = pretrain(_made(network), stream, range(_SEEDS), few, loss)
-    return _plain(params), curve
+    params, curve = pretrain(_make_network(network), stream, range(_SEEDS), few, loss)
+    return _as_arrays(params), curve
 
 
-def adapted(job: Mapping[str, Any]) -> Any:
+def try_learner(job: Mapping[str, Any]) -> Any:
     """Parameters after a few updates by plain gradients, errors, and what probes measured."""
     episode = _episode()
     loss = catalogue.make("loss", episode.loss)
@@ -120,11 +123,13 @@ def adapted(job: Mapping[str, Any]) -> Any:
     stride = loop.learner.stride
     steps = stride * (_UPDATES if stride < _WINDOW else 2)
     rates = torch.full((_SEEDS,), 0.03 / stride, dtype=torch.float64)
-    run = loop.run(loop.start(_fresh(loop.learner.architecture)), rates, _moments(steps))
-    return _plain(run.state.params), run.errors, {str(k): v for k, v in run.series.items()}
+    run = loop.run(
+        loop.start(_initial_parameters(loop.learner.architecture)), rates, _stream_tensors(steps)
+    )
+    return _as_arrays(run.state.params), run.errors, {str(k): v for k, v in run.series.items()}
 
 
-def optimized(spec: Any) -> Any:
+def try_optimizer(spec: Any) -> Any:
     """Parameters after each of a few updates by made-up gradients."""
     optimizer = catalogue.make("optimizer", spec)
     shapes = {"W_hh": (_HIDDEN, _HIDDEN), "W_out": (_OUTPUTS, _HIDDEN), "b_out": (_OUTPUTS,)}
@@ -137,11 +142,11 @@ def optimized(spec: Any) -> Any:
         }
         steps, state = optimizer.update(gradients, state, params, rate)
         params = {n: p + steps[n] for n, p in params.items()}
-        found.append(_plain(params))
+        found.append(_as_arrays(params))
     return found
 
 
-def swept(job: Mapping[str, Any], learners: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+def try_sweep(job: Mapping[str, Any], learners: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
     """The tables of two learners on one pair: adapted, the grid grown, rates chosen, scored."""
     plain = {"optimizer": SGD.part.name, "interventions": [], "probes": [], "observers": {}}
     sweeps = []
@@ -150,18 +155,20 @@ def swept(job: Mapping[str, Any], learners: Mapping[str, Any]) -> dict[str, pd.D
             spec = {k: min(v, _WINDOW) if isinstance(v, int) else v for k, v in spec.items()}
         keys = {**job["keys"], "pair": "pair-0", "learner": name, "precision": "float64"}
         small = {**job, **plain, "keys": keys, "seeds": _SEEDS, "learner": spec}
-        run = run_of(small, _episode(), _fresh(_made(small["network"])), most=12)
+        run = make_run(
+            small, _episode(), _initial_parameters(_make_network(small["network"])), most=12
+        )
         windows = min(job["stable_windows"], 2)
         sweeps.append(sweep(run, learning_rates=[0.1, 0.3], growth=1, stable_windows=windows))
     return frames.result_frames([s.table for s in sweeps], [s.traces for s in sweeps])
 
 
-def chosen(models: Mapping[str, pd.DataFrame]) -> Any:
+def try_choices(models: Mapping[str, pd.DataFrame]) -> Any:
     """Errors of the models of a sweep, and which of them each choice of a rate marks."""
     return models[MODELS][["learner", "seed", "learning_rate", *NEEDED]]
 
 
-def statistics(
+def try_statistics(
     models: Mapping[str, pd.DataFrame], learners: list[str], statistics: Mapping[str, Any]
 ) -> dict[str, pd.DataFrame]:
     """Every result that is judged, of two pairs that differ by made-up factors.
@@ -189,7 +196,7 @@ def statistics(
     return tables
 
 
-def columns(tables: Mapping[str, pd.DataFrame], reads: Mapping[str, list[str]]) -> Any:
+def select_columns(tables: Mapping[str, pd.DataFrame], reads: Mapping[str, list[str]]) -> Any:
     """The columns that a registration reads (result -> columns), without the guards' words."""
     return [
         {c: table[c] for c in sorted({*reads[name]}) if c != "guards"}
@@ -198,14 +205,14 @@ def columns(tables: Mapping[str, pd.DataFrame], reads: Mapping[str, list[str]]) 
     ]
 
 
-def peer(name: str) -> np.ndarray:
+def try_peer(name: str) -> np.ndarray:
     """Which rows of a short stream one of River's models has right."""
     from orla.streams import peers  # River is an extra
 
     return peers.trial_hits(name)
 
 
-def episodes(task: Mapping[str, Any]) -> Any:
+def try_episodes(task: Mapping[str, Any]) -> Any:
     """A task's episodes: of recordings, of short simulated sessions; of River's, of first rows."""
     part = catalogue.make("task", task)
     if part.needs_files:
@@ -230,15 +237,20 @@ def episodes(task: Mapping[str, Any]) -> Any:
             part = replace(part, adapt=min(part.adapt, _RIVER_WINDOWS * part.window))
         episodes = [part.episode(part.variants()[0], range(1))]
     return [
-        [episode.selection_cut, *(_scored(episode, s) for s in (episode.adapt, episode.heldout))]
+        [
+            episode.selection_cut,
+            *(_tail_errors(episode, s) for s in (episode.adapt, episode.heldout)),
+        ]
         for episode in episodes
     ]
 
 
-def _scored(episode: Episode, stream: Stream) -> Any:
+def _tail_errors(episode: Episode, stream: Stream) -> Any:
     """The last steps of a stream, and the errors of made-up outputs there."""
     tail = slice(max(0, len(stream) - 200), None)
-    last = {name: m[tail] for name, m in moments(stream, np.zeros(1, int), torch.float64).items()}
+    last = {
+        name: m[tail] for name, m in stream_tensors(stream, np.zeros(1, int), torch.float64).items()
+    }
     outputs = torch.as_tensor(_waves(1, len(last["x"]), episode.n_out))
-    errors = scores.errors(catalogue.make("loss", episode.loss), outputs, last)
+    errors = scores.step_errors(catalogue.make("loss", episode.loss), outputs, last)
     return {name: m.numpy() for name, m in last.items()}, len(stream), errors

@@ -42,10 +42,10 @@ def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 def _run_archive(arguments: argparse.Namespace) -> None:
-    from orla.prereg.binding import plan_of  # imports the study
+    from orla.prereg.binding import read_plan  # imports the study
 
     overlays = [path for path in arguments.configfile if path != Path("config.yaml")]
-    plan = plan_of(overlays).config
+    plan = read_plan(overlays).config
     results, reports = (Path(plan["pathvars"][name]) for name in ("results", "reports"))
     write_crate(arguments.file, plan["name"], [Path("config.yaml"), *overlays], results, reports)
     print(f"{arguments.file}: {arguments.file.stat().st_size / 1e6:.1f} MB")

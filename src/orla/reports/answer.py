@@ -18,7 +18,7 @@ from orla.reports.square import find_square
 from orla.reports.study import Group, StudyFacts, where
 from orla.reports.verdicts import Verdict
 from orla.reports.words import OUTCOME_SIGNS, join_names, pluralize
-from orla.statistics.means import t_interval, upper_t
+from orla.statistics.means import t_interval, t_quantile
 
 FEWEST_PAIRS = 3
 _T95 = ("t95_low_pp", "t95_high_pp")
@@ -223,7 +223,7 @@ def _pairs_sentence(over: pd.DataFrame | None, estimates: pd.DataFrame, study: S
         cell, ends = row, tuple(row[end] for end in _T95)
         if sound < len(same):  # the result has the 1 - 2 alpha interval of the sound pairs
             gap, end = row["gap_without_failing_pp"], row["t90_high_without_failing_pp"]
-            error = (end - gap) / upper_t(1 - row.get("alpha", study.alpha), sound - 1)
+            error = (end - gap) / t_quantile(1 - row.get("alpha", study.alpha), sound - 1)
             cell, ends = {"gap_pp": gap}, t_interval(gap, error, sound - 1)
         cells[row["optimizer"]] = (cell, *ends, f"; {sound} of {len(same)} pairs")
     if pairs < FEWEST_PAIRS:

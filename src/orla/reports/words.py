@@ -16,7 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from orla import catalogue
 from orla.catalogue import Mark
 from orla.errors import OrlaError
-from orla.study.declarations import Declarations, declarations
+from orla.study.declarations import Declarations, read_declarations
 from orla.study.plan import specification
 
 # A verdict is shown by word and sign, never by colour alone.
@@ -29,7 +29,7 @@ SIMULATED_OUTCOMES = {"supported": "shown in simulation", "falsified": "not show
 @functools.cache
 def _declarations(plugins: tuple[Path, ...]) -> Declarations:
     """The declarations of all parts, those of plug-ins too, read once."""
-    return declarations(plugins)
+    return read_declarations(plugins)
 
 
 @dataclass(frozen=True, kw_only=True)

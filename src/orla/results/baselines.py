@@ -54,7 +54,7 @@ class Baselines(Summary, name="baselines"):
     def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
         for key, networks in _networks_by_condition(needed):
             for decoder in refits.DECODERS:
-                error, r2 = refits.columns(decoder)
+                error, r2 = refits.score_columns(decoder)
                 if error not in networks or networks[error].isna().all():
                     continue
                 names = {error: "heldout_error", r2: "r2_mean"}

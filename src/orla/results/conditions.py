@@ -23,8 +23,8 @@ from orla.results.summary import (
     shared_value,
 )
 from orla.statistics.means import moments
-from orla.statistics.resampling import draws
-from orla.study.declarations import declarations
+from orla.statistics.resampling import draw_resamples
+from orla.study.declarations import read_declarations
 from orla.study.keys import KEYS
 
 _RECOVERY = AT_END.recovery
@@ -103,7 +103,7 @@ class Measured(Statistic, name="measured"):
 
 def measure_columns() -> list[str]:
     """Every score, and every column that a probe declares, once each."""
-    probes = declarations(catalogue.plugin_folders())["probe"].values()
+    probes = read_declarations(catalogue.plugin_folders())["probe"].values()
     columns = (name for probe in probes for name in probe["more"].get("columns", ()))
     return list(dict.fromkeys([*SCORES, *columns]))
 
@@ -175,7 +175,9 @@ class SelectionPrice(Summary, name="selection_price"):
             first, second, third = (each.recovery for each in sides)
             price, share = second - first, np.nan
             if len(price) > 1:
-                share = one.other_rate_share(draws(len(price), settings.resamples, settings.seed))
+                share = one.other_rate_share(
+                    draw_resamples(len(price), settings.resamples, settings.seed)
+                )
             finite = np.isfinite(price)
             first, second, third = (np.where(finite, of, np.nan) for of in (first, second, third))
             rates = [[each.rate] for each in (*sides, one.at_runner_up)]

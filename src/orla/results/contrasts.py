@@ -12,7 +12,7 @@ from orla.results.base import Settings
 from orla.results.estimands import ESTIMANDS, Estimand
 from orla.results.grids import Grid, Key, Side, grids, marked_side, seed_values
 from orla.results.scales import PP, VARIANCE
-from orla.statistics.resampling import at_rates, finite_means
+from orla.statistics.resampling import finite_means, values_at_rates
 
 COMPARED = {
     "comparison": "Name of the comparison in the config.",
@@ -88,7 +88,7 @@ class Contrast:
         its validation errors on them. The mean is over the finite gaps; NaN without any.
         """
         first, second = (
-            at_rates(side.values(side.estimand.recovery), draws, side.resampled_rates(draws))
+            values_at_rates(side.values(side.estimand.recovery), draws, side.resampled_rates(draws))
             for side in self.sides
         )
         return finite_means(first - second)

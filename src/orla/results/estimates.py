@@ -23,7 +23,7 @@ from orla.results.summary import (
 )
 from orla.statistics.means import moments, prediction_interval
 from orla.statistics.mixed import random_intercept
-from orla.statistics.resampling import draws, expanded_percentiles, finite_means
+from orla.statistics.resampling import draw_resamples, expanded_percentiles, finite_means
 from orla.study.keys import SETTING
 
 _AT = {**SETTING, **COMPARED, "estimand": TEXT}
@@ -120,7 +120,7 @@ class Estimates(Statistic, name="estimates"):
         seeds, scores = len(contrast.seeds), contrast.seed_scores() | contrast.gaps_by_way()
         resampled, share = np.empty(0), np.nan
         if seeds > 1:
-            drawn = draws(seeds, settings.resamples, settings.seed)
+            drawn = draw_resamples(seeds, settings.resamples, settings.seed)
             resampled = contrast.resampled_gaps(drawn.different)[drawn.index]
             share = max(side.other_rate_share(drawn) for side in contrast.sides)
         row = contrast.key | {"n_diverged": int(scores["diverged"].sum())}

@@ -24,18 +24,18 @@ def result_frames(
     """The tables that statistics and reports read, by the name of their file.
 
     "lr_curves": a row a model; "heldout": those at the selected rate; "traces": a row a window of
-    those; "horizon", "alignment" and "profile": see `orla.study.tidy.wide`.
+    those; "horizon", "alignment" and "profile": see `orla.study.tidy.wide_tables`.
 
     Args:
         tables, traces: The long table (`orla.study.sweep.Sweep`) and the traces of each condition.
         exact: Names of learners that are full RTRL, for recovery measured against it.
     """
-    wide = tidy.wide(tables)
+    wide = tidy.wide_tables(tables)
     models = wide.pop("models")
     models[COLUMN] = recovery_vs_rtrl(models, exact)
     for part, column in BEST.items():
         models[column] = recovery_vs_rtrl(models, exact, part, best=True)
-    along = tidy.traces(models, traces)
+    along = tidy.trace_table(models, traces)
     return {"lr_curves": models, "heldout": models[models["selected"]], "traces": along, **wide}
 
 

@@ -17,9 +17,14 @@ from orla.results.summary import end_columns
 from orla.schema import nearest
 from orla.statistics.means import Moments, moments, t_interval
 from orla.statistics.ranks import rank_correlation, spearman_p
-from orla.statistics.resampling import at_rates, draws, finite_means, spread
+from orla.statistics.resampling import (
+    draw_resamples,
+    finite_means,
+    resampled_standard_error,
+    values_at_rates,
+)
 from orla.study.keys import KEYS
-from orla.study.quantities import PAIRS, SEEDS, Quantity, Term, quantity_of
+from orla.study.quantities import PAIRS, SEEDS, Quantity, Term, parse_quantity
 
 Where = tuple[str, ...]
 _KEYS = [name for name in KEYS if name != "pair"]
@@ -97,7 +102,7 @@ class QuantityPairs(Statistic, name="quantity_pairs"):
 
 def _quantities(settings: Settings) -> Iterator[Quantity]:
     """The quantities that the config names."""
-    return (quantity_of(*item) for item in settings.quantities.items())
+    return (parse_quantity(*item) for item in settings.quantities.items())
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +127,8 @@ class _PairQuantity:
             side = self.sides[_condition_key(term.where)]
             chosen = side.at_rate(term.column)
             if draws is not None:
-                chosen = at_rates(side.values(term.column), draws, side.resampled_rates(draws))
+                rates = side.resampled_rates(draws)
+                chosen = values_at_rates(side.values(term.column), draws, rates)
             return term.times * (np.abs(chosen) if term.absolute else chosen)
 
         sides = self.quantity.x, self.quantity.y
@@ -158,7 +164,7 @@ class _PairQuantity:
         """The largest share of resamples in which a condition chooses another rate."""
         if len(self.seed_values) < 2:
             return np.nan
-        drawn = draws(len(self.seed_values), self.settings.resamples, self.settings.seed)
+        drawn = draw_resamples(len(self.seed_values), self.settings.resamples, self.settings.seed)
         return max(side.other_rate_share(drawn) for side in self.sides.values())
 
     @cached_property
@@ -274,7 +280,7 @@ def _estimate(quantity: Quantity, pairs: list[_PairQuantity], settings: Settings
         if quantity.along:
             value = Moments(value.n, float(first.value()), np.nan)
         if len(first.seed_values) > 1:
-            drawn = draws(len(first.seed_values), *how)
+            drawn = draw_resamples(len(first.seed_values), *how)
             resampled = first.value(drawn.different)[drawn.index]
     if quantity.along in (SEEDS, PAIRS):
         sides = np.concatenate(first.x_and_y())
@@ -282,12 +288,12 @@ def _estimate(quantity: Quantity, pairs: list[_PairQuantity], settings: Settings
             sides = np.array([finite_means(np.concatenate(pair.x_and_y())) for pair in pairs]).T
             if len(pairs) > 1:
                 value = Moments(len(pairs), float(rank_correlation(*sides)), np.nan)
-                drawn = draws(len(pairs), *how)
+                drawn = draw_resamples(len(pairs), *how)
                 resampled = rank_correlation(*sides[:, drawn.different])[drawn.index]
         finite = sides[:, np.isfinite(sides).all(0)]
         if finite.shape[1] > 1:
             p = spearman_p(*finite, seed=settings.seed, resamples=settings.resamples)
-    error = float(np.fmax(value.standard_error, spread(resampled, value.n)))
+    error = float(np.fmax(value.standard_error, resampled_standard_error(resampled, value.n)))
     narrow = t_interval(value.mean, error, value.dof, 1 - 2 * settings.alpha)
     wide = t_interval(value.mean, error, value.dof)
     ends = *end_columns("t90_{}"), *end_columns("t95_{}")

@@ -97,14 +97,14 @@ class Binned:
         return self.keys[0] == 0
 
     @property
-    def labels(self) -> list[Any]:
+    def channel_labels(self) -> list[Any]:
         """Channels in a record: names, with the array where two have one; or numbers of columns."""
         if self.by_number:
             return self.keys
         count = Counter(name for _, name in self.keys)
         return [name if count[name] == 1 else f"{array} {name}" for array, name in self.keys]
 
-    def masks(self) -> tuple[np.ndarray | None, np.ndarray | None]:
+    def stream_masks(self) -> tuple[np.ndarray | None, np.ndarray | None]:
         """`scored` and `starts` of a Stream."""
         if self.begins is None:
             return None, None
@@ -115,7 +115,7 @@ class Binned:
         return scored, None
 
 
-def read(
+def read_binned(
     path: str | Path, source: Source, *, transform: str = "sqrt", least_kept: float = 0.5
 ) -> Binned:
     """Read an .npz with inputs, targets and ``bin_s`` (seconds); other arrays are ignored.
@@ -135,15 +135,15 @@ def read(
                 f"{', '.join(absent)} missing (the file has: {', '.join(present)}); "
                 "save them, or name the arrays there are under binned in the config"
             )
-        whole = _check(arrays, order, source, transform)
+        whole = _require_valid_arrays(arrays, order, source, transform)
         inputs, targets = arrays[source.inputs][whole], arrays[source.target][whole]
-        bin_s, steps = float(checks.seconds(arrays["bin_s"])), len(whole)
+        bin_s, steps = float(checks.times_in_seconds(arrays["bin_s"])), len(whole)
         if len(inputs) < max(1, least_kept * steps):
             raise OrlaError(
                 f"{source.inputs}, {source.target}: {steps - len(inputs)} of {steps} steps hold NaN"
                 " or infinite values; mend them, or lower preparation.least_kept"
             )
-        begins = _begins(whole, arrays, bounds) if order or len(inputs) < steps else None
+        begins = _stretch_begins(whole, arrays, bounds) if order or len(inputs) < steps else None
     if source.kind == "values" and targets.ndim == 1:
         targets = targets[:, None]
     seconds_lost = round((steps - len(inputs)) * bin_s, 3)
@@ -163,10 +163,10 @@ def read(
     )
 
 
-def _check(
+def _require_valid_arrays(
     arrays: dict[str, np.ndarray], order: list[str], source: Source, transform: str
 ) -> np.ndarray:
-    """Refuse arrays whose shapes disagree or whose values cannot be; (steps,) without NaN."""
+    """Refuse arrays of shapes or values that cannot be; answer (steps,), which have no NaN."""
     inputs, targets, bin_s = arrays[source.inputs], arrays[source.target], arrays["bin_s"]
     steps = len(inputs) if inputs.ndim else 0
     most = max(inputs.shape, default=0)
@@ -183,14 +183,14 @@ def _check(
     _require_shape("bin_s", bin_s, ())
     whole = np.ones(steps, dtype=bool)
     for name in (source.inputs, source.target):
-        whole &= _finite(name, arrays[name]).reshape(steps, -1).all(axis=1)
+        whole &= _is_finite(name, arrays[name]).reshape(steps, -1).all(axis=1)
     inputs, targets = inputs[whole], targets[whole]
     if transform == "sqrt" and ((inputs < 0).any() or (inputs != np.floor(inputs)).any()):
         raise OrlaError(
             f"{source.inputs}: negative or fractional values; give the spikes of each bin,"
             ' or set preparation.transform to "none"'
         )
-    if not (_finite("bin_s", bin_s).all() and float(bin_s) > 0):
+    if not (_is_finite("bin_s", bin_s).all() and float(bin_s) > 0):
         raise OrlaError(f"bin_s: {float(bin_s):g} is no length of a bin; give it in seconds")
     if source.kind == "categories" and (targets != np.floor(targets)).any():
         raise OrlaError(
@@ -199,13 +199,15 @@ def _check(
         )
     for name in order:
         _require_shape(name, arrays[name], (steps,))
-        if bad := steps - np.count_nonzero(_finite(name, arrays[name])):
+        if bad := steps - np.count_nonzero(_is_finite(name, arrays[name])):
             raise OrlaError(f"{name}: {bad} values are NaN or infinite; remove those bins")
     return whole
 
 
-def _begins(whole: np.ndarray, arrays: dict[str, np.ndarray], boundaries: Boundaries) -> np.ndarray:
-    """Where stretches begin, of the steps of `whole`."""
+def _stretch_begins(
+    whole: np.ndarray, arrays: dict[str, np.ndarray], boundaries: Boundaries
+) -> np.ndarray:
+    """(steps,) bool, True where a stretch begins, of the steps of `whole`."""
     begins = np.append(True, ~whole[:-1])
     for name in boundaries.changes:
         begins[1:] |= arrays[name][1:] != arrays[name][:-1]
@@ -228,7 +230,8 @@ def _require_shape(name: str, array: np.ndarray, shape: tuple[int | str, ...]) -
         raise OrlaError(f"{name}: shape {array.shape}, expected ({words}); mend the array")
 
 
-def _finite(name: str, array: np.ndarray) -> np.ndarray:
+def _is_finite(name: str, array: np.ndarray) -> np.ndarray:
+    """Which values are finite; an array of no numbers is refused."""
     if array.dtype.kind not in "biuf":
         raise OrlaError(f"{name}: holds {array.dtype}, not numbers; save numbers")
     return np.isfinite(array)

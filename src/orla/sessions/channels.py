@@ -30,7 +30,7 @@ class Correspondence:
     names_last: bool = True
 
 
-def correspondence(a: Session, b: Session, columns: str | None = None) -> Correspondence:
+def find_correspondence(a: Session, b: Session, columns: str | None = None) -> Correspondence:
     """Whether two sessions have the same channels: declared, or proved by their arrays.
 
     A channel is proved to be the same by the names of its array and of itself, in recordings of
@@ -53,7 +53,9 @@ def correspondence(a: Session, b: Session, columns: str | None = None) -> Corres
     return Correspondence("same", f"names of arrays and electrodes; {whose}")
 
 
-def same_channels(keys: Sequence[Hashable], on_b: Sequence[Hashable], a: str, b: str) -> list[int]:
+def find_same_channels(
+    keys: Sequence[Hashable], on_b: Sequence[Hashable], a: str, b: str
+) -> list[int]:
     """Columns of `keys`, identities of channels of session `a`, among those of session `b`."""
     columns = {key: i for i, key in enumerate(on_b)}
     absent = [key for key in keys if key not in columns]
@@ -68,7 +70,7 @@ def same_channels(keys: Sequence[Hashable], on_b: Sequence[Hashable], a: str, b:
     return [columns[key] for key in keys]
 
 
-def require_alike(
+def require_compatible(
     a: Binned, b: Binned, correspondence: Correspondence, preparation: Preparation
 ) -> None:
     """Refuse bins of another width, other targets, and features that the channels do not allow."""
@@ -113,6 +115,7 @@ def require_alike(
 def _require_alignable(
     a: Binned, b: Binned, correspondence: Correspondence, features: Features
 ) -> None:
+    """Refuse an alignment that the features or the names of channels do not allow."""
     place = f'config: preparation.features.align is "{features.align}"'
     if features.of == "shared":
         raise OrlaError(

@@ -30,8 +30,8 @@ def require_distinct(variable: str, names: Sequence[Hashable]) -> None:
         raise OrlaError(f"{variable}: two channels are called '{name}'; give each its own name")
 
 
-def require_size(variable: str, array: h5py.Dataset | np.ndarray) -> None:
-    """Refuse an array, before it is read, of more than MOST_NUMBERS."""
+def refuse_oversized(variable: str, array: h5py.Dataset | np.ndarray) -> None:
+    """Refuse an array of more than MOST_NUMBERS, before it is read."""
     if (size := math.prod(array.shape or ())) > MOST_NUMBERS:
         raise OrlaError(
             f"{variable}: {size} numbers, more than the {MOST_NUMBERS} that are read at most; check"
@@ -39,8 +39,8 @@ def require_size(variable: str, array: h5py.Dataset | np.ndarray) -> None:
         )
 
 
-def seconds(values: Any) -> np.ndarray:
-    """Times as float64; of those in single precision the decimals that were stored so.
+def times_in_seconds(values: Any) -> np.ndarray:
+    """Times as float64; those stored in single precision get the decimals that were meant.
 
     A sample at 0.7 s is 0.699999988 in single precision, which a bin that begins at 0.7 would lose.
     Writers such as pynwb store such numbers in double precision, so the numbers tell, not the type.
@@ -57,25 +57,25 @@ def seconds(values: Any) -> np.ndarray:
     return values
 
 
-def values_of(name: str, data: Any, kinds: str, what: str) -> np.ndarray:
+def read_values(name: str, data: Any, kinds: str, what: str) -> np.ndarray:
     """A whole array, after a check of its size; `kinds` are the allowed numpy kinds."""
     if not hasattr(data, "dtype"):
         data = np.asarray(data)
-    require_size(name, data)
+    refuse_oversized(name, data)
     values = np.asarray(data[()] if data.ndim == 0 else data[:])
     if values.dtype.kind not in kinds:
         raise OrlaError(f"{name}: holds {values.dtype}, not {what}; mend the file")
     return values
 
 
-def numbers(name: str, data: Any) -> np.ndarray:
+def read_numbers(name: str, data: Any) -> np.ndarray:
     """A whole array of numbers, as float64."""
-    return values_of(name, data, "fiu", "numbers").astype(np.float64)
+    return read_values(name, data, "fiu", "numbers").astype(np.float64)
 
 
-def indices(name: str, data: Any, most: int) -> np.ndarray:
+def read_indices(name: str, data: Any, most: int) -> np.ndarray:
     """Whole numbers from 0 to `most`."""
-    values = values_of(name, data, "iu", "whole numbers").astype(np.int64)
+    values = read_values(name, data, "iu", "whole numbers").astype(np.int64)
     if values.size and not (values.min() >= 0 and values.max() <= most):
         raise OrlaError(
             f"{name}: holds {values.min()} to {values.max()}, but there are 0 to {most}; "
@@ -84,12 +84,12 @@ def indices(name: str, data: Any, most: int) -> np.ndarray:
     return values
 
 
-def ragged(
+def read_ragged_rows(
     name: str, column: Any, rows: int, kind: Callable[[Any], np.ndarray] = np.float64
 ) -> list[np.ndarray]:
     """The rows of an indexed column of numbers; the index must end where the numbers do."""
-    values = kind(numbers(name, column.target.data))
-    ends = indices(f"{name}_index", column.data, len(values))
+    values = kind(read_numbers(name, column.target.data))
+    ends = read_indices(f"{name}_index", column.data, len(values))
     if len(ends) != rows or (np.diff(ends) < 0).any() or ends[-1] != len(values):
         raise OrlaError(
             f"{name}_index: does not share {len(values)} values out to {rows} units; the "
@@ -148,7 +148,7 @@ def require_one_clock(session: Session, most_outside: float, mend: str) -> None:
     outside = np.count_nonzero((spikes < first) | (spikes > last))
     spans = (
         f"spikes run from {low:g} to {high:g} s, positions from {first:g} to {last:g} s: "
-        f"{_guess(spikes, time_s)}; give both in seconds on one clock, or {mend}"
+        f"{_clock_difference_text(spikes, time_s)}; give both in seconds on one clock, or {mend}"
     )
     if outside > most_outside * len(spikes):
         raise OrlaError(
@@ -162,7 +162,7 @@ def require_one_clock(session: Session, most_outside: float, mend: str) -> None:
         raise OrlaError(f"spike_times: {silent:.1%} of the positions' time has no spike; {spans}")
 
 
-def _guess(spikes: np.ndarray, time_s: np.ndarray) -> str:
+def _clock_difference_text(spikes: np.ndarray, time_s: np.ndarray) -> str:
     """How two clocks differ, by the spans of their times."""
     ratio = np.ptp(spikes) / np.ptp(time_s)
     for unit, factor in _UNITS.items():

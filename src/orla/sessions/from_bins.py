@@ -3,13 +3,18 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from orla.errors import OrlaError
 from orla.sessions.binned import Binned
-from orla.sessions.channels import Correspondence, require_alike, same_channels, top_channels
+from orla.sessions.channels import (
+    Correspondence,
+    find_same_channels,
+    require_compatible,
+    top_channels,
+)
 from orla.sessions.parts import pretraining_steps
 from orla.sessions.preparation import Features, Preparation
 from orla.sessions.reading import (
@@ -18,7 +23,7 @@ from orla.sessions.reading import (
     Projection,
     Reading,
     Scaling,
-    align,
+    align_components,
     require_enough,
 )
 from orla.sessions.session import Account
@@ -27,6 +32,21 @@ from orla.tasks.stream import Stream
 
 # What the account of a session says where components are not shared.
 OWN = "each session's own"
+
+
+class PreparedInputs(NamedTuple):
+    """Inputs of both sessions (steps, inputs), and how they are made of bins.
+
+    Attributes:
+        inputs: of A and of B.
+        readings: the `Reading` of "a" and of "b", as records.
+        alignment: by which channels B's components are aligned with A's, or None: the rows of pairs
+            that are stable; and the pairs (channels, 2), columns of A and B of one array and name.
+    """
+
+    inputs: list[np.ndarray]
+    readings: dict[str, Any]
+    alignment: tuple[np.ndarray, np.ndarray] | None
 
 
 def prepare_binned(
@@ -47,12 +67,12 @@ def prepare_binned(
     so that no input depends on a later step. (Components fitted anew as steps arrive would not
     either, but they turn and change places, and a network would have to follow that too.) On the
     same steps `features.align` turns B's components onto A's, by the channels of one name. Scaling
-    is by A alone. A's tail is `tail_steps` as in `parts.parts`; the record is `dataset` with what
-    was done. OrlaError: bins of another width than the config's, too few columns or steps, columns
-    that cannot correspond or that B lacks, features that the columns do not allow, a constant input
-    or target, or a category that A's pretraining part lacks.
+    is by A alone. A's tail is `tail_steps` as in `parts.cut_sessions`; the record is `dataset` with
+    what was done. OrlaError: bins of another width than the config's, too few columns or steps,
+    columns that cannot correspond or that B lacks, features that the columns do not allow, a
+    constant input or target, or a category that A's pretraining part lacks.
     """
-    require_alike(a, b, correspondence, preparation)
+    require_compatible(a, b, correspondence, preparation)
     features, days = preparation.features, (a, b)
     left_out = _own_fit_steps(b, correspondence, features)
     n = pretraining_steps(len(a.inputs), tail_steps)
@@ -73,12 +93,18 @@ def prepare_binned(
             alignment = f"{components} of session A"
         else:
             on_a = top_channels(a.inputs[:n], features.count)
-        columns = on_a, np.array(same_channels([a.keys[i] for i in on_a], b.keys, a.name, b.name))
-        about["columns" if a.by_number else "channels"] = [a.labels[i] for i in on_a]
-    inputs, readings, aligned = _inputs(days, columns, n, preparation, left_out)
+        columns = (
+            on_a,
+            np.array(find_same_channels([a.keys[i] for i in on_a], b.keys, a.name, b.name)),
+        )
+        about["columns" if a.by_number else "channels"] = [a.channel_labels[i] for i in on_a]
+    inputs, readings, aligned = _prepare_inputs(days, columns, n, preparation, left_out)
     if features.align:
         stable, pairs = aligned
-        about |= {"align": features.align, "stable": [a.labels[i] for i in pairs[stable, 0]]}
+        about |= {
+            "align": features.align,
+            "stable": [a.channel_labels[i] for i in pairs[stable, 0]],
+        }
         alignment += (
             f", B's turned onto A's by {features.align} over {len(stable)} of the {len(pairs)} "
             "channels that both have"
@@ -88,14 +114,14 @@ def prepare_binned(
         targets = [scaling(day.targets) for day in days]
         readings["target"] = {name: value.tolist() for name, value in vars(scaling).items()}
     else:
-        classes = _categories(a, b, n)
+        classes = _shared_categories(a, b, n)
         targets, categories = [np.searchsorted(classes, day.targets) for day in days], len(classes)
         about["categories"] = classes.tolist()
     streams, accounts = [], {}
     for side, day, rows, target in zip("ab", days, inputs, targets, strict=True):
-        stream, account = Stream(rows, target, *day.masks()), dict(day.account)
+        stream, account = Stream(rows, target, *day.stream_masks()), dict(day.account)
         if side == "b" and left_out:
-            stream = stream.part(slice(left_out, None))
+            stream = stream.slice_steps(slice(left_out, None))
             seconds_of_fit = {"B's components are fitted on it": round(left_out * b.bin_s, 3)}
             account["seconds_dropped"] = account.get("seconds_dropped", {}) | seconds_of_fit
         streams.append(stream)
@@ -111,26 +137,24 @@ def prepare_binned(
             **account,
         )
     if not dataset.get("simulated"):
-        _tell(days, accounts)
-    told = {side: asdict(account) for side, account in accounts.items()}
-    record = dataset | {"features": about, "account": told}
+        _print_accounts(days, accounts)
+    account_records = {side: asdict(account) for side, account in accounts.items()}
+    record = dataset | {"features": about, "account": account_records}
     return Streams(*streams, preparation.bin_s, record, categories, readings)
 
 
-def _inputs(
+def _prepare_inputs(
     days: tuple[Binned, Binned],
     columns: Sequence[slice | np.ndarray],
     n: int,
     preparation: Preparation,
     b_fit_steps: int,
-) -> tuple[list[np.ndarray], dict[str, Any], tuple[np.ndarray, np.ndarray] | None]:
-    """Inputs of both sessions, how either is read, and the pairs of channels that B is aligned by.
+) -> PreparedInputs:
+    """Make inputs of the `columns` of both sessions, z-scored by A's pretraining part of `n` steps.
 
-    Inputs are of `columns`, z-scored by A's pretraining part of `n` steps. B's components are A's,
-    or its own, fitted on its first `b_fit_steps`. Pairs (channels, 2) are columns of one array and
-    name, or number; the rows that are stable come before them.
+    B's components are A's, or its own, fitted on its first `b_fit_steps`.
     """
-    features, (a, b), aligned = preparation.features, days, None
+    features, (a, b), alignment = preparation.features, days, None
     transform, method, count = TRANSFORMS[preparation.transform], features.method, features.count
     rows = [transform(day.inputs[:, used]) for day, used in zip(days, columns, strict=True)]
     projections = None
@@ -143,8 +167,10 @@ def _inputs(
             on_day_b = {key: i for i, key in enumerate(b.keys)}
             pairs = [(i, on_day_b[key]) for i, key in enumerate(a.keys) if key in on_day_b]
             pairs = np.array(pairs, dtype=int).reshape(-1, 2)
-            on_b, stable = align(on_a, on_b, pairs, features.align, features.stable, b.name)
-            aligned = stable, pairs
+            on_b, stable = align_components(
+                on_a, on_b, pairs, features.align, features.stable, b.name
+            )
+            alignment = stable, pairs
         projections = on_a, on_b
         rows = [on_a(rows[0]), on_b(rows[1])]
     else:
@@ -157,12 +183,12 @@ def _inputs(
             offset = offset - projections[side].mean @ weights
         numbers = np.arange(day.inputs.shape[1])[used]
         weights, offset = weights / scaling.sd, offset / scaling.sd
-        reading = Reading(preparation.transform, day.labels, numbers, weights, offset)
-        readings["ab"[side]] = reading.record()
-    return [scaling(each) for each in rows], readings, aligned
+        reading = Reading(preparation.transform, day.channel_labels, numbers, weights, offset)
+        readings["ab"[side]] = reading.to_record()
+    return PreparedInputs([scaling(each) for each in rows], readings, alignment)
 
 
-def _tell(days: tuple[Binned, Binned], accounts: dict[str, Account]) -> None:
+def _print_accounts(days: tuple[Binned, Binned], accounts: dict[str, Account]) -> None:
     """Print the account of each session, and a warning where few channels of A are inputs."""
     for day, account in zip(days, accounts.values(), strict=True):
         print(f"{day.name}: {account}", file=sys.stderr)
@@ -190,7 +216,7 @@ def _own_fit_steps(b: Binned, correspondence: Correspondence, features: Features
     return left_out
 
 
-def _categories(a: Binned, b: Binned, n_pretraining: int) -> np.ndarray:
+def _shared_categories(a: Binned, b: Binned, n_pretraining: int) -> np.ndarray:
     """The categories of A's pretraining part, two at least, which all steps of both have."""
     target, classes = a.about["target"], np.unique(a.targets[:n_pretraining])
     if len(classes) < 2:

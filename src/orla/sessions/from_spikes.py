@@ -8,7 +8,7 @@ from scipy.integrate import cumulative_trapezoid
 
 from orla.errors import OrlaError
 from orla.sessions.binned import Binned
-from orla.sessions.channels import correspondence
+from orla.sessions.channels import find_correspondence
 from orla.sessions.from_bins import prepare_binned
 from orla.sessions.preparation import TARGETS, Preparation
 from orla.sessions.session import Session
@@ -19,7 +19,7 @@ _AXES = ("velocity x", "velocity y")
 _MM_PER_M = 1000.0
 
 
-def prepare(
+def prepare_sessions(
     session_a: Session,
     session_b: Session,
     preparation: Preparation,
@@ -47,7 +47,7 @@ def prepare(
     if channels == "same" and all(len({*s.channels}) == len(s.channels) for s in days):
         # Declared the same, channels need no array of one name.
         a.keys, b.keys = ([("", name) for name in session.channels] for session in days)
-    match = replace(correspondence(*days, channels), option=option)
+    match = replace(find_correspondence(*days, channels), option=option)
     return prepare_binned(a, b, match, preparation, tail_steps=tail_steps, dataset=dataset)
 
 
@@ -72,7 +72,7 @@ def bin_session(session: Session, preparation: Preparation) -> Binned:
             f"{session.name}: samples of {session.cursor} are {usual:g} s apart, more than a bin of"
             f" {bin_s:g} s; set preparation.bin_s to {usual:g} or more"
         )
-    pieces, seconds_dropped, holes = _stretches(session, values, max(bin_s, 1.5 * usual), usual)
+    pieces, seconds_dropped, holes = _split_at_gaps(session, values, max(bin_s, 1.5 * usual), usual)
     counts, targets, begins, duration = [], [], [], 0.0
     for piece in pieces:
         duration += float(time_s[piece[-1]] - time_s[piece[0]])
@@ -106,7 +106,7 @@ def bin_session(session: Session, preparation: Preparation) -> Binned:
     if is_values:
         outputs = [f"{session.cursor} column {i}" for i in numbers]
     account = {"seconds": round(whole, 3), "seconds_dropped": seconds_dropped, "bridged": holes}
-    account |= {"source": session.source} | _spikes(session, preparation, int(inputs.sum()))
+    account |= {"source": session.source} | _spike_account(session, preparation, int(inputs.sum()))
     return Binned(
         inputs,
         np.concatenate(targets),
@@ -121,7 +121,7 @@ def bin_session(session: Session, preparation: Preparation) -> Binned:
     )
 
 
-def _stretches(
+def _split_at_gaps(
     session: Session, values: np.ndarray, longest_s: float, usual: float
 ) -> tuple[list[np.ndarray], dict[str, float], int]:
     """Samples (indices) of each stretch without a gap; seconds left out by reason; holes bridged.
@@ -145,14 +145,14 @@ def _stretches(
     return np.split(whole, np.flatnonzero(breaks) + 1), seconds_dropped, holes
 
 
-def _spikes(session: Session, preparation: Preparation, in_bins: int) -> dict[str, Any]:
-    """Of an account: the session's spikes and units, and why spikes are in no step."""
+def _spike_account(session: Session, preparation: Preparation, in_bins: int) -> dict[str, Any]:
+    """Fields of an `Account`: units, spikes, and why some spikes are in no step."""
     by_reason, trains = dict(session.spikes_dropped), session.unit_spikes
     total = sum(by_reason.values()) + sum(map(len, trains))
     if preparation.units == "sorted":
         trains = [x for x, s in zip(trains, session.unit_sorted, strict=True) if s]
         by_reason["not sorted"] = sum(map(len, session.unit_spikes)) - sum(map(len, trains))
-    slack = _rounding_of(session.time_s)
+    slack = _time_rounding(session.time_s)
     limits = session.time_s[[0, -1]] + [-slack, slack]
     inside = sum(int(np.diff(np.searchsorted(x, limits))[0]) for x in trains)
     by_reason["outside the positions' times"] = sum(map(len, trains)) - inside
@@ -161,7 +161,7 @@ def _spikes(session: Session, preparation: Preparation, in_bins: int) -> dict[st
     return {"units": len(trains), "spikes": total, "spikes_dropped": dropped}
 
 
-def _rounding_of(time_s: np.ndarray) -> float:
+def _time_rounding(time_s: np.ndarray) -> float:
     """Seconds by which a computed time may miss the same time as it is stored."""
     return 4 * float(np.spacing(np.abs(time_s[[0, -1]]).max()))
 
@@ -174,7 +174,7 @@ def bin_edges(time_s: np.ndarray, bin_s: float, lag_s: float = 0.0) -> np.ndarra
     """
     start, stop = float(time_s[0]), float(time_s[-1])
     # A time base that ends a rounding error short of an edge still holds that bin.
-    slack = max(1e-6 * bin_s, _rounding_of(time_s))
+    slack = max(1e-6 * bin_s, _time_rounding(time_s))
     count = int(np.floor((stop - start + slack) / bin_s))
     edges = start + bin_s * np.arange(count + 1)
     inside = (edges + lag_s >= start - slack) & (edges + lag_s <= stop + slack)
@@ -187,7 +187,7 @@ def channel_counts(session: Session, edges: np.ndarray, units: str = "all") -> n
     An event a rounding error before an edge is on the edge: the edges are computed too.
     """
     counts = np.zeros((len(session.channels), len(edges) - 1), dtype=np.int64)
-    edges = edges - _rounding_of(edges)
+    edges = edges - _time_rounding(edges)
     for spikes, channel, is_sorted in zip(
         session.unit_spikes, session.unit_channel, session.unit_sorted, strict=True
     ):

@@ -67,17 +67,17 @@ def open_checked(
         except OrlaError:
             raise
         except Exception as error:  # pynwb and hdmf raise many kinds for a file that is no NWB
-            raise OrlaError(f"cannot be read as {form}: {_cause(path, error)}") from error
+            raise OrlaError(f"cannot be read as {form}: {_error_cause(path, error)}") from error
 
 
 def _require_sound(path: Path) -> None:
-    """Refuse a file in which HDF5 crashes or comes to no end, or that has a `_fault`.
+    """Refuse a file in which HDF5 crashes or comes to no end, or with a fault of `_find_fault`.
 
     A process of its own looks, because nothing else stops the HDF5 library in a damaged file.
     """
     processes = multiprocessing.get_context("fork")
     receiver, sender = processes.Pipe(duplex=False)
-    process = processes.Process(target=lambda: sender.send(_fault(path)))
+    process = processes.Process(target=lambda: sender.send(_find_fault(path)))
     process.start()
     sender.close()
     fault = "HDF5 fails, or comes to no end, in it: a part is damaged; get the file again"
@@ -89,7 +89,7 @@ def _require_sound(path: Path) -> None:
         raise OrlaError(fault)
 
 
-def _fault(path: Path) -> str:
+def _find_fault(path: Path) -> str:
     """A fault: data that lie in another file, or that the file announces and lacks; "" for none.
 
     What cannot be read at all is left to the reader.
@@ -127,7 +127,7 @@ def is_zarr(path: Path) -> bool:
     return any((path / name).exists() for name in (".zgroup", ".zattrs", "zarr.json"))
 
 
-def _cause(path: Path, error: Exception) -> str:
+def _error_cause(path: Path, error: Exception) -> str:
     """Why a file cannot be read, and the mend, in one line."""
     message = (str(error).splitlines() or [type(error).__name__])[0]
     if isinstance(error, PermissionError) or not os.access(path, os.R_OK):

@@ -31,18 +31,20 @@ def read_session(path: str | Path, *, source: str = "", spikes_outside: str = "r
     """
     path = Path(path)
     with hdf5.open_checked(path, "MATLAB v7.3 (save -v7.3)", h5py.File) as file:
-        time_s = _time_base(file)
-        behavior = {name: _position(file, name, len(time_s)) for name in _COLUMNS}
-        spikes = _cells(file, "spikes")
-        names = _cells(file, "chan_names").ravel()
+        time_s = _read_times(file)
+        behavior = {name: _read_position(file, name, len(time_s)) for name in _COLUMNS}
+        spikes = _read_cell_references(file, "spikes")
+        names = _read_cell_references(file, "chan_names").ravel()
         if len(names) != spikes.shape[0]:
             raise OrlaError(
                 f"spikes has {spikes.shape[0]} channels but chan_names {len(names)}; "
                 "give both one row a channel"
             )
-        channels = [_text(file, reference) for reference in names]
+        channels = [_read_text(file, reference) for reference in names]
         checks.require_distinct("chan_names", channels)
-        trains = _trains(file, spikes, bar(range(len(names)), f"reading {path.name}", "channel"))
+        trains = _read_spike_trains(
+            file, spikes, bar(range(len(names)), f"reading {path.name}", "channel")
+        )
         checks.require_ascending([_cell_name(*cell) for cell in trains], [*trains.values()])
         rows, columns = np.array([*trains], dtype=int).reshape(-1, 2).T
         session = Session(
@@ -61,14 +63,16 @@ def read_session(path: str | Path, *, source: str = "", spikes_outside: str = "r
     return session
 
 
-def _variable(file: h5py.File, name: str) -> h5py.Dataset:
+def _require_variable(file: h5py.File, name: str) -> h5py.Dataset:
+    """The variable of a name; OrlaError where the file has none."""
     if not isinstance(file.get(name), h5py.Dataset):
         present = ", ".join(sorted(key for key in file if not key.startswith("#"))) or "none"
         raise OrlaError(f"variable {name} is missing (the file has: {present}); {_MEND}")
     return file[name]
 
 
-def _cell(file: h5py.File, variable: str, reference: h5py.Reference) -> h5py.Dataset:
+def _dereference_cell(file: h5py.File, variable: str, reference: h5py.Reference) -> h5py.Dataset:
+    """The array that a cell of a variable refers to."""
     if not reference or not isinstance(dataset := file[reference], h5py.Dataset):
         raise OrlaError(f"{variable}: refers to no array; get the file again")
     return dataset
@@ -78,13 +82,13 @@ def _read_whole(variable: str, dataset: h5py.Dataset) -> np.ndarray:
     """The whole of one dataset; an empty MATLAB array as an array without elements."""
     if dataset.attrs.get("MATLAB_empty", 0):
         return np.empty((0, 0))
-    checks.require_size(variable, dataset)
+    checks.refuse_oversized(variable, dataset)
     return dataset[()]
 
 
-def _matrix(file: h5py.File, name: str, *columns: int) -> np.ndarray:
+def _read_matrix(file: h5py.File, name: str, *columns: int) -> np.ndarray:
     """A numeric variable in MATLAB's orientation, float64."""
-    values = _read_whole(name, _variable(file, name))
+    values = _read_whole(name, _require_variable(file, name))
     is_matrix = values.ndim == 2 and values.dtype.kind in "fiu"
     if not is_matrix or (values.size and values.shape[0] not in columns):
         sizes = " or ".join(map(str, columns))
@@ -95,8 +99,9 @@ def _matrix(file: h5py.File, name: str, *columns: int) -> np.ndarray:
     return values.T.astype(np.float64)
 
 
-def _time_base(file: h5py.File) -> np.ndarray:
-    time_s = _matrix(file, "t", 1).ravel()
+def _read_times(file: h5py.File) -> np.ndarray:
+    """Sample times (s) of all positions, ascending."""
+    time_s = _read_matrix(file, "t", 1).ravel()
     if time_s.size < 2:
         raise OrlaError(
             f"t: the session is empty ({time_s.size} samples); "
@@ -107,9 +112,9 @@ def _time_base(file: h5py.File) -> np.ndarray:
     return time_s
 
 
-def _position(file: h5py.File, name: str, samples: int) -> np.ndarray:
+def _read_position(file: h5py.File, name: str, samples: int) -> np.ndarray:
     """One position as (k, 2) x, y in metres."""
-    values = _matrix(file, name, *_COLUMNS[name])
+    values = _read_matrix(file, name, *_COLUMNS[name])
     if len(values) != samples:
         raise OrlaError(
             f"{name} has {len(values)} samples but t has {samples}; give both one row a sample"
@@ -117,9 +122,9 @@ def _position(file: h5py.File, name: str, samples: int) -> np.ndarray:
     return -1e-2 * values[:, 1:3] if name == "finger_pos" else 1e-3 * values
 
 
-def _cells(file: h5py.File, name: str) -> np.ndarray:
+def _read_cell_references(file: h5py.File, name: str) -> np.ndarray:
     """The references of a cell array, in MATLAB's orientation."""
-    dataset = _variable(file, name)
+    dataset = _require_variable(file, name)
     if h5py.check_ref_dtype(dataset.dtype) is not h5py.Reference or dataset.ndim != 2:
         raise OrlaError(
             f"{name}: expected a cell array, found {dataset.dtype} of shape "
@@ -130,8 +135,9 @@ def _cells(file: h5py.File, name: str) -> np.ndarray:
     return _read_whole(name, dataset).T
 
 
-def _text(file: h5py.File, reference: h5py.Reference) -> str:
-    codes = _read_whole("chan_names", _cell(file, "chan_names", reference))
+def _read_text(file: h5py.File, reference: h5py.Reference) -> str:
+    """The text that a cell of ``chan_names`` holds."""
+    codes = _read_whole("chan_names", _dereference_cell(file, "chan_names", reference))
     if codes.dtype != np.uint16:
         raise OrlaError(f"chan_names: a cell holds {codes.dtype}, not text; name every channel")
     return codes.tobytes().decode("utf-16-le")
@@ -141,7 +147,7 @@ def _cell_name(row: int, column: int) -> str:
     return f"spikes{{{row + 1},{column + 1}}}"
 
 
-def _trains(
+def _read_spike_trains(
     file: h5py.File, spikes: np.ndarray, channels: Iterable[int]
 ) -> dict[tuple[int, int], np.ndarray]:
     """Event times (s) of every cell that holds an event, by its channel and column."""
@@ -149,7 +155,7 @@ def _trains(
     for row in channels:
         for column, reference in enumerate(spikes[row]):
             variable = _cell_name(row, column)
-            dataset = _cell(file, variable, reference)
+            dataset = _dereference_cell(file, variable, reference)
             times = _read_whole(variable, dataset)
             if not times.size:
                 continue
@@ -162,5 +168,5 @@ def _trains(
             if dataset.id in ids or numbers > MOST_NUMBERS:
                 raise OrlaError(f"{variable}: the events of another cell, or too many; mend it")
             ids.add(dataset.id)
-            trains[row, column] = checks.seconds(times.ravel())
+            trains[row, column] = checks.times_in_seconds(times.ravel())
     return trains

@@ -14,11 +14,11 @@ from pynwb.misc import Units
 
 from orla.errors import OrlaError
 from orla.sessions import checks, hdf5
-from orla.sessions.nwb_series import Source, below, find, read_series
+from orla.sessions.nwb_series import Source, find_objects, find_path, read_series
 from orla.sessions.nwb_write import OURS, UNKNOWN, write_session
 from orla.sessions.session import Session
 
-__all__ = ["Source", "facts", "read_session", "write_session"]
+__all__ = ["Source", "read_session", "recording_facts", "write_session"]
 
 _FINGER = "finger_pos"
 _CHANNEL_COLUMNS = ("channel_name", "electrode_name", "label", "channel")
@@ -39,13 +39,13 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
     or on another clock.
     """
     path = Path(path)
-    with hdf5.open_checked(path, "NWB", _open, zarr=True) as file:
-        units = _units_of(file, source.units)
+    with hdf5.open_checked(path, "NWB", _open_nwb, zarr=True) as file:
+        units = _find_units(file, source.units)
         series = read_series(file, source)
         by_orla = (file.notes or "").startswith(OURS)
         notes = json.loads(file.notes[len(OURS) :]) if by_orla else {}
-        channels, unit_channel = _channels_of(file, units)
-        trains = _spike_times(units, unit_channel)
+        channels, unit_channel = _read_channels(file, units)
+        trains = _read_spikes(units, unit_channel)
         with suppress(OrlaError):  # x and y of the fingertip, where they have the cursor's times
             finger = read_series(file, Source(cursor=_FINGER))
             if np.array_equal(finger["time_s"], series["time_s"]):
@@ -55,7 +55,7 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
         session = Session(
             name=file.session_id or path.stem,
             source=file.session_description or "",
-            subject=_subject(file),
+            subject=_subject_name(file),
             left_out=excluded,
             **channels,
             **trains,
@@ -67,7 +67,8 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
 
 
 @contextmanager
-def _open(path: Path) -> Iterator[pynwb.NWBFile]:
+def _open_nwb(path: Path) -> Iterator[pynwb.NWBFile]:
+    """An NWB file in HDF5 or Zarr, open in the block."""
     if path.is_dir():
         from hdmf_zarr.nwb import NWBZarrIO as Reader
     else:
@@ -79,16 +80,16 @@ def _open(path: Path) -> Iterator[pynwb.NWBFile]:
         yield io.read()
 
 
-def facts(path: str | Path) -> dict[str, str]:
+def recording_facts(path: str | Path) -> dict[str, str]:
     """Subject, species, date, laboratory and area of a recording, as far as its file names them.
 
     OrlaError: not an NWB file or a damaged one.
     """
-    with hdf5.open_checked(Path(path), "NWB", _open, zarr=True) as file:
+    with hdf5.open_checked(Path(path), "NWB", _open_nwb, zarr=True) as file:
         electrodes = file.electrodes
         areas = () if electrodes is None else electrodes["location"].data[:]
         entries = {
-            "subject": _subject(file),
+            "subject": _subject_name(file),
             "species": file.subject.species if file.subject else None,
             "date": file.session_start_time.date().isoformat(),
             "laboratory": file.lab,
@@ -97,19 +98,20 @@ def facts(path: str | Path) -> dict[str, str]:
     return {name: value for name, value in entries.items() if value}
 
 
-def _subject(file: pynwb.NWBFile) -> str:
+def _subject_name(file: pynwb.NWBFile) -> str:
+    """Whose recording it is; "" where the file does not say."""
     name = (file.subject.subject_id or "") if file.subject else ""
     return "" if name.lower() == UNKNOWN else name
 
 
-def _units_of(file: pynwb.NWBFile, name_or_path: str | None) -> Units:
+def _find_units(file: pynwb.NWBFile, name_or_path: str | None) -> Units:
     """The table of units: the file's own, else the only one in a processing module."""
     tables = {} if file.units is None else {"units": file.units}
     for name, module in sorted(file.processing.items()):
-        tables.update(below(f"processing/{name}", module, Units))
+        tables.update(find_objects(f"processing/{name}", module, Units))
     tables = {p: t for p, t in tables.items() if len(t) and "spike_times" in t.colnames}
     if name_or_path is not None:
-        return tables[find("units", name_or_path, tables, list(tables))]
+        return tables[find_path("units", name_or_path, tables, list(tables))]
     if not tables:
         raise OrlaError("units: no unit with spike_times; use a file with sorted spikes")
     if "units" not in tables:
@@ -119,7 +121,7 @@ def _units_of(file: pynwb.NWBFile, name_or_path: str | None) -> Units:
     return tables.get("units") or next(iter(tables.values()))
 
 
-def _channels_of(file: pynwb.NWBFile, units: Units) -> tuple[dict[str, list[str]], np.ndarray]:
+def _read_channels(file: pynwb.NWBFile, units: Units) -> tuple[dict[str, list[str]], np.ndarray]:
     """Channels, arrays and areas of a Session, and each unit's channel (its first electrode).
 
     Units without electrodes get a channel each, of no array.
@@ -130,17 +132,17 @@ def _channels_of(file: pynwb.NWBFile, units: Units) -> tuple[dict[str, list[str]
         return fields | {"areas": ["unknown"] * len(ids)}, np.arange(len(ids))
     table = file.electrodes
     column = next((name for name in _CHANNEL_COLUMNS if name in table.colnames), None)
-    names = _texts(table, column) if column else [f"electrode {i}" for i in table.id[:]]
+    names = _read_texts(table, column) if column else [f"electrode {i}" for i in table.id[:]]
     where = next((name for name in ("array", "group_name") if name in table.colnames), None)
-    arrays = _texts(table, where) if where else ["array"] * len(names)
+    arrays = _read_texts(table, where) if where else ["array"] * len(names)
     checks.require_distinct(f"electrodes, {column}", list(zip(arrays, names, strict=True)))
-    areas = _texts(table, "location") if "location" in table.colnames else []
+    areas = _read_texts(table, "location") if "location" in table.colnames else []
     fields = {"channels": names, "arrays": arrays, "areas": areas}
     electrodes, where = units["electrodes"], "units, electrodes"
     if not isinstance(electrodes, VectorIndex):
-        return fields, checks.indices(where, electrodes.data, len(names) - 1)
-    channels = checks.indices(where, electrodes.target.data, len(names) - 1)
-    ends = checks.indices(f"{where}_index", electrodes.data, len(channels))
+        return fields, checks.read_indices(where, electrodes.data, len(names) - 1)
+    channels = checks.read_indices(where, electrodes.target.data, len(names) - 1)
+    ends = checks.read_indices(f"{where}_index", electrodes.data, len(channels))
     starts = np.concatenate([[0], ends[:-1]])
     if len(ends) != len(ids) or (ends <= starts).any():
         raise OrlaError(
@@ -149,28 +151,32 @@ def _channels_of(file: pynwb.NWBFile, units: Units) -> tuple[dict[str, list[str]
     return fields, channels[starts]
 
 
-def _texts(table: pynwb.core.DynamicTable, column: str) -> list[str]:
-    values = checks.values_of(column, table[column].data, "OSUfiub", "words")
+def _read_texts(table: pynwb.core.DynamicTable, column: str) -> list[str]:
+    """A column of a table as texts."""
+    values = checks.read_values(column, table[column].data, "OSUfiub", "words")
     return [x.decode() if isinstance(x, bytes) else str(x) for x in values.ravel()]
 
 
-def _spike_times(units: Units, unit_channel: np.ndarray) -> dict[str, Any]:
-    """Fields of a Session: of each unit that is no noise the ascending spike times (s), whether
-    it is sorted, and its channel; and how many spikes were left out, by reason.
+def _read_spikes(units: Units, unit_channel: np.ndarray) -> dict[str, Any]:
+    """Fields of a Session about units that are no noise, and spikes left out by reason.
+
+    Of each unit they are the ascending spike times (s), whether it is sorted, and its channel.
     """
     ids = units.id[:]
-    spikes = checks.ragged("units, spike_times", units["spike_times"], len(ids), checks.seconds)
+    spikes = checks.read_ragged_rows(
+        "units, spike_times", units["spike_times"], len(ids), checks.times_in_seconds
+    )
     checks.require_ascending([f"units, unit {unit}, spike_times" for unit in ids], spikes)
     is_sorted, good = np.ones(len(ids), dtype=bool), np.ones(len(ids), dtype=bool)
     if "sorted" in units.colnames:
-        values = checks.values_of("units, sorted", units["sorted"].data, "biu", "true or false")
+        values = checks.read_values("units, sorted", units["sorted"].data, "biu", "true or false")
         if not np.isin(values, (0, 1)).all():
             raise OrlaError("units, sorted: holds numbers but 0 and 1; give true or false")
         is_sorted = values.astype(bool)
     column = next((name for name in _QUALITY_COLUMNS if name in units.colnames), None)
     spikes_dropped = {}
     if column is not None:
-        words = np.array([word.strip().lower() for word in _texts(units, column)])
+        words = np.array([word.strip().lower() for word in _read_texts(units, column)])
         good, is_sorted = ~np.isin(words, _NOISE), is_sorted & ~np.isin(words, _UNSORTED)
         if n_noise := sum(len(spikes[i]) for i in np.flatnonzero(~good)):
             reason = f"units of {column} {' or '.join(sorted({*words[~good]}))}"
@@ -196,21 +202,23 @@ def _excluded_intervals(
         tags = [""] * len(file.invalid_times)
         if "tags" in file.invalid_times.colnames:
             tags = [", ".join(map(str, row)) for row in file.invalid_times["tags"][:]]
-        for tag, (start, stop) in zip(tags, _rows(file.invalid_times), strict=True):
+        for tag, (start, stop) in zip(tags, _interval_bounds(file.invalid_times), strict=True):
             reason = tag if by_orla else "invalid_times" + (f" ({tag})" if tag else "")
             intervals.append((reason, start, stop))
     if "obs_intervals" in units.colnames:
         name = "units, obs_intervals"
-        observed_by_unit = checks.ragged(name, units["obs_intervals"], len(units))
+        observed_by_unit = checks.read_ragged_rows(name, units["obs_intervals"], len(units))
         if any(x.shape[1:] != (2,) for x in observed_by_unit):
             raise OrlaError(f"{name}: give a start and a stop (s) each")
         distinct = {x.tobytes(): x for x in observed_by_unit if len(x)}
         for spans in distinct.values():
-            intervals += [("not all units observed", *gap) for gap in _outside(spans)]
+            intervals += [("not all units observed", *gap) for gap in _gaps_between(spans)]
     if trials:
         if file.trials is None:
             raise OrlaError("trials: there is no such table; leave nwb.trials out")
-        intervals += [("between trials", *gap) for gap in _outside(_rows(file.trials))]
+        intervals += [
+            ("between trials", *gap) for gap in _gaps_between(_interval_bounds(file.trials))
+        ]
     elif file.trials is not None:
         print("trials are not used; nwb.trials: true takes what is inside them", file=sys.stderr)
     first, last = time_s[[0, -1]]
@@ -218,17 +226,19 @@ def _excluded_intervals(
     return [(why, float(start), float(stop)) for why, start, stop in inside if start <= stop]
 
 
-def _rows(table: pynwb.epoch.TimeIntervals) -> np.ndarray:
+def _interval_bounds(table: pynwb.epoch.TimeIntervals) -> np.ndarray:
     """Start and stop (s) of each interval; one without a stop goes on to the end."""
     columns = [
-        checks.seconds(checks.values_of(f"{table.name}, {name}", table[name].data, "fiu", "times"))
+        checks.times_in_seconds(
+            checks.read_values(f"{table.name}, {name}", table[name].data, "fiu", "times")
+        )
         for name in ("start_time", "stop_time")
     ]
     return np.nan_to_num(np.column_stack(columns), nan=np.inf)
 
 
-def _outside(intervals: np.ndarray) -> list[tuple[float, float]]:
-    """What lies between intervals (n, 2), which may touch or overlap; their ends are inside."""
+def _gaps_between(intervals: np.ndarray) -> list[tuple[float, float]]:
+    """Spans between intervals (n, 2), which may touch or overlap; their ends are inside."""
     gaps, end = [], -np.inf
     for start, stop in intervals[np.argsort(intervals[:, 0], kind="stable")]:
         if start > end:

@@ -70,16 +70,16 @@ class Source:
     )
 
 
-def below(path: str, item: object, kind: type) -> Iterator[tuple[str, object]]:
+def find_objects(path: str, item: object, kind: type) -> Iterator[tuple[str, object]]:
     """Objects of a kind at or below an object, with their paths, in the order of their names."""
     if isinstance(item, kind):
         yield path, item
         return
     for child in sorted(getattr(item, "children", ()), key=lambda child: child.name):
-        yield from below(f"{path}/{child.name}", child, kind)
+        yield from find_objects(f"{path}/{child.name}", child, kind)
 
 
-def find(what: str, name: str, paths: Iterable[str], labels: Sequence[str]) -> str:
+def find_path(what: str, name: str, paths: Iterable[str], labels: Sequence[str]) -> str:
     """The path that is `name`, or ends with it."""
     fits = [path for path in paths if f"/{path}".endswith(f"/{name}")]
     if len(fits) == 1:
@@ -94,24 +94,24 @@ def read_series(file: pynwb.NWBFile, source: Source) -> dict[str, Any]:
     series: dict[str, pynwb.TimeSeries] = {}
     for place in _PLACES:
         for name, item in sorted(getattr(file, place).items()):
-            series.update(below(f"{place}/{name}", item, pynwb.TimeSeries))
+            series.update(find_objects(f"{place}/{name}", item, pynwb.TimeSeries))
     labels = [f"{path} {np.shape(item.data)} in {item.unit}" for path, item in series.items()]
     names = [source.cursor] if isinstance(source.cursor, str) else source.cursor or []
-    paths = [path for name in names for path in _paths_of(name, series, labels)]
-    paths = paths or [_only(series, labels)]
+    paths = [path for name in names for path in _find_series_paths(name, series, labels)]
+    paths = paths or [_default_series_path(series, labels)]
     items = [series[path] for path in paths]
     is_position = source.series == "position" and not paths[0].endswith(f"/{CURSORS[1]}")
-    time_s = _timestamps(items[0])
+    time_s = _sample_times(items[0])
     for item in items[1:]:
         alike = len(item.data) == len(time_s) and item.unit == items[0].unit
-        if not (alike and np.allclose(_timestamps(item), time_s, rtol=0, atol=1e-9)):
+        if not (alike and np.allclose(_sample_times(item), time_s, rtol=0, atol=1e-9)):
             raise OrlaError(
                 f"cursor: {items[0].name} and {item.name} have other times or units; name series of"
                 " one clock and one unit"
             )
-    values = np.hstack([_values(item, source.columns, is_position) for item in items])
+    values = np.hstack([_series_values(item, source.columns, is_position) for item in items])
     if is_position:
-        values *= max(_scale_of(item, source.metres_per_unit) for item in items)
+        values *= max(_position_scale(item, source.metres_per_unit) for item in items)
     return {
         "cursor": ", ".join(names) or paths[0],
         "time_s": time_s,
@@ -120,15 +120,15 @@ def read_series(file: pynwb.NWBFile, source: Source) -> dict[str, Any]:
     }
 
 
-def _paths_of(name: str, series: Series, labels: Sequence[str]) -> list[str]:
+def _find_series_paths(name: str, series: Series, labels: Sequence[str]) -> list[str]:
     """The path of the series of that name; of a container of 1-D series all of theirs."""
     inside = [path for path in series if f"/{name}/" in f"/{path}"]
     if inside and all(np.ndim(series[path].data) == 1 for path in inside):
         return inside
-    return [find("cursor", name, series, labels)]
+    return [find_path("cursor", name, series, labels)]
 
 
-def _only(series: Series, labels: Sequence[str]) -> str:
+def _default_series_path(series: Series, labels: Sequence[str]) -> str:
     """The path of the series called as in our own files, or of the only SpatialSeries."""
     by_name = [path for path in series if path.endswith(tuple(f"/{name}" for name in CURSORS))]
     places = by_name or [path for path, item in series.items() if isinstance(item, SpatialSeries)]
@@ -143,11 +143,11 @@ def _only(series: Series, labels: Sequence[str]) -> str:
     return places[0]
 
 
-def _timestamps(series: pynwb.TimeSeries) -> np.ndarray:
+def _sample_times(series: pynwb.TimeSeries) -> np.ndarray:
     """Sample times (s) of a series, ascending."""
     name = f"{series.name}, timestamps"
     if series.timestamps is not None:
-        time_s = checks.seconds(checks.numbers(name, series.timestamps))
+        time_s = checks.times_in_seconds(checks.read_numbers(name, series.timestamps))
     elif not 0 < (series.rate or 0) < np.inf:
         raise OrlaError(f"{series.name}: its rate is {series.rate}; give samples a second")
     else:
@@ -168,7 +168,9 @@ def _timestamps(series: pynwb.TimeSeries) -> np.ndarray:
     return time_s
 
 
-def _values(series: pynwb.TimeSeries, columns: list[int] | None, is_position: bool) -> np.ndarray:
+def _series_values(
+    series: pynwb.TimeSeries, columns: list[int] | None, is_position: bool
+) -> np.ndarray:
     """The chosen columns of a series, (k, d), after its own conversion and offset."""
     shape = np.shape(series.data)
     place = f"{series.name}: its shape is {shape}"
@@ -176,7 +178,7 @@ def _values(series: pynwb.TimeSeries, columns: list[int] | None, is_position: bo
         raise OrlaError(f"{place}: time comes first, transpose it")
     if len(shape) > 2:
         raise OrlaError(f"{place}; use a series of samples and columns")
-    values = checks.numbers(series.name, series.data).reshape(shape[0], -1)
+    values = checks.read_numbers(series.name, series.data).reshape(shape[0], -1)
     width = values.shape[1]
     if columns is None:
         if is_position and width > 3:
@@ -189,7 +191,7 @@ def _values(series: pynwb.TimeSeries, columns: list[int] | None, is_position: bo
     return values[:, columns] * series.conversion + (series.offset or 0.0)
 
 
-def _scale_of(series: pynwb.TimeSeries, metres_per_unit: float | None) -> float:
+def _position_scale(series: pynwb.TimeSeries, metres_per_unit: float | None) -> float:
     """Metres a unit of a position; a velocity, an angle, or what is no length is refused."""
     unit = str(series.unit or "").strip()
     mend = "name a position as nwb.cursor, or decode the series itself with nwb.series: values"

@@ -62,6 +62,7 @@ def write_session(session: Session, path: str | Path) -> None:
 
 
 def _content_hash(session: Session) -> str:
+    """A hash of all that a session holds, as the file's identifier."""
     arrays = [session.unit_channel, session.unit_sorted, session.time_s, *session.unit_spikes]
     arrays += session.behavior.values()
     texts = [v for v in vars(session).values() if isinstance(v, (str, list, dict))]

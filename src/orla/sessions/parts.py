@@ -65,7 +65,7 @@ class Parts:
     splits: dict[str, Split]
 
 
-def _length(size: int | float, whole: int, name: str) -> int:
+def _size_in_steps(size: int | float, whole: int, name: str) -> int:
     """`size` in steps: an int is steps, a float in (0, 1) a fraction of `whole`."""
     if isinstance(size, int):
         return size
@@ -75,12 +75,13 @@ def _length(size: int | float, whole: int, name: str) -> int:
 
 
 def _whole_windows(steps: float, cut: int) -> int:
+    """`steps`, rounded down to a multiple of `cut`."""
     return math.floor(steps / cut + _ROUNDING) * cut
 
 
 def pretraining_steps(steps_a: int, tail_steps: int | float) -> int:
     """Steps of A's pretraining part; the tail is given in steps or as a fraction of session A."""
-    steps = steps_a - _length(tail_steps, steps_a, "tail_steps")
+    steps = steps_a - _size_in_steps(tail_steps, steps_a, "tail_steps")
     if steps <= 0:
         raise OrlaError(
             f"a_pretraining is empty: session A has {steps_a} steps and tail_steps is "
@@ -89,7 +90,7 @@ def pretraining_steps(steps_a: int, tail_steps: int | float) -> int:
     return steps
 
 
-def _split(name: str, adapt: slice, stop: int, sizes: Sizes) -> Split:
+def _make_split(name: str, adapt: slice, stop: int, sizes: Sizes) -> Split:
     """The split that adapts to these steps and is scored on those that follow, up to `stop`."""
     steps = adapt.stop - adapt.start
     selection_cut = _whole_windows(sizes.selection_fraction * steps, sizes.cut)
@@ -108,10 +109,10 @@ def stationary_split(parts: Parts, sizes: Sizes) -> Split:
 
     OrlaError: nothing is left to learn on or to score while rates are selected.
     """
-    return _split("stationary", parts.a_tail_stream, parts.a_heldout.stop, sizes)
+    return _make_split("stationary", parts.a_tail_stream, parts.a_heldout.stop, sizes)
 
 
-def parts(steps_a: int, steps_b: int, sizes: Sizes) -> Parts:
+def cut_sessions(steps_a: int, steps_b: int, sizes: Sizes) -> Parts:
     """Cut two sessions, of so many steps each, into the parts of the study.
 
     A size that is a fraction is rounded down: of the tail's stream and of the splits to a multiple
@@ -119,7 +120,7 @@ def parts(steps_a: int, steps_b: int, sizes: Sizes) -> Parts:
     """
     pretraining = pretraining_steps(steps_a, sizes.tail_steps)
     tail = steps_a - pretraining
-    stream = _length(sizes.tail_stream_steps, tail, "tail_stream_steps")
+    stream = _size_in_steps(sizes.tail_stream_steps, tail, "tail_stream_steps")
     if isinstance(sizes.tail_stream_steps, float):
         stream = _whole_windows(stream, sizes.cut)
     if stream == 0:
@@ -146,5 +147,5 @@ def parts(steps_a: int, steps_b: int, sizes: Sizes) -> Parts:
                 f"split {name}: the held-out part is empty: all {steps_b} steps of session B adapt;"
                 " lower the fraction"
             )
-        splits[name] = _split(name, slice(0, adapt), steps_b, sizes)
+        splits[name] = _make_split(name, slice(0, adapt), steps_b, sizes)
     return Parts(slice(0, pretraining), slice(pretraining, end), slice(end, steps_a), splits)

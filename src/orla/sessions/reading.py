@@ -41,17 +41,17 @@ class Reading:
         """Inputs (..., inputs) of bins (..., channels)."""
         return TRANSFORMS[self.transform](bins[..., self.columns]) @ self.weights + self.offset
 
-    def part(self, inputs: np.ndarray) -> Self:
-        """Some of the inputs, by their numbers."""
+    def select_inputs(self, inputs: np.ndarray) -> Self:
+        """The reading of some of the inputs, by their numbers."""
         return replace(self, weights=self.weights[:, inputs], offset=self.offset[inputs])
 
-    def record(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+    def to_record(self) -> dict[str, Any]:
+        """The reading as JSON can hold it."""
         return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in asdict(self).items()}
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Self:
-        """What `record` gave."""
+        """The reading that `to_record` gave the record of."""
         arrays = {name: np.asarray(record[name]) for name in ("columns", "weights", "offset")}
         return cls(record["transform"], record["channels"], **arrays)
 
@@ -148,7 +148,7 @@ def factor_analysis(covariance: np.ndarray, n_factors: int) -> tuple[np.ndarray,
     return loadings, unique
 
 
-def rotation(on_a: np.ndarray, on_b: np.ndarray) -> np.ndarray:
+def nearest_rotation(on_a: np.ndarray, on_b: np.ndarray) -> np.ndarray:
     """The orthogonal matrix by which loadings of B come nearest to those of A.
 
     Both are (channels, components), row i of one channel (Schoenemann 1966, Psychometrika 31:1).
@@ -167,12 +167,12 @@ def stable_channels(on_a: np.ndarray, on_b: np.ndarray, count: int) -> np.ndarra
     rows = np.flatnonzero(length >= _LEAST_LOADING)
     while len(rows) > count:
         a, b = on_a[rows], on_b[rows]
-        distance = np.linalg.norm(b @ rotation(a, b) - a, axis=1)
+        distance = np.linalg.norm(b @ nearest_rotation(a, b) - a, axis=1)
         rows = np.delete(rows, distance.argmax())
     return rows
 
 
-def align(
+def align_components(
     on_a: Projection,
     on_b: Projection,
     pairs: np.ndarray,
@@ -201,5 +201,5 @@ def align(
                 f"{where}: {len(rows)} stable channels, fewer than the {components} factors that "
                 "they align; lower features.count, or raise features.stable"
             )
-    turn = rotation(a[rows], b[rows])
+    turn = nearest_rotation(a[rows], b[rows])
     return Projection(on_b.mean, on_b.weights @ turn, on_b.loadings @ turn), rows

@@ -110,12 +110,12 @@ class Account:
         """One line."""
         seconds = self.seconds - sum(self.seconds_dropped.values())
         words = [f"{self.steps} steps, {seconds:.1f} of {self.seconds:.1f} s"]
-        words[0] += _reasons({why: f"{s:.1f} s" for why, s in self.seconds_dropped.items()})
+        words[0] += _reasons_text({why: f"{s:.1f} s" for why, s in self.seconds_dropped.items()})
         if self.bridged:
             words.append(f"{self.bridged} holes of less than a step bridged")
         if self.spikes is not None:
             spikes = self.spikes - sum(self.spikes_dropped.values())
-            words.append(f"{spikes} of {self.spikes} spikes{_reasons(self.spikes_dropped)}")
+            words.append(f"{spikes} of {self.spikes} spikes{_reasons_text(self.spikes_dropped)}")
         words.append(f"{self.channels} of {self.of_channels} channels")
         if self.units is not None and self.units > self.of_channels:
             words[-1] += f", on which {self.units} units are pooled"
@@ -123,5 +123,6 @@ class Account:
         return "; ".join([*words, *([f"inputs: {self.alignment}"] if self.alignment else [])])
 
 
-def _reasons(by_reason: Mapping[str, object]) -> str:
+def _reasons_text(by_reason: Mapping[str, object]) -> str:
+    """Reasons with their numbers, in brackets; "" for none."""
     return f" ({', '.join(f'{why}: {n}' for why, n in by_reason.items())})" if by_reason else ""

@@ -73,10 +73,12 @@ def _require_secure(url: str, final_url: str) -> None:
         )
 
 
-def md5_of(session: str, source: Source, pins: Path) -> str:
-    """The MD5 checksum of a session's file: the config's; else the one pinned in the CSV file
-    `pins`; else that of the record's list, which is then pinned whole, so that a later change of
-    the record is noticed. OrlaError: the list cannot be had or read, or the file is not in it.
+def expected_md5(session: str, source: Source, pins: Path) -> str:
+    """The MD5 checksum that a session's file must have.
+
+    It is the config's; else the one pinned in the CSV file `pins`; else that of the record's list,
+    which is then pinned whole, so that a later change of the record is noticed. OrlaError: the list
+    cannot be had or read, or the file is not in it.
     """
     if session in source.md5:
         return source.md5[session]
@@ -123,17 +125,18 @@ def _download_list(url: str, timeout_s: float) -> dict[str, str]:
 def download(session: str, path: str | Path, source: Source, backoff_s: float = 1.0) -> None:
     """Download a session's ``.mat`` unless it is there already, whole and of the right checksum.
 
-    Data is written to ``<path>.part`` until the MD5 checksum (`md5_of`, pinned in ``checksums.csv``
-    beside the file) is right. An interrupted download is resumed, in this run or the next, by HTTP
-    range requests (RFC 9110 section 14); after a wrong checksum it starts once more. The count of
-    retries starts anew with each further megabyte. `backoff_s` is the pause before the first one,
-    doubled each time up to two minutes, unless the server names one. OrlaError: the server refuses
-    the file, stays unreachable, or serves another one; a folder or link in its place; a full disk.
+    Data is written to ``<path>.part`` until the MD5 checksum (`expected_md5`, pinned in
+    ``checksums.csv`` beside the file) is right. An interrupted download is resumed, in this run or
+    the next, by HTTP range requests (RFC 9110 section 14); after a wrong checksum it starts once
+    more. The count of retries starts anew with each further megabyte. `backoff_s` is the pause
+    before the first one, doubled each time up to two minutes, unless the server names one.
+    OrlaError: the server refuses the file, stays unreachable, or serves another one; a folder or
+    link in its place; a full disk.
     """
     path = Path(path)
     url = f"{source.base_url.rstrip('/')}/{quote(session)}.mat"
-    md5 = md5_of(session, source, path.with_name("checksums.csv")).lower()
-    if path.is_file() and _md5(path) == md5:
+    md5 = expected_md5(session, source, path.with_name("checksums.csv")).lower()
+    if path.is_file() and _file_md5(path) == md5:
         return
     part = path.with_name(path.name + ".part")
     for place in (path, part):
@@ -143,9 +146,9 @@ def download(session: str, path: str | Path, source: Source, backoff_s: float = 
     path.parent.mkdir(parents=True, exist_ok=True)
     for _ in range(2):
         # A run that ended between the last byte and the renaming leaves a whole partial file.
-        if not (part.is_file() and _md5(part) == md5):
-            _complete(url, part, source, backoff_s)
-        if (digest := _md5(part)) == md5:
+        if not (part.is_file() and _file_md5(part) == md5):
+            _download_rest(url, part, source, backoff_s)
+        if (digest := _file_md5(part)) == md5:
             os.replace(part, path)
             return
         part.unlink()
@@ -155,17 +158,17 @@ def download(session: str, path: str | Path, source: Source, backoff_s: float = 
     )
 
 
-def _complete(url: str, part: Path, source: Source, backoff_s: float) -> None:
+def _download_rest(url: str, part: Path, source: Source, backoff_s: float) -> None:
     """Download what `part` lacks, with retries."""
-    failures, furthest = 0, _size(part)
+    failures, furthest = 0, _file_size(part)
     while True:
         try:
-            return _fetch(url, part, source.timeout_s)
+            return _request_once(url, part, source.timeout_s)
         except _Interrupted as interruption:
             # Only failures without progress count: a poor line may break often.
             reason, pause_s = interruption.args
-            failures = 1 if _size(part) >= furthest + _PROGRESS_BYTES else failures + 1
-            furthest = max(furthest, _size(part))
+            failures = 1 if _file_size(part) >= furthest + _PROGRESS_BYTES else failures + 1
+            furthest = max(furthest, _file_size(part))
             if failures > source.retries:
                 raise OrlaError(
                     f"{part}: {url} failed {failures} times, at last: {reason}; "
@@ -175,14 +178,14 @@ def _complete(url: str, part: Path, source: Source, backoff_s: float) -> None:
             time.sleep(min(pause_s, _LONGEST_PAUSE_S))
 
 
-def _fetch(url: str, part: Path, timeout_s: float) -> None:
+def _request_once(url: str, part: Path, timeout_s: float) -> None:
     """One request: append to `part`, or write it anew where the server sends the whole file."""
-    start = _size(part)
+    start = _file_size(part)
     # Compression would make the lengths in the headers differ from the bytes written.
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})
     try:
         with requests.get(url, headers=headers, stream=True, timeout=timeout_s) as answer:
-            _save(url, part, answer, _accept(url, part, answer, start), timeout_s)
+            _save_body(url, part, answer, _require_body_start(url, part, answer, start), timeout_s)
     except (requests.ConnectionError, requests.Timeout, urllib3.exceptions.TimeoutError) as error:
         raise _Interrupted(f"no answer, or silence for {timeout_s:g} s", None) from error
     except urllib3.exceptions.HTTPError as error:
@@ -191,7 +194,7 @@ def _fetch(url: str, part: Path, timeout_s: float) -> None:
         raise OrlaError(f"{url}: cannot be requested ({error}); mend the base URL") from error
 
 
-def _accept(url: str, part: Path, answer: requests.Response, start: int) -> int:
+def _require_body_start(url: str, part: Path, answer: requests.Response, start: int) -> int:
     """Judge the answer's status; return the byte at which its body begins."""
     _require_secure(url, answer.url)
     status = answer.status_code
@@ -214,7 +217,9 @@ def _accept(url: str, part: Path, answer: requests.Response, start: int) -> int:
     )
 
 
-def _save(url: str, part: Path, answer: requests.Response, start: int, timeout_s: float) -> None:
+def _save_body(
+    url: str, part: Path, answer: requests.Response, start: int, timeout_s: float
+) -> None:
     """Write the body as it arrives, which is neither endless nor slower than a least rate."""
     total = start + (answer.raw.length_remaining or 0)
     try:
@@ -241,10 +246,10 @@ def _save(url: str, part: Path, answer: requests.Response, start: int, timeout_s
         raise
 
 
-def _size(part: Path) -> int:
+def _file_size(part: Path) -> int:
     return part.stat().st_size if part.exists() else 0
 
 
-def _md5(path: Path) -> str:
+def _file_md5(path: Path) -> str:
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "md5").hexdigest()

@@ -33,8 +33,10 @@ def p_above(distance: float, error: float, dof: float) -> float:
 
 
 def tost(mean: float, error: float, dof: float, margin: float, alpha: float = 0.05) -> Tost:
-    """Test whether a mean lies strictly within a symmetric margin, at a level of `alpha` for each
-    one-sided test; `error` and `dof` as in `p_above`."""
+    """Test whether a mean lies strictly within a symmetric margin.
+
+    `alpha` is the level of each one-sided test; `error` and `dof` as in `p_above`.
+    """
     p = max(p_above(mean + margin, error, dof), p_above(margin - mean, error, dof))
     interval = t_interval(mean, error, dof, 1 - 2 * alpha)
     return Tost(p, interval, max(map(abs, interval)), p < alpha)

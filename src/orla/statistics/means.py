@@ -57,7 +57,7 @@ def t_interval(mean: float, standard_error: float, dof: float, confidence: float
     """
     if dof < 1 or not (np.isfinite(mean) and np.isfinite(standard_error)):
         return NO_ENDS
-    half = upper_t((1 + confidence) / 2, dof) * standard_error
+    half = t_quantile((1 + confidence) / 2, dof) * standard_error
     return float(mean - half), float(mean + half)
 
 
@@ -70,6 +70,6 @@ def prediction_interval(mean: float, sd: float, n: int) -> Ends:
 
 
 @lru_cache(maxsize=1024)
-def upper_t(probability: float, dof: float) -> float:
+def t_quantile(probability: float, dof: float) -> float:
     """The quantile of Student's t with `dof` degrees of freedom."""
     return float(scipy.special.stdtrit(dof, probability))

@@ -7,7 +7,7 @@ import numpy as np
 import scipy  # its rooms load when they are first used
 from numpy.typing import ArrayLike
 
-from orla.statistics.resampling import RESAMPLES, draws, finite_means, percentiles
+from orla.statistics.resampling import RESAMPLES, central_percentiles, draw_resamples, finite_means
 
 EXACT_UP_TO = 8
 """Pairs up to which every order is tried (40,320 at 8)."""
@@ -22,8 +22,10 @@ class Interval(NamedTuple):
 
 
 def rank_correlation(x: ArrayLike, y: ArrayLike, axis: int = -1) -> np.ndarray:
-    """Spearman's rho (...) of pairs (..., n) along an axis; 0 where a side is constant, NaN where
-    a value is not finite."""
+    """Spearman's rho (...) of pairs (..., n) along an axis.
+
+    It is 0 where a side is constant, NaN where a value is not finite.
+    """
     sides = (np.where(np.isfinite(side), side, np.nan) for side in (x, y))
     ranks_x, ranks_y = (scipy.stats.rankdata(side, axis=axis) for side in sides)
     ranks_x = ranks_x - ranks_x.mean(axis=axis, keepdims=True)
@@ -56,7 +58,7 @@ def spearman(x: np.ndarray, y: np.ndarray) -> Interval:
     )
     ends = tuple(map(float, result.confidence_interval))
     if not np.isfinite(ends).all():
-        ends = percentiles(result.bootstrap_distribution)
+        ends = central_percentiles(result.bootstrap_distribution)
     return Interval(estimate, *ends)
 
 
@@ -77,10 +79,10 @@ def ordering_interval(x: ArrayLike, y: ArrayLike, *, seed: int, resamples: int) 
     n = x.shape[1]
     if n < 2:
         return Interval(estimate)
-    drawn = draws(n, resamples, seed)
+    drawn = draw_resamples(n, resamples, seed)
     means = finite_means(both[:, :, drawn.different])  # (2, groups, different)
     rho = rank_correlation(*means, axis=0)[drawn.index]
-    return Interval(estimate, *percentiles(rho[np.isfinite(rho)]))
+    return Interval(estimate, *central_percentiles(rho[np.isfinite(rho)]))
 
 
 def spearman_p(x: np.ndarray, y: np.ndarray, *, seed: int = 0, resamples: int = RESAMPLES) -> float:

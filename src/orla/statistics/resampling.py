@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from scipy import special
 
-from orla.statistics.means import NO_ENDS, Ends, upper_t
+from orla.statistics.means import NO_ENDS, Ends, t_quantile
 
 RESAMPLES = 10_000
 
@@ -31,14 +31,14 @@ class Draws:
 
 
 @lru_cache(maxsize=64)
-def draws(n: int, resamples: int, seed: int) -> Draws:
+def draw_resamples(n: int, resamples: int, seed: int) -> Draws:
     """Resamples of n units: ``default_rng(seed).integers(0, n, (resamples, n))``."""
     drawn = np.random.default_rng(seed).integers(0, n, size=(resamples, n))
     different, index = np.unique(np.sort(drawn, axis=1), axis=0, return_inverse=True)
     return Draws(different, index.reshape(-1))
 
 
-def percentiles(distribution: np.ndarray) -> Ends:
+def central_percentiles(distribution: np.ndarray) -> Ends:
     """Ends of the central 95 % of a distribution."""
     low, high = np.percentile(distribution, [2.5, 97.5])
     return float(low), float(high)
@@ -49,8 +49,8 @@ def mean_interval(values: np.ndarray, resamples: int, seed: int) -> Ends:
     values = values[np.isfinite(values)]
     if values.size < 2:
         return NO_ENDS
-    drawn = draws(values.size, resamples, seed)
-    return percentiles(values[drawn.different].mean(axis=-1)[drawn.index])
+    drawn = draw_resamples(values.size, resamples, seed)
+    return central_percentiles(values[drawn.different].mean(axis=-1)[drawn.index])
 
 
 def expanded_percentiles(
@@ -69,13 +69,13 @@ def expanded_percentiles(
     finite = resampled[np.isfinite(resampled)]
     if n < 2 or finite.size == 0:
         return [NO_ENDS] * len(confidences)
-    t = np.array([upper_t((1 + confidence) / 2, n - 1) for confidence in confidences])
+    t = np.array([t_quantile((1 + confidence) / 2, n - 1) for confidence in confidences])
     tail = 100 * special.ndtr(-np.sqrt(n / (n - 1)) * t)
     low, high = np.split(np.percentile(finite, np.concatenate([tail, 100 - tail])), 2)
     return [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
 
 
-def spread(resampled: np.ndarray, n: int) -> float:
+def resampled_standard_error(resampled: np.ndarray, n: int) -> float:
     """Standard error from resampled means of n units: their sd times sqrt(n / (n - 1)).
 
     The factor is the one that turns a standard deviation with divisor n into that with n - 1.
@@ -90,18 +90,17 @@ def spread(resampled: np.ndarray, n: int) -> float:
 
 
 def best_rate(errors: np.ndarray) -> np.ndarray:
-    """Index (...) of the rate with the lowest mean over seeds of errors (..., seeds, rates), as
-    `orla.study.rates.best` finds it.
+    """Index (...) of the rate with the lowest mean over seeds of errors (..., seeds, rates).
 
-    An error that is not finite (a diverged model) counts as infinite; of rates with equal means the
-    smallest is taken.
+    It is the one that `orla.study.rates.best_index` finds. An error that is not finite (a diverged
+    model) counts as infinite; of rates with equal means the smallest is taken.
     """
     by_rate = np.swapaxes(np.where(np.isfinite(errors), errors, np.inf), -1, -2)
     # The mean over a contiguous last axis rounds as that of one array of seeds does.
     return np.ascontiguousarray(by_rate).mean(axis=-1).argmin(axis=-1)
 
 
-def at_rates(values: np.ndarray, draws: np.ndarray, rate: np.ndarray) -> np.ndarray:
+def values_at_rates(values: np.ndarray, draws: np.ndarray, rate: np.ndarray) -> np.ndarray:
     """Values (seeds, rates) of each resample's seeds at the rate it chose, (resamples, seeds)."""
     return values[draws, rate[:, None]]
 

@@ -61,7 +61,7 @@ def peer_accuracies(task: River, seed: int, probe: Mapping[str, Any]) -> pd.Data
     for name in task.peers:
         if name not in PEERS:
             raise OrlaError(f'task river: "peers" has {name}; {nearest(name, PEERS)}')
-    prequential, (X, Y, _) = catalogue.make("probe", probe), task.table(seed)
+    prequential, (X, Y, _) = catalogue.make("probe", probe), task.labelled_rows(seed)
     frames, end = [], task.pretraining + task.adapt
     for name in (name for name in PEERS if seed < task.peers.get(name, 0)):
         right, size = row_hits(name, seed, X[:end], Y[:end])

@@ -54,7 +54,7 @@ def network_speeds(files: Mapping[str, Iterable[tuple[Mapping[str, Any], Any]]])
     """
     rows = []
     for path, (task, job) in ((path, entry) for path, jobs in files.items() for entry in jobs):
-        X, _, classes = catalogue.make("task", task).table(0, rows=1)
+        X, _, classes = catalogue.make("task", task).labelled_rows(0, rows=1)
         loop = loop_of(job, X.shape[1], classes, catalogue.make("loss", "cross_entropy"))
         size = model_bytes(loop, dtype_of(job["keys"]["precision"], job.get("format")))
         state_bytes = sum(size[n] for n in _STATE_PARTS)

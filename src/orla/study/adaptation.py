@@ -27,11 +27,11 @@ from orla.provenance.code import part_files
 from orla.provenance.tables import merge_provenances, read_table, write_table
 from orla.sessions.streams import Streams, episode_settings
 from orla.study import tidy
-from orla.study.declarations import declarations
+from orla.study.declarations import read_declarations
 from orla.study.keys import KEYS
-from orla.study.plan import parts_of
+from orla.study.plan import job_parts
 from orla.study.pretraining import Pretraining, pretrain
-from orla.study.run import run_of
+from orla.study.run import make_run
 from orla.study.sweep import sweep
 from orla.tasks.episode import Episode
 
@@ -82,7 +82,7 @@ def write_networks(
         raise OrlaError(
             f"{path}: this episode has nothing to pretrain on; give its conditions the start fresh"
         )
-    source = _source(
+    source = _collect_provenance(
         "orla.study.pretraining",
         parts=request["parts"],
         episode=episode,
@@ -90,7 +90,7 @@ def write_networks(
         keys={"architecture": request["name"], "precision": request["precision"]},
         config=_networks_config(request, episodes) | {"compute": dict(compute)},
     )
-    if _kept(
+    if _read_if_current(
         path, lambda p: (networks.read_provenance(p), p), source, episodes.files, "pretrained"
     ):
         return
@@ -110,8 +110,10 @@ def write_networks(
 
 
 def check_networks(path: str, request: Mapping[str, Any], episodes: Episodes) -> None:
-    """Refuse networks of an earlier job that were made of other settings than are asked; arguments
-    as those of `write_networks`."""
+    """Refuse networks of an earlier job that were made of other settings than are asked.
+
+    Arguments as those of `write_networks`.
+    """
     config, asked = networks.read_provenance(path)["config"], _networks_config(request, episodes)
     digest.refuse_others(path, {name: config.get(name) for name in asked}, asked)
 
@@ -144,15 +146,15 @@ def adapt(
         table, traces: Of all conditions: the tidy table, and errors by window (.npz).
         compute: The config's settings of computation.
     """
-    parts, inputs = declarations(plugins), [*episodes.files, *filter(None, [networks_file])]
+    parts, inputs = read_declarations(plugins), [*episodes.files, *filter(None, [networks_file])]
     tables: dict[str, pd.DataFrame] = {}
     arrays: dict[str, np.ndarray] = {}
     baselines: dict[str, Mapping[str, np.ndarray]] = {}
     for i, (path, job) in enumerate(jobs.items()):
         keys, episode, seeds = job["keys"], episodes[job["keys"]["split"]], job["seeds"]
-        source = _source(
+        source = _collect_provenance(
             "orla.study.sweep",
-            parts=parts_of(job, parts),
+            parts=job_parts(job, parts),
             episode=episode,
             seeds=seeds,
             keys=dict(keys),
@@ -162,7 +164,7 @@ def adapt(
                 "compute": dict(compute),
             },
         )
-        result = _kept(f"{path}.parquet", _read_result, source, inputs, "adapted")
+        result = _read_if_current(f"{path}.parquet", _read_result, source, inputs, "adapted")
         say(f"{i + 1} of {len(jobs)}: {path}" + (", kept" if result else ""))
         if result is None:
             parameters, start = None, catalogue.make("start", job["start"])
@@ -173,7 +175,7 @@ def adapt(
             if baseline and len(baseline["frozen_trace"]) < seeds:
                 baseline = None
             most = compute["batch_models"]
-            run = run_of(job, episode, parameters, most=most, device=device, baseline=baseline)
+            run = make_run(job, episode, parameters, most=most, device=device, baseline=baseline)
             baselines[str(job["start"])] = run.baseline
             source["batch_models"] = run.batch_models
             outcome = sweep(run, **{name: job[name] for name in _SETTINGS})
@@ -187,7 +189,7 @@ def adapt(
     write_table(tidy.concatenate(tables.values()), table, source, inputs)
 
 
-def conditions(
+def split_by_condition(
     table: pd.DataFrame, arrays: Mapping[str, np.ndarray], expected: Sequence[Mapping[str, str]]
 ) -> Iterator[tuple[pd.DataFrame, dict[str, np.ndarray]]]:
     """Long table and traces of each condition of what `adapt` wrote; other keys are refused."""
@@ -201,9 +203,10 @@ def conditions(
         yield groups[keys].reset_index(drop=True), traces
 
 
-def _source(
+def _collect_provenance(
     module: str, parts: Iterable[tuple[str, str]], episode: Episode, seeds: int, **entries: Any
 ) -> dict[str, Any]:
+    """The provenance of a result of this module, parts, episode and seeds, with further entries."""
     parts = [*parts, ("loss", episode.loss)]
     files = [file for kind, name in parts for file in part_files(kind, name)]
     data = {"dataset": episode.dataset, "seeds": list(range(seeds))}
@@ -216,7 +219,7 @@ def _read_result(path: str) -> tuple[Mapping[str, Any], tuple[pd.DataFrame, dict
     return table.attrs["provenance"], (table, read_arrays(path.removesuffix("parquet") + "npz")[0])
 
 
-def _kept(
+def _read_if_current(
     path: str,
     read: Callable[[str], tuple[Mapping[str, Any], T]],
     source: Mapping[str, Any],

@@ -34,7 +34,7 @@ def apply_start(
     )
 
 
-def moments(
+def stream_tensors(
     stream: Stream, index: np.ndarray, dtype: torch.dtype, device: torch.device | str = "cpu"
 ) -> Moments:
     """A stream as tensors for the loop, for the models of seeds `index`; values in `dtype`."""
@@ -54,7 +54,7 @@ def models_at(params: Parameters, index: torch.Tensor) -> Parameters:
     return {name: p[index] for name, p in params.items()}
 
 
-def batches(models: int, size: int) -> Iterator[tuple[np.ndarray, int]]:
+def batch_indices(models: int, size: int) -> Iterator[tuple[np.ndarray, int]]:
     """Batches of one size, as (indices (size,), number of models that are not copies).
 
     The last batch is filled up with copies of its last model, so that one compiled program serves
@@ -65,12 +65,12 @@ def batches(models: int, size: int) -> Iterator[tuple[np.ndarray, int]]:
         yield np.minimum(index, models - 1), min(size, models - start)
 
 
-def in_batches(
+def measure_in_batches(
     models: int, size: int, measure: Callable[[np.ndarray], dict[str, np.ndarray]]
 ) -> dict[str, np.ndarray]:
     """What `measure` finds of indices (size,), {name: (size, ...)}, of all models."""
     parts = [
         {name: values[:count] for name, values in measure(index).items()}
-        for index, count in batches(models, size)
+        for index, count in batch_indices(models, size)
     ]
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

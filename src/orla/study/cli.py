@@ -13,7 +13,7 @@ from orla.errors import OrlaError
 from orla.files import atomic, sha256
 from orla.study import fitting
 from orla.study.config_schema import config_schema
-from orla.study.declarations import describe
+from orla.study.declarations import describe_parts
 
 _HEAD = "# Made of what parts declare, by: python -m orla schema\n"
 
@@ -24,24 +24,25 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     files = {"file": Path("workflow/schemas/config.schema.yaml"), "declarations": FILE}
     for name, path in files.items():
         parser.add_argument(name, nargs="?", type=Path, default=path, help="default: %(default)s")
-    parser.set_defaults(run=_schema)
+    parser.set_defaults(run=_write_schema)
     parser = subparsers.add_parser("verify", help="look at every result of a study")
     parser.add_argument("--configfile", type=Path, nargs="+", default=[], help="of the study")
-    parser.set_defaults(run=_verify)
+    parser.set_defaults(run=_verify_results)
     parser = subparsers.add_parser("provenance", help="what a result was made from, and that")
     parser.add_argument("file", type=Path, metavar="FILE")
-    parser.set_defaults(run=_provenance)
+    parser.set_defaults(run=_print_provenance)
 
 
-def _verify(arguments: argparse.Namespace) -> None:
-    from orla.prereg.binding import plan_of
-    from orla.study.verification import problems, sealed_files
+def _verify_results(arguments: argparse.Namespace) -> None:
+    """Print every problem of a study's results; OrlaError where there is one."""
+    from orla.prereg.binding import read_plan
+    from orla.study.verification import find_problems, sealed_files
 
-    plan = plan_of(arguments.configfile)
+    plan = read_plan(arguments.configfile)
     results = Path(plan.config["pathvars"]["results"])
     if not (count := len(sealed_files(results))):
         raise OrlaError(f"{results}: nothing has been run yet; snakemake all")
-    lines = list(problems(plan, results))
+    lines = list(find_problems(plan, results))
     for line in lines:
         print(line)
     if lines:
@@ -49,8 +50,9 @@ def _verify(arguments: argparse.Namespace) -> None:
     print(f"{results}: {count} results are whole and what is asked for")
 
 
-def _provenance(arguments: argparse.Namespace) -> None:
-    from orla.study.verification import SEALED, provenance_of
+def _print_provenance(arguments: argparse.Namespace) -> None:
+    """Print what a result was made from, file by file, indented by depth."""
+    from orla.study.verification import SEALED, read_provenance
 
     queue, paths = [(arguments.file, 0)], set()
     while queue:
@@ -61,7 +63,7 @@ def _provenance(arguments: argparse.Namespace) -> None:
         if path.suffix not in SEALED:
             print(f"{'  ' * depth}{path}: {sha256(path)[:16]}")
             continue
-        source = provenance_of(path)
+        source = read_provenance(path)
         code, data = source.get("code", {}), source.get("dataset", {})
         facts = [str(code.get("commit", ""))[:12], str(data.get("label", ""))]
         for key, value in source.get("keys", {}).items():
@@ -73,37 +75,40 @@ def _provenance(arguments: argparse.Namespace) -> None:
         queue += [(file, depth + 1) for file in reversed(files)]
 
 
-def _schema(arguments: argparse.Namespace) -> None:
+def _write_schema(arguments: argparse.Namespace) -> None:
+    """Write the config's schema, and the file of what parts declare."""
     from orla.engine import memory
 
-    parts = describe()
+    parts = describe_parts()
     schema = json.loads(json.dumps(config_schema(parts)))  # without anchors for what is shared
     text = yaml.safe_dump(schema, sort_keys=False, allow_unicode=True, width=100)
-    _write(arguments.file, _HEAD + text)
+    _write_text(arguments.file, _HEAD + text)
     entries = {"parts": parts, "memory": memory.memory_of_parts(), "fits": []}
-    _write(arguments.declarations, _lines(entries))
+    _write_text(arguments.declarations, _json_text(entries))
     read_entry.cache_clear()  # the plans are made with what has just been written
-    _write(arguments.declarations, _lines(entries | {"fits": _fits()}))
+    _write_text(arguments.declarations, _json_text(entries | {"fits": _digests_without_refusal()}))
 
 
-def _write(file: Path, text: str) -> None:
+def _write_text(file: Path, text: str) -> None:
     with atomic(file) as partial:
         partial.write_text(text, encoding="utf-8")
 
 
-def _fits() -> list[str]:
-    """The questions of config.yaml and of it with each overlay that find no refusal."""
-    from orla.prereg.binding import plan_of
+def _digests_without_refusal() -> list[str]:
+    """Digests of questions of config.yaml, alone and with each overlay, that no part refuses."""
+    from orla.prereg.binding import read_plan
 
     configs = [[], *([overlay] for overlay in Path("config").glob("*.yaml"))]
-    questions = {question for config in configs for question in fitting.questions(plan_of(config))}
-    answers = zip(questions, fitting.answers(questions), strict=True)
-    return sorted(fitting.digest(q) for q, refusal in answers if refusal is None)
+    questions = {
+        question for config in configs for question in fitting.collect_questions(read_plan(config))
+    }
+    answers = zip(questions, fitting.find_refusals(questions), strict=True)
+    return sorted(fitting.question_digest(q) for q, refusal in answers if refusal is None)
 
 
-def _lines(value: Any, depth: int = 3) -> str:
+def _json_text(value: Any, depth: int = 3) -> str:
     """JSON with a line for each part."""
     if not depth or not isinstance(value, dict):
         return json.dumps(value, ensure_ascii=False)
-    inner = (f"{json.dumps(key)}: {_lines(entry, depth - 1)}" for key, entry in value.items())
+    inner = (f"{json.dumps(key)}: {_json_text(entry, depth - 1)}" for key, entry in value.items())
     return "{\n" + ",\n".join(inner) + "\n}" + "\n" * (depth == 3)

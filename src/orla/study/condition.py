@@ -33,6 +33,7 @@ class Condition:
 
     @property
     def keys(self) -> dict[str, str]:
+        """The values of its key columns, `KEYS`."""
         return {name: getattr(self, name) for name in KEYS}
 
     @property
@@ -43,22 +44,22 @@ class Condition:
         return "/".join((*parts, *more))
 
     @property
-    def networks(self) -> str:
+    def networks_path(self) -> str:
         """The path of the networks that it starts from."""
         return f"{self.domain}/pretraining/{self.architecture}/{self.precision}"
 
     @property
     def interventions(self) -> tuple[str, ...]:
-        return chain(self.intervention)
+        return split_chain(self.intervention)
 
 
-def chain(name: str) -> tuple[str, ...]:
-    """The interventions of a chain, FIRST+SECOND."""
+def split_chain(name: str) -> tuple[str, ...]:
+    """The names of the interventions of a chain, FIRST+SECOND; () for none."""
     return () if name == DEFAULTS["intervention"] else tuple(name.split("+"))
 
 
 @dataclass(frozen=True)
-class Part:
+class ConditionGroup:
     """Conditions that one job adapts; `path` is that of their result, without a suffix."""
 
     chapter: str
@@ -68,8 +69,8 @@ class Part:
 
 def group_conditions(
     chapters: Mapping[Condition, str], costs: Mapping[Condition, int]
-) -> Iterable[Part]:
-    """Every condition in one part of its `chapters`, parts of about equal `costs` in models."""
+) -> Iterable[ConditionGroup]:
+    """Every condition in one group of its `chapters`, groups of about equal `costs` in models."""
     groups: dict[tuple[str, str], list[Condition]] = {}
     for c, chapter in chapters.items():
         stem = f"{c.domain}/adaptation/{c.architecture}/{c.precision}/{c.split}-{chapter}"
@@ -82,4 +83,4 @@ def group_conditions(
             place[c] = loads.index(min(loads))
             loads[place[c]] += costs[c]
         for i in sorted({*place.values()}):
-            yield Part(chapter, f"{stem}-{i}", tuple(c for c in group if place[c] == i))
+            yield ConditionGroup(chapter, f"{stem}-{i}", tuple(c for c in group if place[c] == i))

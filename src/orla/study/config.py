@@ -12,12 +12,12 @@ from orla.errors import OrlaError, prefix_errors
 from orla.schema import nearest
 from orla.study import rates
 from orla.study.config_schema import config_schema
-from orla.study.declarations import Declarations, declarations
+from orla.study.declarations import Declarations, read_declarations
 from orla.study.fitting import check_fit
 from orla.study.keys import FORMATS
 from orla.study.plan import SECTIONS, Plan, require_one_of
-from orla.study.quantities import SCORES, quantity_of
-from orla.study.seeds import from_locks
+from orla.study.quantities import SCORES, parse_quantity
+from orla.study.seeds import add_lock_seeds
 from orla.truth.worlds import WINDOW
 
 # Sections that may be a whole study, without conditions.
@@ -33,24 +33,24 @@ _NAME_MAPPINGS |= {*SECTIONS.values(), "models", "texts"}
 
 def plan_from_config(raw: Mapping[str, Any]) -> Plan:
     """The plan of a config in its normal form, with all defaults; `raw` is left as it is."""
-    _require_texts(raw)
+    _require_text_keys(raw)
     config = normal_form(raw)
     plugins = config.get("plugins", [])
     if not isinstance(plugins, list) or not all(isinstance(p, str) for p in plugins):
         raise OrlaError('config: "plugins" must be a list of folders')
-    parts = declarations(plugins)
+    parts = read_declarations(plugins)
     keys = config_schema(parts)
     schema.validate(config, keys, "config")
-    plan = Plan(config | {"tasks": from_locks(_with_sources(config["tasks"], parts))}, parts)
+    plan = Plan(config | {"tasks": add_lock_seeds(_with_sources(config["tasks"], parts))}, parts)
     _check_sessions(plan.config["tasks"])
     _check_numerics(plan)
     for probe in config["probes_of_all"]:
-        plan.check("probe", probe, "probes_of_all")
+        plan.check_name("probe", probe, "probes_of_all")
     for network in config["pretraining"].get("of", {}):
         require_one_of("pretraining.of", network, config["networks"])
     _check_strides(plan)
     _check_scales(plan)
-    _check_parts(plan)
+    _check_part_lengths(plan)
     _check_grids(plan, keys["properties"]["grids"])
     _check_horizons(plan)
     _check_comparisons(plan)
@@ -58,18 +58,18 @@ def plan_from_config(raw: Mapping[str, Any]) -> Plan:
     assumption = config["registrations"]["assume"]
     require_one_of("registrations.assume.task", assumption["task"], config["tasks"])
     if assumption["pair"] is not None and config["registrations"]["folders"]:
-        pairs = plan.pairs(assumption["task"])
+        pairs = plan.pair_folders(assumption["task"])
         require_one_of("registrations.assume.pair", assumption["pair"], pairs)
     check_fit(plan)
     return plan
 
 
-def _require_texts(values: Any, place: str = "") -> None:
-    """Refuse keys that YAML took for a number, a date or a truth, and what no setting is."""
+def _require_text_keys(values: Any, place: str = "") -> None:
+    """Refuse keys that are no text, numbers that are not finite, and texts with the character 0."""
     at = f'"{place.lstrip(".")}"'
     if isinstance(values, list):
         for i, value in enumerate(values):
-            _require_texts(value, f"{place}[{i}]")
+            _require_text_keys(value, f"{place}[{i}]")
     if isinstance(values, (int, float)) and not abs(values) < 2**64:
         raise OrlaError(f"config: {at} is {values:.3g}; give a finite number")
     if isinstance(values, str) and "\0" in values:
@@ -80,7 +80,7 @@ def _require_texts(values: Any, place: str = "") -> None:
                 f"config: the key {key} under {at} is no text: YAML reads "
                 "20160630_01 as a number and off as false; put the name in quotes"
             )
-        _require_texts(value, f"{place}.{key}")
+        _require_text_keys(value, f"{place}.{key}")
 
 
 def _with_sources(tasks: Mapping[str, Any], parts: Declarations) -> dict[str, Any]:
@@ -137,6 +137,7 @@ def _check_numerics(plan: Plan) -> None:
 
 
 def _check_strides(plan: Plan) -> None:
+    """Refuse a learner's stride that divides no window, and a probe's that is no multiple of it."""
     for c in plan.conditions:
         window, stride = plan.window(c.task), plan.stride(c.learner)
         if window % stride:
@@ -145,7 +146,9 @@ def _check_strides(plan: Plan) -> None:
                 f" {window}; make the window a multiple of that"
             )
         for probe in c.probes:
-            for steps in (plan.steps("probe", probe, option) for option in ("stride", "kept")):
+            for steps in (
+                plan.declared_steps("probe", probe, option) for option in ("stride", "kept")
+            ):
                 if steps % window:
                     raise OrlaError(
                         f"config: {probe} measures every {steps} steps and a window of {c.task} has"
@@ -155,7 +158,7 @@ def _check_strides(plan: Plan) -> None:
 
 def _check_scales(plan: Plan) -> None:
     """Refuse an intervention that only scales the gradient of an optimizer that is scale free."""
-    for c, (block, *_) in plan.mentions.items():
+    for c, (block, *_) in plan.blocks_by_condition.items():
         if c.interventions and plan.declaration("optimizer", c.optimizer)["more"]["scale_free"]:
             last = c.interventions[-1]
             if plan.declaration("intervention", last)["more"]["scales"]:
@@ -165,7 +168,7 @@ def _check_scales(plan: Plan) -> None:
                 )
 
 
-def _check_parts(plan: Plan) -> None:
+def _check_part_lengths(plan: Plan) -> None:
     """Refuse parts that are no whole windows, and an alpha that no registration may have."""
     truth, alpha = plan.config["truth"], plan.config["statistics"]["alpha"]
     if truth["studies"] and alpha > HIGHEST_ALPHA:
@@ -194,7 +197,7 @@ def _check_grids(plan: Plan, keys: Mapping[str, Any]) -> None:
     of_classes = {name: grid for name, grid in declared.items() if grid}
     schema.validate(of_classes, keys, "grid= in the class of an optimizer")
     for optimizer in plan.config["grids"]:
-        plan.check("optimizer", optimizer, "grids")
+        plan.check_name("optimizer", optimizer, "grids")
     for place, grids in (
         ('config: "grids.{}.{}"', plan.config["grids"]),
         ('grid= in the class of optimizer {}, "{}"', of_classes),
@@ -202,12 +205,13 @@ def _check_grids(plan: Plan, keys: Mapping[str, Any]) -> None:
         for optimizer, cadences in grids.items():
             for cadence, values in cadences.items():
                 with prefix_errors(place.format(optimizer, cadence)):
-                    rates.grid(values)
+                    rates.grid_indices(values)
     for condition in plan.conditions:
         plan.grid(condition)
 
 
 def _check_horizons(plan: Plan) -> None:
+    """Refuse horizons of no condition's task, split or learner, or of no whole windows."""
     horizons = plan.config["horizons"]
     for task in horizons["tasks"]:
         require_one_of("horizons.tasks", task, plan.config["tasks"])
@@ -232,10 +236,11 @@ def _check_horizons(plan: Plan) -> None:
 
 
 def _check_comparisons(plan: Plan) -> None:
+    """Refuse comparisons of unknown learners, and a main one whose two learners are not run."""
     learners_of = {name: entry["minus"] for name, entry in plan.config["comparisons"].items()}
     for name, learners in learners_of.items():
         for learner in learners:
-            plan.check("learner", learner, f"comparisons.{name}")
+            plan.check_name("learner", learner, f"comparisons.{name}")
     if not learners_of:
         return
     main = plan.config["statistics"]["main"]
@@ -254,7 +259,7 @@ def _check_comparisons(plan: Plan) -> None:
 def _check_quantities(plan: Plan) -> None:
     """Refuse a quantity of conditions that are not run, or of columns that they do not have."""
     for name, spec in plan.config.get("quantities", {}).items():
-        quantity = quantity_of(name, spec)
+        quantity = parse_quantity(name, spec)
         place = f'config: "quantities.{name}"'
         for term in quantity.terms:
             where = term.where | ({"pair": quantity.pair} if quantity.pair else {})
@@ -267,7 +272,7 @@ def _check_quantities(plan: Plan) -> None:
             c, columns = conditions[0], [*SCORES]
             for probe in c.probes:
                 columns += plan.declaration("probe", probe)["more"]["columns"]
-            columns += plan.peers(c.task)
+            columns += plan.seeds_by_peer_column(c.task)
             if term.column not in columns:
                 raise OrlaError(
                     f"{place}: {c.learner} with {c.optimizer} has no column"
@@ -300,6 +305,7 @@ def normal_form(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _sort_keys(values: Any, name: str = "") -> Any:
+    """The values with the keys of each mapping sorted, and without names that are set to null."""
     if not isinstance(values, Mapping):
         return values
     entries = {k: v for k, v in values.items() if v is not None or name not in _NAME_MAPPINGS}

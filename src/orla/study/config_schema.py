@@ -26,6 +26,7 @@ def config_schema(parts: Declarations) -> dict[str, Any]:
 
 
 def _expand(schema: Any, parts: Declarations) -> Any:
+    """JSON schema of a piece of the short form in config.schema.yaml."""
     if isinstance(schema, list):
         return [_expand(item, parts) for item in schema]
     if not isinstance(schema, Mapping):

@@ -22,7 +22,7 @@ from orla.errors import OrlaError
 Declarations = dict[str, dict[str, dict[str, Any]]]
 
 
-def declarations(plugins: Sequence[str | Path] = ()) -> Declarations:
+def read_declarations(plugins: Sequence[str | Path] = ()) -> Declarations:
     """Declarations of all parts: kind -> name -> declaration.
 
     Each has the fields of `catalogue.Declaration`, ``forms`` (its short forms), ``defaults`` and
@@ -31,23 +31,25 @@ def declarations(plugins: Sequence[str | Path] = ()) -> Declarations:
     to, the parts are imported.
     """
     catalogue.use_plugins(plugins)
-    return read_entry("parts") | describe(catalogue.kinds_from_outside())
+    return read_entry("parts") | describe_parts(catalogue.kinds_from_outside())
 
 
-def describe(kinds: Iterable[str] = tuple(catalogue.ROOMS)) -> Declarations:
+def describe_parts(kinds: Iterable[str] = tuple(catalogue.ROOMS)) -> Declarations:
     """What the classes of these kinds declare; the parts are imported."""
     parts = {kind: catalogue.parts(kind).items() for kind in kinds}
-    by_kind = {kind: {n: _describe(part) for n, part in named} for kind, named in parts.items()}
+    by_kind = {
+        kind: {n: _describe_part(part) for n, part in named} for kind, named in parts.items()
+    }
     return json.loads(json.dumps(by_kind))
 
 
-def _describe(part: type[Any]) -> dict[str, Any]:
-    _refuse_unfinished(part)
+def _describe_part(part: type[Any]) -> dict[str, Any]:
+    _refuse_incomplete_class(part)
     schema = fields_schema(part, options_of(part))
     return {
         **dataclasses.asdict(part.part),
         "forms": catalogue.short_forms(part),
-        "defaults": dict(_plain(defaults_of(part))),
+        "defaults": dict(_plain_defaults(defaults_of(part))),
         "schema": schema,
         "lists": lists_of_parts(part),
         "doc": (part.__doc__ or "").strip().partition("\n")[0],
@@ -56,7 +58,7 @@ def _describe(part: type[Any]) -> dict[str, Any]:
     }
 
 
-def _plain(defaults: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _plain_defaults(defaults: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Defaults as a config would give them: one value, or a mapping of options."""
     for name, value in defaults.items():
         if isinstance(value, (str, int, float, bool, type(None))):
@@ -65,7 +67,8 @@ def _plain(defaults: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, dataclasses.asdict(value)
 
 
-def _refuse_unfinished(part: type[Any]) -> None:
+def _refuse_incomplete_class(part: type[Any]) -> None:
+    """Refuse options in a class that is no dataclass, and abstract methods that it lacks."""
     place = f"{sys.modules[part.__module__].__file__}: {part.kind} {part.part.name}"
     for owner in part.__mro__:
         for name, value in vars(owner).items():

@@ -17,7 +17,7 @@ import pandas as pd
 
 from orla.sessions.from_bins import OWN
 from orla.sessions.streams import Streams
-from orla.statistics.means import upper_t
+from orla.statistics.means import t_quantile
 from orla.statistics.ranks import Interval
 from orla.study import pair_facts
 from orla.study.refits import PENALTIES, LeastSquares, lag_inputs
@@ -60,7 +60,7 @@ class DecoderOutputs:
         return float(np.mean(1.0 - ((outputs - targets) ** 2).sum(0) / spread))
 
     def error(self) -> float:
-        """What recovery is a share of: the mean squared error, or the share of wrong categories."""
+        """The mean squared error, or the share of wrong categories; recovery is a share of it."""
         if self.categories:
             return 1.0 - self.score()
         return float(((self.outputs - self.targets) ** 2).mean())
@@ -77,11 +77,11 @@ def score_difference(first: DecoderOutputs, second: DecoderOutputs | None = None
     without_block = np.array([difference(np.setdiff1d(steps, block)) for block in blocks])
     value, n = difference(slice(None)), len(blocks)
     error = np.sqrt((n - 1) / n * ((without_block - without_block.mean()) ** 2).sum())
-    half = upper_t(0.975, n - 1) * error
+    half = t_quantile(0.975, n - 1) * error
     return Interval(value, value - half, value + half)
 
 
-class Part:
+class ScoredStream:
     """A stream from a step on: its scored `steps`, and the `targets` of all steps as columns."""
 
     def __init__(self, stream: Stream, first: int = 0, categories: int | None = None) -> None:
@@ -90,7 +90,7 @@ class Part:
         self.steps = steps if stream.scored is None else steps[stream.scored[steps]]
         self.targets = stream.Y if categories is None else np.eye(categories)[stream.Y]
 
-    def tuning(self) -> np.ndarray:
+    def tuning_weights(self) -> np.ndarray:
         """Weights of regressions of the inputs on the targets, flat."""
         X, Y = self.stream.X[self.steps], self.targets[self.steps]
         return LeastSquares(Y, X).weights(1.0)[:-1].ravel()
@@ -103,7 +103,7 @@ class Part:
 class Decoder:
     """Ridge regression on the last `lags` inputs; its penalty is chosen on the part's own end."""
 
-    def __init__(self, part: Part, lags: int, shift: float = 0.0) -> None:
+    def __init__(self, part: ScoredStream, lags: int, shift: float = 0.0) -> None:
         self.lags = lags
         X, steps = lag_inputs(part.stream, (lags,))[lags], part.steps[-MOST_STEPS:]
         targets = part.targets[steps]
@@ -115,13 +115,14 @@ class Decoder:
         self.penalty = PENALTIES[int(np.argmin(errors))]
         self.weights = LeastSquares(X[steps], targets).weights(self.penalty)
 
-    def on(self, part: Part) -> DecoderOutputs:
+    def decode(self, part: ScoredStream) -> DecoderOutputs:
+        """The decoder's outputs on the scored steps of a stream, with their targets."""
         X = lag_inputs(part.stream, (self.lags,))[self.lags][part.steps]
         X = np.hstack([X, np.ones((len(part.steps), 1))])
         return DecoderOutputs(X @ self.weights, part.targets[part.steps], part.categories)
 
 
-def measures(streams: Streams, episode: Episode) -> Iterator[tuple[str, str, Interval, str]]:
+def drift_measures(streams: Streams, episode: Episode) -> Iterator[tuple[str, str, Interval, str]]:
     """Measure, where (a session or a number of lags), its score and words, of one pair.
 
     "inputs_moved" and "inputs_moved_within": the median over inputs of the shift of their mean, in
@@ -132,20 +133,31 @@ def measures(streams: Streams, episode: Episode) -> Iterator[tuple[str, str, Int
     decoder refitted on B reaches.
     """
     n = streams.categories
-    a, b = Part(episode.pretraining, categories=n), Part(episode.adapt, categories=n)
-    tail = Part(episode.reference, episode.reference_from, n)
-    whole_tail, heldout = Part(episode.reference, categories=n), Part(episode.heldout, categories=n)
+    a, b = (
+        ScoredStream(episode.pretraining, categories=n),
+        ScoredStream(episode.adapt, categories=n),
+    )
+    tail = ScoredStream(episode.reference, episode.reference_from, n)
+    whole_tail, heldout = (
+        ScoredStream(episode.reference, categories=n),
+        ScoredStream(episode.heldout, categories=n),
+    )
     yield "inputs_moved", "", Interval(b.mean_shift()), ""
     yield "inputs_moved_within", "", Interval(whole_tail.mean_shift()), ""
     for name, other in (("tuning", b), ("tuning_within", whole_tail)):
-        yield name, "", Interval(float(np.corrcoef(a.tuning(), other.tuning())[0, 1])), ""
+        yield (
+            name,
+            "",
+            Interval(float(np.corrcoef(a.tuning_weights(), other.tuning_weights())[0, 1])),
+            "",
+        )
     by_lags = []
     for lags in LAGS:
         on_a, on_b = Decoder(a, lags), Decoder(b, lags)
         outputs = {
-            "within_a": on_a.on(tail),
-            "within_b": on_b.on(heldout),
-            "a_to_b": on_a.on(heldout),
+            "within_a": on_a.decode(tail),
+            "within_b": on_b.decode(heldout),
+            "a_to_b": on_a.decode(heldout),
         }
         for name, some in outputs.items():
             yield name, str(lags), score_difference(some), "R²" if n is None else "accuracy"
@@ -154,20 +166,22 @@ def measures(streams: Streams, episode: Episode) -> Iterator[tuple[str, str, Int
     best = max(by_lags, key=lambda outputs: outputs["within_a"].score())
     constant = np.broadcast_to(a.targets[a.steps].mean(0), best["a_to_b"].targets.shape)
     yield "constant", "", score_difference(replace(best["a_to_b"], outputs=constant)), ""
-    by_chance = [Decoder(b, LAGS[0], shift).on(heldout).score() for shift in SHIFTS]
+    by_chance = [Decoder(b, LAGS[0], shift).decode(heldout).score() for shift in SHIFTS]
     yield "chance", "", Interval(float(np.mean(by_chance)), min(by_chance), max(by_chance)), ""
     frozen, refit, reference = (best[name].error() for name in ("a_to_b", "within_b", "within_a"))
     if frozen > reference:
         yield "ceiling", "", Interval(100.0 * (frozen - refit) / (frozen - reference)), ""
 
 
-def component_drift(task: Recordings, path_a: str | Path, split: str) -> Interval:
-    """The score that components of each half's own cost a decoder from half to half of A."""
+def score_lost_to_components(task: Recordings, path_a: str | Path, split: str) -> Interval:
+    """What a decoder from half to half of A loses in score where each has its own components."""
     outputs = []
     for separate in (False, True):
-        streams = pair_facts.halves(task, path_a, separate)
-        first = Part(task.cut(streams, split).pretraining, categories=streams.categories)
-        outputs.append(Decoder(first, LAGS[2]).on(Part(streams.b, categories=streams.categories)))
+        streams = pair_facts.prepare_halves(task, path_a, separate)
+        first = ScoredStream(task.cut(streams, split).pretraining, categories=streams.categories)
+        outputs.append(
+            Decoder(first, LAGS[2]).decode(ScoredStream(streams.b, categories=streams.categories))
+        )
     steps = min(len(part.targets) for part in outputs)
     ends = [
         replace(part, outputs=part.outputs[-steps:], targets=part.targets[-steps:])
@@ -176,7 +190,7 @@ def component_drift(task: Recordings, path_a: str | Path, split: str) -> Interva
     return score_difference(*ends)
 
 
-def table(
+def drift_table(
     task: Recordings,
     streams: Streams,
     split: str,
@@ -198,8 +212,8 @@ def table(
         rows.append(("updates", learner, Interval(len(episode.adapt) // stride), ""))
     for name, why in study.get("registrations", {}).items():
         rows.append(("registration", name, Interval(np.nan), why))
-    rows += measures(streams, episode)
+    rows += drift_measures(streams, episode)
     if files and streams.dataset["account"]["b"]["alignment"].startswith(OWN):
-        rows.append(("made", "", component_drift(task, files[0], split), ""))
+        rows.append(("made", "", score_lost_to_components(task, files[0], split), ""))
     flat = [(measure, at, *score, words) for measure, at, score, words in rows]
     return pd.DataFrame(flat, columns=[*COLUMNS])

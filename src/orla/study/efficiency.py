@@ -47,7 +47,9 @@ class _Counter(Interpreter):
         return super().call_function(target, args, kwargs)
 
 
-def measure(network: Architecture, networks: Parameters, heldout: Stream) -> dict[str, np.ndarray]:
+def measure_costs(
+    network: Architecture, networks: Parameters, heldout: Stream
+) -> dict[str, np.ndarray]:
     """`MEASURES` (seeds,) of frozen networks (seeds, ...) that run on a stream from the start."""
 
     def step(*leaves: Tensor) -> list[Tensor]:
@@ -65,11 +67,11 @@ def measure(network: Architecture, networks: Parameters, heldout: Stream) -> dic
                 graph = graph_of(step, [*params.values(), state, stream[0]])
                 graph.graph.eliminate_dead_code()  # what only derivatives need
             X_seed = stream[: _BEFORE + _STEPS]
-            rows.append(_measure_one(graph, network.hidden, params, state, X_seed))
+            rows.append(_measure_network_costs(graph, network.hidden, params, state, X_seed))
     return {name: np.array([row[name] for row in rows], float) for name in MEASURES}
 
 
-def _measure_one(
+def _measure_network_costs(
     graph: GraphModule, hidden: int, params: Parameters, state: Tensor, X: Tensor
 ) -> dict[str, float]:
     counter, silent, first = _Counter(graph), 0, min(_BEFORE, len(X) - 1)

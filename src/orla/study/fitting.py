@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from orla.catalogue.entries import read_entry
 from orla.errors import OrlaError
 from orla.programs import store
-from orla.study.condition import Condition, chain
+from orla.study.condition import Condition, split_chain
 from orla.study.plan import PART_LISTS, Plan
 
 # JSON of {list of a block: {name: the part as kind and options}}, or of "frozen", which goes with
@@ -26,36 +26,36 @@ Refusal = tuple[str, str, str]
 def check_fit(plan: Plan) -> None:
     """Refuse a part that does not take another one or its options, by its place in the config."""
     fits = set(read_entry("fits"))
-    to_ask = {q: c for q, c in questions(plan).items() if digest(q) not in fits}
+    to_ask = {q: c for q, c in collect_questions(plan).items() if question_digest(q) not in fits}
     if not to_ask:
         return
-    refusals = store.cached_answer("fits", list(to_ask), lambda: answers(to_ask))
+    refusals = store.cached_answer("fits", list(to_ask), lambda: find_refusals(to_ask))
     for condition, refusal in zip(to_ask.values(), refusals, strict=True):
         if refusal:
-            raise OrlaError(f"config: {_with_place(plan, condition, *refusal)}")
+            raise OrlaError(f"config: {_refusal_text(plan, condition, *refusal)}")
 
 
-def answers(batch: Iterable[Question]) -> list[Refusal | None]:
+def find_refusals(batch: Iterable[Question]) -> list[Refusal | None]:
     """The first refusal of each question; None where there is none."""
     from orla.study import trial
 
-    return [trial.refusal(json.loads(question)) for question in batch]
+    return [trial.find_refusal(json.loads(question)) for question in batch]
 
 
-def digest(question: Question) -> str:
+def question_digest(question: Question) -> str:
     """The name of a question in the file of those that were answered."""
     return hashlib.sha256(question.encode()).hexdigest()[:16]
 
 
-def questions(plan: Plan) -> dict[Question, Condition]:
-    """What is to be asked of a plan's parts, each with the first condition that asks it."""
+def collect_questions(plan: Plan) -> dict[Question, Condition]:
+    """The questions to a plan's parts, each with the first condition that asks it."""
     by_question: dict[Question, Condition] = {}
     for c in plan.conditions:
         network = {"networks": (c.architecture,)}
         loop = network | {"learners": (c.learner,), "observers": c.observers}
         loop |= {"interventions": c.interventions, "probes": c.probes}
         groups = [(loop, {}), ({"optimizers": (c.optimizer,)}, {}), ({"starts": (c.start,)}, {})]
-        frozen = plan.pretraining(c.architecture).get("frozen")
+        frozen = plan.pretraining_settings(c.architecture).get("frozen")
         if frozen and plan.takes_pretrained(c):
             groups.append((network, {"frozen": frozen}))
         for lists, more in groups:
@@ -66,8 +66,9 @@ def questions(plan: Plan) -> dict[Question, Condition]:
     return by_question
 
 
-def _with_place(plan: Plan, condition: Condition, key: str, name: str, why: str) -> str:
-    blocks = plan.mentions[condition]
+def _refusal_text(plan: Plan, condition: Condition, key: str, name: str, why: str) -> str:
+    """A refusal in words, with its place in the config."""
+    blocks = plan.blocks_by_condition[condition]
     if key == "frozen":
         return f"the network {name}: {why}"
     if not key:
@@ -75,7 +76,7 @@ def _with_place(plan: Plan, condition: Condition, key: str, name: str, why: str)
     place = f"conditions[{blocks[0]}].{key}" if key != "probes" else "probes_of_all"
     for i in reversed(blocks):
         names = plan.config["conditions"][i].get(key, ())
-        if name in {*names, *(link for several in names for link in chain(several))}:
+        if name in {*names, *(link for several in names for link in split_chain(several))}:
             place = f"conditions[{i}].{key}"
     if PART_LISTS[key] == "learner":
         name += f" on the network {condition.architecture}"

@@ -68,7 +68,8 @@ class Forecast:
     def __init__(self, plan: Plan, lengths: Mapping[str, tuple[int, int]] | None = None) -> None:
         self.plan, self.lengths = plan, lengths or {}
 
-    def sessions(self, domain: str) -> tuple[int, int]:
+    def session_steps(self, domain: str) -> tuple[int, int]:
+        """Steps of session A and of B."""
         if domain in self.lengths:
             return self.lengths[domain]
         spec = self.plan.config["tasks"][self.plan.domains[domain][0]]
@@ -77,7 +78,7 @@ class Forecast:
         seconds = (task.get(f"duration_{side}_s") for side in "ab")
         return tuple(int(s / bin_s) if s else USUAL_STEPS for s in seconds)
 
-    def parts(self, c: Condition) -> tuple[int, int, int]:
+    def part_steps(self, c: Condition) -> tuple[int, int, int]:
         """Steps of a condition's pretraining, adapt and held-out part."""
         if not self.plan.declaration("task", c.task)["needs_files"]:
             names = ("pretraining", "adapt", "heldout")
@@ -86,8 +87,8 @@ class Forecast:
         def steps(size: float, whole: int) -> int:
             return size if isinstance(size, int) else int(size * whole)
 
-        a, b = self.sessions(c.domain)
-        cut = self.plan.cut(c.task)
+        a, b = self.session_steps(c.domain)
+        cut = self.plan.cut_settings(c.task)
         tail = steps(cut["tail_steps"], a)
         if c.split == STATIONARY:
             stream = steps(cut["tail_stream_steps"], tail)
@@ -95,80 +96,85 @@ class Forecast:
         adapt = int(cut["splits"].get(c.split, 0.5) * b)
         return a - tail, adapt, b - adapt
 
-    def condition(self, c: Condition) -> float:
-        """Of a condition's sweep, compiling apart."""
-        _, adapt, heldout = self.parts(c)
-        kind = "exact" if self.plan.exact(c.learner) else self.plan.cadence(c.learner)
+    def sweep_cpu_s(self, c: Condition) -> float:
+        """CPU seconds of a condition's sweep, compiling apart."""
+        _, adapt, heldout = self.part_steps(c)
+        kind = "exact" if self.plan.is_exact(c.learner) else self.plan.cadence(c.learner)
         models = c.seeds * (len(self.plan.grid(c)) + _GROWTH)
         freezings = self.plan.config["stable_windows"] + len(self.plan.horizons(c))
         works = {kind: adapt, "scoring": freezings * (0.2 * adapt + heldout)}
-        hidden = self._hidden(c.architecture)
-        larger = {"exact": self._sensitivities(c.architecture)}
+        hidden = self._hidden_units(c.architecture)
+        larger = {"exact": self._sensitivity_factor(c.architecture)}
         return sum(
             planned_cpu_s(kind, models * steps, hidden, larger.get(kind, 1.0))
             for kind, steps in works.items()
         )
 
-    def networks(self, c: Condition, seeds: int) -> float:
+    def pretraining_cpu_s(self, c: Condition, seeds: int) -> float:
+        """CPU seconds to pretrain a condition's networks; 0 where it starts from none."""
         if not self.plan.takes_pretrained(c):
             return 0.0
-        settings = self.plan.pretraining(c.architecture)
-        steps = self.parts(c)[0] * max(1.0, _EPOCHS * settings["max_epochs"]) * seeds
+        settings = self.plan.pretraining_settings(c.architecture)
+        steps = self.part_steps(c)[0] * max(1.0, _EPOCHS * settings["max_epochs"]) * seeds
         kind = "pretraining" if settings["window"] > 1 else "step"
-        return planned_cpu_s(kind, steps, self._hidden(c.architecture))
+        return planned_cpu_s(kind, steps, self._hidden_units(c.architecture))
 
-    def part(self, conditions: Sequence[Condition], pretrains: bool) -> float:
-        """Of a job of adaptation, which may pretrain its networks itself."""
+    def adaptation_cpu_s(self, conditions: Sequence[Condition], pretrains: bool) -> float:
+        """CPU seconds of a job of adaptation, which may pretrain its networks itself."""
         seeds = max(c.seeds for c in conditions)
-        first = self.networks(conditions[0], seeds) if pretrains else 0.0
-        return START_S + first + sum(map(self.condition, conditions))
+        first = self.pretraining_cpu_s(conditions[0], seeds) if pretrains else 0.0
+        return START_S + first + sum(map(self.sweep_cpu_s, conditions))
 
-    def part_mb(self, conditions: Sequence[Condition]) -> float:
+    def adaptation_mb(self, conditions: Sequence[Condition]) -> float:
         """Megabytes of a job of adaptation, without the compiler that runs beside it."""
-        most = self.plan.compute(conditions[0].precision)["batch_models"]
+        most = self.plan.compute_settings(conditions[0].precision)["batch_models"]
         sizes = (
-            job_mb(self.plan.job(c), n_in=_INPUTS, n_out=2, models=most, steps=max(self.parts(c)))
+            job_mb(
+                self.plan.job(c), n_in=_INPUTS, n_out=2, models=most, steps=max(self.part_steps(c))
+            )
             for c in conditions
         )
         return max(sizes) / 1.1 - BESIDE + _ALLOCATOR_MB
 
-    def peers(self, domain: str, seed: int) -> float:
+    def peers_cpu_s(self, domain: str, seed: int) -> float:
+        """CPU seconds to run River's models on one seed of a task."""
         task = self.plan.spec("task", domain)
         costs = (PEER_US.get(peer, 0.0) for peer, n in task.get("peers", {}).items() if seed < n)
         return START_S + 1e-6 * task.get("adapt", 0) * sum(costs)
 
-    def programs(self, conditions: Iterable[Condition]) -> float:
-        """To compile the loops of conditions, where none is kept."""
-        conditions = [c for c in conditions if self.plan.compute(c.precision)["compile"]]
+    def compiling_cpu_s(self, conditions: Iterable[Condition]) -> float:
+        """CPU seconds to compile the loops of conditions, where none is kept."""
+        conditions = [c for c in conditions if self.plan.compute_settings(c.precision)["compile"]]
         keys = [(c.task, c.architecture, c.precision, c.optimizer, c.learner) for c in conditions]
         forward = {key[:3] for key in keys}
         updates = {key[:4] for key in keys if self.plan.cadence(key[4]) == "window"}
         return PROGRAM_S * (len(set(keys)) + len(updates) + 2 * len(forward))
 
-    def megabytes(self, conditions: Iterable[Condition]) -> float:
+    def disk_mb(self, conditions: Iterable[Condition]) -> float:
+        """Megabytes of all files that a study of these conditions leaves."""
         conditions, size = list(conditions), _MB_REPORTS
         for domain in {c.domain for c in conditions}:
             task, _ = self.plan.domains[domain]
             if self.plan.declaration("task", task)["needs_files"]:
-                spec, steps = self.plan.config["tasks"][task], sum(self.sessions(domain))
+                spec, steps = self.plan.config["tasks"][task], sum(self.session_steps(domain))
                 count = spec.get("preparation", {}).get("features", {}).get("count", 40)
                 is_converted = spec.get("source") in _CONVERTED
                 size += steps * (count + 2) * _BYTES / 1e6 + is_converted * steps * _MB_CONVERTED
-        size += _MB_NETWORK * sum({c.networks: c.seeds for c in conditions}.values())
+        size += _MB_NETWORK * sum({c.networks_path: c.seeds for c in conditions}.values())
         return size + _MB_CONDITION * len(conditions)
 
-    def _hidden(self, network: str) -> int:
+    def _hidden_units(self, network: str) -> int:
         """Units of all layers of a network."""
         spec = self.plan.spec("architecture", network)
         return spec.get("hidden", 64) * len(spec.get("layers", [0]))
 
-    def _sensitivities(self, network: str) -> float:
-        """How many times as large exact RTRL's are as an RNN's of as many units."""
+    def _sensitivity_factor(self, network: str) -> float:
+        """How many times as large exact RTRL's sensitivities are as an RNN's of as many units."""
         table, kind = read_entry("memory"), self.plan.spec("architecture", network)["kind"]
         return table.get(kind, table["rnn"])["rtrl"][-1] / table["rnn"]["rtrl"][-1]
 
 
-def lengths(plan: Plan, folder: str | Path = ".") -> dict[str, tuple[int, int]]:
+def session_lengths(plan: Plan, folder: str | Path = ".") -> dict[str, tuple[int, int]]:
     """Steps of both sessions by the folder of their streams, where a file tells them quickly."""
     results, steps = Path(folder) / plan.config["pathvars"]["results"], {}
     for domain, (task, pair) in plan.domains.items():
@@ -176,20 +182,20 @@ def lengths(plan: Plan, folder: str | Path = ".") -> dict[str, tuple[int, int]]:
         streams = results / domain / "streams.npz"
         with suppress(OSError, KeyError, ValueError, zipfile.BadZipFile):
             if streams.is_file():
-                steps[domain] = tuple(_rows(streams, f"{side}_X") for side in "ab")
+                steps[domain] = tuple(_count_rows(streams, f"{side}_X") for side in "ab")
             elif pair and spec.get("source") in ("binned", "nwb"):
                 source = spec[spec["source"]]
                 files = [Path(folder, source["files"][spec["pairs"][pair][side]]) for side in "ab"]
                 if spec["source"] == "binned":
                     array = source.get("inputs", "counts")
-                    steps[domain] = tuple(_rows(file, array) for file in files)
+                    steps[domain] = tuple(_count_rows(file, array) for file in files)
                 else:
                     bin_s = spec.get("preparation", {}).get("bin_s", 0.05)
-                    steps[domain] = tuple(int(_seconds(file) / bin_s) for file in files)
+                    steps[domain] = tuple(int(_series_seconds(file) / bin_s) for file in files)
     return steps
 
 
-def _rows(path: Path, array: str) -> int:
+def _count_rows(path: Path, array: str) -> int:
     """Rows of an array of an .npz, by its header alone."""
     with zipfile.ZipFile(path) as file, file.open(f"{array}.npy") as array_file:
         version = np.lib.format.read_magic(array_file)
@@ -197,7 +203,7 @@ def _rows(path: Path, array: str) -> int:
         return reader.get(version, np.lib.format.read_array_header_2_0)(array_file)[0][0]
 
 
-def _seconds(path: Path) -> float:
+def _series_seconds(path: Path) -> float:
     """Seconds of the longest SpatialSeries of an NWB file."""
     spans = [0.0]
 

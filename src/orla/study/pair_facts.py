@@ -24,7 +24,7 @@ _ABOUT = ("subject", "date", "area", "day", "placement", "recording")
 def session_facts(
     streams: Streams, sessions: Sequence[str], files: Sequence[str | Path] = ()
 ) -> Iterator[tuple[str, str, float, str]]:
-    """Measure, side, value and words: what streams' record and the recordings' files say of them.
+    """Facts of two sessions from the streams' record and files: measure, side, value and words.
 
     Of each side: its "session", "seconds", share of steps "scored", "inputs", the "spread" of its
     target (SD, in that of A), how much was "kept" and why no more, the "recording" and what is
@@ -55,13 +55,13 @@ def _file_facts(path: Path) -> Iterator[str]:
             if value.ndim == 0:
                 yield f"{name} {value}"
     elif (path.suffix == ".nwb" and path.is_file()) or is_zarr(path):
-        yield from (f"{name} {value}" for name, value in nwb.facts(path).items())
+        yield from (f"{name} {value}" for name, value in nwb.recording_facts(path).items())
 
 
-def halves(task: Recordings, path_a: str | Path, separate: bool) -> Streams:
-    """Session A's two halves, prepared as a pair; `separate`: each by components of its own."""
+def prepare_halves(task: Recordings, path_a: str | Path, separate: bool) -> Streams:
+    """The streams of session A's two halves as a pair; `separate`: each by its own components."""
     if task.source == "binned":
-        whole = task.binned_at(path_a)
+        whole = task.read_binned(path_a)
     else:
         whole = from_spikes.bin_session(nwb.read_session(path_a, task.nwb), task.preparation)
     half, parts = len(whole.inputs) // 2, []

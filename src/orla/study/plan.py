@@ -15,7 +15,7 @@ from typing import Any
 
 from orla.errors import OrlaError, prefix_errors
 from orla.schema import nearest
-from orla.study.condition import SILENT, Condition, Part, chain, group_conditions
+from orla.study.condition import SILENT, Condition, ConditionGroup, group_conditions, split_chain
 from orla.study.declarations import Declarations
 from orla.study.keys import FORMATS, KEYS, peer_column
 
@@ -75,12 +75,13 @@ class Plan:
         """`specification`, with the instances of the config."""
         return specification(self.declared, kind, name, self.config.get(SECTIONS[kind], {}))
 
-    def check(self, kind: str, name: str, place: str) -> None:
+    def check_name(self, kind: str, name: str, place: str) -> None:
         """`spec`, whose OrlaError names the place in the config."""
         with prefix_errors(f'config: "{place}"'):
             self.spec(kind, name)
 
     def declaration(self, kind: str, name: str) -> dict[str, Any]:
+        """The declaration of the part that a name stands for."""
         return self.declared[kind][self.spec(kind, name)["kind"]]
 
     def option(self, kind: str, name: str, option: str) -> Any:
@@ -88,7 +89,7 @@ class Plan:
         default = self.declaration(kind, name)["defaults"].get(option)
         return self.spec(kind, name).get(option, default)
 
-    def steps(self, kind: str, name: str, keyword: str = "stride") -> int:
+    def declared_steps(self, kind: str, name: str, keyword: str = "stride") -> int:
         """Steps of the option that a learner or probe declares as its `keyword`; 0 without one.
 
         Of a probe they are between two looks ("stride") or two kept states ("kept").
@@ -97,13 +98,14 @@ class Plan:
         return self.option(kind, name, option) if option else 0
 
     def stride(self, learner: str) -> int:
-        return self.steps("learner", learner) or 1
+        """Steps from one update of a learner to the next."""
+        return self.declared_steps("learner", learner) or 1
 
     def cadence(self, learner: str) -> str:
         """Whether a learner updates at each "step" or once a "window"."""
         return "window" if self.stride(learner) > 1 else "step"
 
-    def exact(self, learner: str) -> bool:
+    def is_exact(self, learner: str) -> bool:
         return self.declaration("learner", learner)["more"]["exactness"] == "exact"
 
     def takes_pretrained(self, condition: Condition) -> bool:
@@ -122,7 +124,7 @@ class Plan:
             )
         return list(grids[cadence])
 
-    def pairs(self, task: str) -> dict[str, str]:
+    def pair_folders(self, task: str) -> dict[str, str]:
         """Folder of each pair: {pair: folder}; {"": folder} for a task without pairs."""
         if not self.declaration("task", task)["needs_files"]:
             return {"": task}
@@ -147,10 +149,10 @@ class Plan:
     @cached_property
     def conditions(self) -> list[Condition]:
         """Every condition once, in the order of its first mention."""
-        return list(self.mentions)
+        return list(self.blocks_by_condition)
 
     @cached_property
-    def mentions(self) -> dict[Condition, list[int]]:
+    def blocks_by_condition(self) -> dict[Condition, list[int]]:
         """Each condition, and the blocks of the config that mention it.
 
         A condition of several blocks has the largest of their numbers of seeds, and the observers
@@ -158,7 +160,7 @@ class Plan:
         """
         by_key: dict[tuple[str, ...], tuple[Condition, list[int]]] = {}
         for i, block in enumerate(self.config["conditions"]):
-            for condition in self._block(i, block):
+            for condition in self._conditions_in_block(i, block):
                 key = tuple(condition.keys.values())
                 old, blocks = by_key.get(key, (condition, []))
                 union = replace(
@@ -175,23 +177,26 @@ class Plan:
         """The target that runs each condition: that of the first block that mentions it."""
         blocks = self.config["conditions"]
         return {
-            c: blocks[first].get("chapter", HEADLINE) for c, (first, *_) in self.mentions.items()
+            c: blocks[first].get("chapter", HEADLINE)
+            for c, (first, *_) in self.blocks_by_condition.items()
         }
 
     @cached_property
-    def parts(self) -> list[Part]:
+    def condition_groups(self) -> list[ConditionGroup]:
+        """Every condition in the group that one job adapts."""
         costs = {
-            c: c.seeds * len(self.grid(c)) * (_EXACT_COST if self.exact(c.learner) else 1)
+            c: c.seeds * len(self.grid(c)) * (_EXACT_COST if self.is_exact(c.learner) else 1)
             for c in self.conditions
         }
         return list(group_conditions(self.chapters, costs))
 
-    def _block(self, i: int, block: Mapping[str, Any]) -> Iterable[Condition]:
-        self._check_names(f"conditions[{i}]", block)
+    def _conditions_in_block(self, i: int, block: Mapping[str, Any]) -> Iterable[Condition]:
+        """The conditions of block number `i` of the config."""
+        self._check_block_names(f"conditions[{i}]", block)
         lists = [block.get(name) or [SILENT[key]] for key, name in _LISTS.items()]
         for values in product(*lists):
             keys = dict(zip(_LISTS, values, strict=True))
-            for pair, domain in self.pairs(keys["task"]).items():
+            for pair, domain in self.pair_folders(keys["task"]).items():
                 yield Condition(
                     **keys,
                     pair=pair,
@@ -201,7 +206,8 @@ class Plan:
                     seeds=block["seeds"],
                 )
 
-    def _check_names(self, place: str, block: Mapping[str, Any]) -> None:
+    def _check_block_names(self, place: str, block: Mapping[str, Any]) -> None:
+        """Refuse names of a block that stand for nothing."""
         for key, kind in (("tasks", "task"), ("networks", "architecture")):
             for name in block[key]:
                 if name in self.declared[kind] and name not in self.config[key]:
@@ -210,35 +216,37 @@ class Plan:
                 require_one_of(f"{place}.{key}", name, self.config[key])
         for key, kind in PART_LISTS.items():
             for name in block.get(key, ()) if key not in ("tasks", "networks") else ():
-                for part in chain(name) if key == "interventions" else (name,):
-                    self.check(kind, part, f"{place}.{key}")
+                for part in split_chain(name) if key == "interventions" else (name,):
+                    self.check_name(kind, part, f"{place}.{key}")
         precisions = [*FORMATS, *self.config.get("numerics", {})]
         for name in block.get("precisions", ()):
             require_one_of(f"{place}.precisions", name, precisions)
         for task, split in product(block["tasks"], block["splits"]):
             require_one_of(f"{place}.splits", split, self.variants(task), f" for {task}")
 
-    def peers(self, task: str) -> dict[str, int]:
+    def seeds_by_peer_column(self, task: str) -> dict[str, int]:
         """Column of each of River's models that a task has beside networks, and its seeds."""
         seeds_by_peer = self.option("task", task, "peers") or {}
         return {peer_column(peer): seeds for peer, seeds in seeds_by_peer.items()}
 
     def variants(self, task: str) -> list[str]:
+        """The names that conditions on a task may have under `splits`."""
         names = self.declaration("task", task)["variants"]
-        return list(names) if names else [*self.cut(task)["splits"], STATIONARY]
+        return list(names) if names else [*self.cut_settings(task)["splits"], STATIONARY]
 
     def window(self, task: str) -> int:
         """Steps of a window of a task: every cut is a multiple of it."""
         if self.declaration("task", task)["needs_files"]:
-            return self.cut(task)["cut"]
+            return self.cut_settings(task)["cut"]
         return self.option("task", task, "window") or 1
 
-    def cut(self, task: str) -> dict[str, Any]:
+    def cut_settings(self, task: str) -> dict[str, Any]:
         """How a task cuts its sessions: steps of a window, the tail of A, shares of B."""
         default = self.declaration("task", task)["defaults"]["parts"]
         return default | self.option("task", task, "parts")
 
     def horizons(self, condition: Condition) -> list[int]:
+        """Steps at which the config asks for scores of a condition; [] for most."""
         settings = self.config["horizons"]
         fits = condition.task in settings["tasks"] and condition.learner in settings["learners"]
         return list(settings["steps"]) if fits and condition.split == settings["split"] else []
@@ -247,28 +255,28 @@ class Plan:
         """What a numeric configuration of the config asks for; {} for a format alone."""
         return self.config.get("numerics", {}).get(precision, {})
 
-    def compute(self, precision: str) -> dict[str, Any]:
+    def compute_settings(self, precision: str) -> dict[str, Any]:
         """The settings of computation; of a numeric configuration with "instructions", and held."""
         numerics = self._numerics(precision)
         more = {"instructions": None, **numerics} if numerics else {}
         return self.config["compute"] | {k: v for k, v in more.items() if k != "precision"}
 
-    def format(self, precision: str) -> dict[str, str]:
+    def format_entry(self, precision: str) -> dict[str, str]:
         """{"format": that of a numeric configuration's networks}; {} for a format alone."""
         numerics = self._numerics(precision)
         return {"format": numerics["precision"]} if numerics else {}
 
-    def pretraining(self, network: str) -> dict[str, Any]:
+    def pretraining_settings(self, network: str) -> dict[str, Any]:
         """How a network is pretrained: the settings of all, and those of its own name over them."""
         settings = dict(self.config["pretraining"])
         return settings | settings.pop("of", {}).get(network, {})
 
-    def pretrained_by(self, network: str) -> list[tuple[str, str]]:
+    def pretraining_parts(self, network: str) -> list[tuple[str, str]]:
         """(kind, name or short form) of a network's parts, and of the optimizer that is named."""
         specs = [("architecture", self.spec("architecture", network))]
-        if optimizer := self.pretraining(network).get("optimizer"):
+        if optimizer := self.pretraining_settings(network).get("optimizer"):
             specs.append(("optimizer", optimizer))
-        return parts_in(specs, self.declared)
+        return expand_parts(specs, self.declared)
 
     def job(self, condition: Condition) -> dict[str, Any]:
         """All that a sweep of `condition` depends on, its files and code apart; JSON-ready."""
@@ -287,7 +295,7 @@ class Plan:
             "growth": self.config["grid_growth"],
             "horizons": self.horizons(c),
             "stable_windows": self.config["stable_windows"],
-            **self.format(c.precision),
+            **self.format_entry(c.precision),
         }
 
 
@@ -297,16 +305,16 @@ def require_one_of(place: str, name: str, choices: Iterable[str], where: str = "
         raise OrlaError(f'config: "{place}" cannot be "{name}"{where}; {nearest(name, choices)}')
 
 
-def parts_of(job: Mapping[str, Any], declarations: Declarations) -> list[tuple[str, str]]:
+def job_parts(job: Mapping[str, Any], declarations: Declarations) -> list[tuple[str, str]]:
     """(kind, name or short form) of every part that a job's result depends on."""
     specs = [("architecture", job["network"])]
     specs += [(kind, job[kind]) for kind in ("learner", "optimizer", "start")]
     specs += [("learner", spec) for spec in job["observers"].values()]
     specs += [(kind, spec) for kind in ("intervention", "probe") for spec in job[f"{kind}s"]]
-    return sorted({*parts_in(specs, declarations)})
+    return sorted({*expand_parts(specs, declarations)})
 
 
-def parts_in(
+def expand_parts(
     specs: Iterable[tuple[str, str | Mapping[str, Any]]], declarations: Declarations
 ) -> list[tuple[str, str]]:
     """(kind, name or short form) of parts, and of those that their options are lists of."""
@@ -318,5 +326,5 @@ def parts_in(
         parts.append((kind, spec["kind"]))
         for option, inner_kind in declarations[kind][spec["kind"]]["lists"].items():
             inner = ((inner_kind, entry) for entry in spec.get(option, ()))
-            parts += parts_in(inner, declarations)
+            parts += expand_parts(inner, declarations)
     return parts

@@ -20,7 +20,7 @@ from orla.learners.tbptt import TBPTT
 from orla.losses.base import Loss
 from orla.optimizers.adam import Adam
 from orla.study import scores
-from orla.study.batches import batches, initial_parameters, models_at, moments
+from orla.study.batches import batch_indices, initial_parameters, models_at, stream_tensors
 from orla.tasks.stream import Stream
 
 
@@ -97,7 +97,7 @@ def pretrain(
             f"pretraining: {len(stream)} steps leave nothing to learn on or to validate with;"
             " take a longer session, a shorter parts.tail_steps or a shorter pretraining.window"
         )
-    groups = list(batches(len(seeds), batch_models))
+    groups = list(batch_indices(len(seeds), batch_models))
     passes = settings.max_epochs * len(groups)
     loop = Loop(
         TBPTT(architecture, window=settings.window, update_every=settings.window),
@@ -112,7 +112,7 @@ def pretrain(
     name = f"pretraining {len(seeds)} networks, windows of {settings.window}"
     with progress.bar(passes, name, "epoch") as bar:
         for index, count in groups:
-            whole = moments(stream, index, dtype, device)
+            whole = stream_tensors(stream, index, dtype, device)
             training = {name: m[:training_steps] for name, m in whole.items()}
             validation = {name: m[training_steps:] for name, m in whole.items()}
             params = models_at(fresh, torch.as_tensor(index, device=device))
@@ -161,7 +161,9 @@ def _train_batch(
         keep = torch.as_tensor(better, device=rates.device)
         for name, p in best.items():
             p[keep] = params[name][keep]
-        training_error = scores.adapted_mean(errors, scores.by_models(training, "scored"))
+        training_error = scores.mean_adapting_error(
+            errors, scores.entry_models_first(training, "scored")
+        )
         rows = {"seed": np.arange(len(rates)), "epoch": epoch, "training_error": training_error}
         epochs.append(pd.DataFrame({**rows, "validation_error": error})[active])
         progress.advance(bar, 1)

@@ -20,7 +20,7 @@ _DRIVER = "own"
 _PROFILE = "profile"
 
 
-def measures(batch: Batch) -> Measures:
+def measure_probes(batch: Batch) -> Measures:
     """The `columns`, `observed` and `profiles` that the probes of a condition declare."""
     by_key: Measures = {}
     for probe, more in _probes_with_columns(batch.run):
@@ -29,7 +29,7 @@ def measures(batch: Batch) -> Measures:
         profile = probe.profile(series)
         for name in more["columns"]:
             by_key[name] = np.where(batch.measures["diverged"], np.nan, summary[name])
-        for name, gradient in product(more["observed"], _gradients(batch.run)):
+        for name, gradient in product(more["observed"], _learners_by_gradient(batch.run)):
             key = probe.reference, gradient, name
             by_key[key] = by_observer[gradient][name]
         for name in more["profiles"]:
@@ -37,10 +37,12 @@ def measures(batch: Batch) -> Measures:
     return by_key
 
 
-def rows(run: ConditionRun, results: Mapping[int, Measures]) -> Iterator[Rows]:
+def probe_rows(run: ConditionRun, results: Mapping[int, Measures]) -> Iterator[Rows]:
     """Rows of observers; of profiles at the selected rate. Null of a model that diverged."""
     seed, learner, optimizer = np.arange(run.seeds), run.keys["learner"], run.loop.optimizer
-    sizes = {n: carried_bytes(x, optimizer, run.dtype) for n, x in _gradients(run).items()}
+    sizes = {
+        n: carried_bytes(x, optimizer, run.dtype) for n, x in _learners_by_gradient(run).items()
+    }
     if learner in run.loop.observers:
         del sizes[_DRIVER]  # the driver watches itself
     name_of = {_DRIVER: learner}
@@ -67,6 +69,6 @@ def _probes_with_columns(run: ConditionRun) -> list[tuple[Probe, Mapping]]:
     return [(probe, probe.part.more) for probe in run.loop.probes if probe.part]
 
 
-def _gradients(run: ConditionRun) -> dict[str, Learner]:
+def _learners_by_gradient(run: ConditionRun) -> dict[str, Learner]:
     """Each gradient of an update: the driver's, then those of the observers."""
     return {_DRIVER: run.loop.learner, **run.loop.observers}

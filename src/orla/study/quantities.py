@@ -61,7 +61,7 @@ class Quantity:
         return chain.from_iterable((*self.y, *self.x))
 
 
-def quantity_of(name: str, entry: Mapping[str, Any]) -> Quantity:
+def parse_quantity(name: str, entry: Mapping[str, Any]) -> Quantity:
     """A quantity from its entry in a config that fits the schema."""
     place = f'config: "quantities.{name}"'
     at, rank = dict(entry.get("at", {})), entry.get("rank", {})
@@ -79,7 +79,7 @@ def quantity_of(name: str, entry: Mapping[str, Any]) -> Quantity:
 
     def sums(terms: list[Mapping[str, Any]]) -> tuple[Terms, ...]:
         return tuple(
-            tuple(_term(place, {**at, **value}, term) for term in terms) for value in values
+            tuple(_parse_term(place, {**at, **value}, term) for term in terms) for value in values
         )
 
     return Quantity(
@@ -95,7 +95,7 @@ def quantity_of(name: str, entry: Mapping[str, Any]) -> Quantity:
     )
 
 
-def _term(place: str, at: Mapping[str, str], entry: Mapping[str, Any]) -> Term:
+def _parse_term(place: str, at: Mapping[str, str], entry: Mapping[str, Any]) -> Term:
     where = SILENT | dict(at) | dict(entry)
     if {"plus", "minus"} <= where.keys():
         raise OrlaError(f"{place}: a term has both plus and minus; write two terms")

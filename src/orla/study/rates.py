@@ -16,7 +16,7 @@ def half_decade(index: int) -> float:
     return float(f"{3 if half else 1}e{decade}")
 
 
-def index_of(rate: float) -> int:
+def half_decade_index(rate: float) -> int:
     """Number of a half-decade rate; any other one is refused."""
     index = round(2 * math.log10(rate)) if rate > 0 else 0
     if rate <= 0 or not math.isclose(half_decade(index), rate, rel_tol=1e-9):
@@ -26,16 +26,16 @@ def index_of(rate: float) -> int:
     return index
 
 
-def grid(rates: Sequence[float]) -> list[int]:
+def grid_indices(rates: Sequence[float]) -> list[int]:
     """Sorted numbers of the rates of a grid, which has no holes or repeats."""
-    indices = sorted(index_of(rate) for rate in rates)
+    indices = sorted(half_decade_index(rate) for rate in rates)
     if not indices or indices != list(range(indices[0], indices[0] + len(indices))):
         text = ", ".join(f"{rate:g}" for rate in rates)
         raise OrlaError(f"[{text}] has holes or repeats; list neighbouring half decades")
     return indices
 
 
-def best(scores: Mapping[int, np.ndarray]) -> int:
+def best_index(scores: Mapping[int, np.ndarray]) -> int:
     """The smallest rate of the lowest mean error, which is infinite where a seed diverged."""
     return min(sorted(scores), key=lambda i: _infinite_where_diverged(scores[i]).mean())
 
@@ -52,7 +52,7 @@ def missing_neighbour(
     None where the best is interior, or its side has grown by `growth` half decades already. Where
     all rates diverge, the grid grows downwards.
     """
-    at = best(scores)
+    at = best_index(scores)
     if at == min(scores) and min(first) - at < growth:
         return at - 1
     if at == max(scores) and at - max(first) < growth:
@@ -60,9 +60,9 @@ def missing_neighbour(
     return None
 
 
-def on_edge(scores: Mapping[int, np.ndarray]) -> bool:
+def best_on_edge(scores: Mapping[int, np.ndarray]) -> bool:
     """Whether the best rate is the smallest or the largest that was tried."""
-    return best(scores) in (min(scores), max(scores))
+    return best_index(scores) in (min(scores), max(scores))
 
 
 def dominated_rates(scores: Mapping[int, np.ndarray]) -> set[int]:

@@ -23,7 +23,7 @@ from orla.derivatives.base import axis_of_models
 from orla.engine.update import Moments
 from orla.losses.base import Loss
 from orla.losses.squared_error import SquaredError
-from orla.study.batches import moments
+from orla.study.batches import stream_tensors
 from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
 
@@ -72,7 +72,7 @@ class LeastSquares:
         penalties[-1] = 0.0
         return self._solve(penalties)
 
-    def recursive(self) -> np.ndarray:
+    def recursive_weights(self) -> np.ndarray:
         """What recursive least squares has reached at the last step, (features + 1, n_out).
 
         Its correlation matrix begins as the identity, which is forgotten as errors are (Haykin,
@@ -129,7 +129,7 @@ class Kalman:
 def heldout_scores(
     episode: Episode, loss: Loss, architecture: Architecture, networks: Parameters
 ) -> dict[str, np.ndarray]:
-    """Held-out scores (seeds,) of the decoders, named by `columns`; {} without squared error."""
+    """Held-out scores (seeds,) of the decoders, by `score_columns`; {} without squared error."""
     if not isinstance(loss, SquaredError):
         return {}
     heldout, scores = episode.heldout, {}
@@ -138,13 +138,13 @@ def heldout_scores(
     mask = None if heldout.scored is None else torch.as_tensor(heldout.scored[seeds])
     for name, outputs in heldout_outputs(episode, architecture, networks).items():
         outputs = torch.as_tensor(outputs)
-        error, r2 = columns(name)
+        error, r2 = score_columns(name)
         scores[error] = loss.mean_error(outputs, Y, mask).numpy()
         scores[r2] = loss.scores(outputs, Y, mask)["r2_mean"]
     return scores
 
 
-def columns(decoder: str) -> tuple[str, str]:
+def score_columns(decoder: str) -> tuple[str, str]:
     """Columns of a decoder's held-out error and R2 (mean over outputs) in a table of models."""
     return f"{PREFIX}{decoder}_error", f"{PREFIX}{decoder}_r2"
 
@@ -154,16 +154,18 @@ def heldout_outputs(
 ) -> dict[str, np.ndarray]:
     """Outputs (seeds, steps, n_out) of each of `DECODERS`, beside networks that do not adapt."""
     whole, seeds = episode.whole, len(next(iter(networks.values())))
-    fits = [_Fits(stream, episode) for stream in _streams(whole)]
+    fits = [_Fits(stream, episode) for stream in _streams_by_seed(whole)]
     by_seed = []
     for first in range(0, seeds, _TOGETHER):
         some = np.arange(first, min(first + _TOGETHER, seeds))
         params = {name: p[first : first + _TOGETHER] for name, p in networks.items()}
         dtype = next(iter(params.values())).dtype
-        states = hidden_states(architecture, params, moments(whole, some, dtype))
+        states = hidden_states(architecture, params, stream_tensors(whole, some, dtype))
         for seed, hidden in zip(some, states, strict=True):
             fit = fits[seed if whole.per_seed else 0]
-            by_seed.append(fit.of_inputs | {"readout": fit.linear({0: hidden}, _RIDGE)})
+            by_seed.append(
+                fit.outputs_from_inputs | {"readout": fit.fit_linear({0: hidden}, _RIDGE)}
+            )
     return {name: np.stack([outputs[name] for outputs in by_seed]) for name in DECODERS}
 
 
@@ -171,7 +173,7 @@ def hidden_states(architecture: Architecture, networks: Parameters, stream: Mome
     """Hidden units (models, steps, hidden) of frozen networks along a stream, float64.
 
     Not compiled: all networks go along the stream once, together. `stream` holds "x" and, where
-    trials begin, "starts", as from `batches.moments`.
+    trials begin, "starts", as from `batches.stream_tensors`.
     """
     before, states = derivatives(architecture).before, []
     entries = {name: stream[name] for name in ("x", "starts") if name in stream}
@@ -185,20 +187,21 @@ def hidden_states(architecture: Architecture, networks: Parameters, stream: Mome
     return torch.stack(states, 1).double().numpy()
 
 
-def _streams(whole: Stream) -> Iterator[Stream]:
+def _streams_by_seed(whole: Stream) -> Iterator[Stream]:
     """The streams one by one: that of all seeds, or each seed's own."""
     for seed in range(len(whole.X)) if whole.per_seed else (...,):
         yield Stream(**{n: None if a is None else a[seed] for n, a in vars(whole).items()})
 
 
-def _starts(stream: Stream) -> np.ndarray:
+def _start_mask(stream: Stream) -> np.ndarray:
+    """(steps,) bool, True where a trial starts."""
     return np.zeros(stream.X.shape[:-1], bool) if stream.starts is None else stream.starts
 
 
 def lag_inputs(stream: Stream, numbers: Sequence[int] = LAGS) -> dict[int, np.ndarray]:
     """By number of lags, the last inputs of each step side by side; zeros before a trial starts."""
     steps = np.arange(len(stream))
-    since = steps - np.maximum.accumulate(np.where(_starts(stream), steps, 0))
+    since = steps - np.maximum.accumulate(np.where(_start_mask(stream), steps, 0))
     most = max(numbers)
     rows = np.vstack([np.zeros((most - 1, stream.n_in)), stream.X])
     columns = [
@@ -219,17 +222,17 @@ class _Fits:
         self.selection = self.adapt[self.adapt >= episode.selection_cut]
 
     @cached_property
-    def of_inputs(self) -> dict[str, np.ndarray]:
-        """Of the decoders that read inputs: the same for all networks."""
+    def outputs_from_inputs(self) -> dict[str, np.ndarray]:
+        """Held-out outputs by decoder that reads inputs: the same for all networks."""
         features = lag_inputs(self.stream)
         settings = {"ridge": _RIDGE, "recursive": _RECURSIVE}
-        outputs = {name: self.linear(features, choice) for name, choice in settings.items()}
-        return outputs | {"kalman": self.kalman()}
+        outputs = {name: self.fit_linear(features, choice) for name, choice in settings.items()}
+        return outputs | {"kalman": self.fit_kalman()}
 
-    def linear(
+    def fit_linear(
         self, features: Mapping[int, np.ndarray], settings: Sequence[tuple[float, float]]
     ) -> np.ndarray:
-        """By the best (forgetting, penalty) and lags; by recursive least squares if it forgets."""
+        """Outputs by the best (forgetting, penalty) and lags; recursive where it forgets."""
 
         @cache
         def equations(selecting: bool, lags: int, forgetting: float) -> LeastSquares:
@@ -240,7 +243,7 @@ class _Fits:
             selecting: bool, steps: np.ndarray, lags: int, forgetting: float, penalty: float
         ) -> np.ndarray:
             fit = equations(selecting, lags, forgetting)
-            w = fit.recursive() if forgetting < 1 else fit.weights(penalty)
+            w = fit.recursive_weights() if forgetting < 1 else fit.weights(penalty)
             return features[lags][steps] @ w[:-1] + w[-1]
 
         def error(setting: tuple) -> float:
@@ -250,9 +253,9 @@ class _Fits:
         best = min(((lags, *s) for lags in features for s in settings), key=error)
         return outputs(False, np.arange(self.steps, len(self.stream)), *best)
 
-    def kalman(self) -> np.ndarray:
-        """The filter runs through the adapt part."""
-        stream, span, starts = self.stream, self.adapt, _starts(self.stream)
+    def fit_kalman(self) -> np.ndarray:
+        """Outputs of a Kalman filter, which runs through the adapt part."""
+        stream, span, starts = self.stream, self.adapt, _start_mask(self.stream)
         follows = (np.diff(span, prepend=-2) == 1) & ~starts[span]
         decoder = Kalman.fit(stream.X[span], stream.Y[span], follows)
         return decoder.decode(stream.X, starts)[self.steps :]

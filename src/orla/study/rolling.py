@@ -70,8 +70,8 @@ class Batch:
         return self._scores[key]
 
 
-def parts(episode: Episode, steps: int) -> list[slice]:
-    """What is scored from each origin on, of the first `steps` of the adapt part.
+def scored_spans(episode: Episode, steps: int) -> list[slice]:
+    """The span that is scored after each origin, within the first `steps` of the adapt part.
 
     The part has n whole windows; origins are the ends of windows floor(n / 2) + 1 to n - 1 (of two
     windows, of the first), and each is scored on the three windows after it, as far as there are.
@@ -98,9 +98,11 @@ def parts(episode: Episode, steps: int) -> list[slice]:
     return spans
 
 
-def errors(batch: Batch, steps: int) -> np.ndarray:
+def rolling_errors(batch: Batch, steps: int) -> np.ndarray:
     """Mean error (models,) over origins within the first `steps`; NaN of a diverged model."""
-    frozen = [batch.frozen_scores(part.start, part)[0] for part in parts(batch.run.episode, steps)]
+    frozen = [
+        batch.frozen_scores(part.start, part)[0] for part in scored_spans(batch.run.episode, steps)
+    ]
     fine = (batch.result.errors[:, :steps] <= scores.DIVERGED_ABOVE).all(1)
     fine &= (np.stack(frozen) <= scores.DIVERGED_ABOVE).all(0)
     return np.where(fine, np.mean(frozen, axis=0), np.nan)
@@ -113,25 +115,27 @@ def last_adapt_error(batch: Batch) -> np.ndarray:
     Lorenz it is far below the mean over the whole part (docs/tasks.md). A model that diverged has
     none, nor has a tenth without a scored step.
     """
-    step_errors, mask = batch.result.errors, scores.by_models(batch.adapt, "scored")
+    step_errors, mask = batch.result.errors, scores.entry_models_first(batch.adapt, "scored")
     steps = step_errors.shape[1]
     last = slice(steps - max(steps // 10, 1), None)
-    error = scores.adapted_mean(step_errors[:, last], mask if mask is None else mask[..., last])
+    error = scores.mean_adapting_error(
+        step_errors[:, last], mask if mask is None else mask[..., last]
+    )
     return np.where(batch.measures["diverged"], np.nan, error)
 
 
-def points(run: ConditionRun, horizons: Sequence[int]) -> list[int]:
+def snapshot_steps(run: ConditionRun, horizons: Sequence[int]) -> list[int]:
     """Steps after which snapshots are needed; a horizon that does not fit is refused."""
     split = run.keys["split"]
-    spans = parts(run.episode, run.chosen_on)
+    spans = scored_spans(run.episode, run.chosen_on)
     rates.require_horizons(horizons, run.episode.window, run.steps, split)
     for horizon in horizons:
         with prefix_errors(f"horizons.steps has {horizon} ({split})"):
-            spans += parts(run.episode, horizon)
+            spans += scored_spans(run.episode, horizon)
     return [run.episode.selection_cut, *horizons, *(part.start for part in spans)]
 
 
-def measures(batch: Batch) -> Measures:
+def error_measures(batch: Batch) -> Measures:
     """Errors on the selection part, while adapting, and held out, with their recovery.
 
     A model that diverged has none but the selection part's, and that one only where it diverged
@@ -140,7 +144,9 @@ def measures(batch: Batch) -> Measures:
     run, step_errors, cut = batch.run, batch.result.errors, batch.run.episode.selection_cut
     validation, _ = batch.frozen_scores(cut, slice(cut, run.steps))
     heldout, further = batch.frozen_scores(run.steps, run.heldout)
-    adapt_error = scores.adapted_mean(step_errors, scores.by_models(batch.adapt, "scored"))
+    adapt_error = scores.mean_adapting_error(
+        step_errors, scores.entry_models_first(batch.adapt, "scored")
+    )
     step = scores.diverged_steps(step_errors, heldout)
     diverged = step >= 0
     no_validation = diverged & (step < cut) | ~(validation <= scores.DIVERGED_ABOVE)
@@ -167,9 +173,9 @@ def measures(batch: Batch) -> Measures:
         },
         **{f"{part}_{n}": frozen[f"{part}_{n}"] for part in UNADAPTED for n in further},
         **{name: np.where(diverged, np.nan, score) for name, score in further.items()},
-        "unreliable": scores.unreliable(frozen["frozen_heldout_error"], reference),
+        "unreliable": scores.is_unreliable(frozen["frozen_heldout_error"], reference),
         "updates": np.full(len(step), step_errors.shape[1] // run.loop.learner.stride),
-        ERROR: errors(batch, run.chosen_on),
+        ERROR: rolling_errors(batch, run.chosen_on),
     }
 
 
@@ -184,7 +190,7 @@ def horizon_measures(batch: Batch, horizons: Sequence[int]) -> Measures:
         error, _ = batch.frozen_scores(horizon, batch.run.heldout)
         fine = (batch.result.errors[:, :horizon] <= scores.DIVERGED_ABOVE).all(1)
         fine &= error <= scores.DIVERGED_ABOVE
-        both = errors(batch, horizon), np.where(fine, error, np.nan)
+        both = rolling_errors(batch, horizon), np.where(fine, error, np.nan)
         of_horizons[_HORIZON, horizon] = np.stack(both, 1)
     return of_horizons
 
@@ -201,7 +207,10 @@ def horizon_rows(
     for horizon in horizons:
         by_rate = {i: of_rate[_HORIZON, horizon] for i, of_rate in results.items()}
         validation = {i: both[:, 0] for i, both in by_rate.items()}
-        best, edge = rates.best(validation), np.full(run.seeds, rates.on_edge(validation))
+        best, edge = (
+            rates.best_index(validation),
+            np.full(run.seeds, rates.best_on_edge(validation)),
+        )
         error, heldout = by_rate[best].T
         chosen.append(rates.half_decade(best))
         measured.append((scores.recovery_percent(frozen, heldout, reference), error, edge))

@@ -22,7 +22,13 @@ from orla.losses.base import Loss
 from orla.programs import compiling
 from orla.provenance import cost
 from orla.study import efficiency, refits, scores
-from orla.study.batches import apply_start, in_batches, initial_parameters, models_at, moments
+from orla.study.batches import (
+    apply_start,
+    initial_parameters,
+    measure_in_batches,
+    models_at,
+    stream_tensors,
+)
 from orla.study.scores import Scores
 from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
@@ -84,23 +90,24 @@ class ConditionRun:
     def tensor(self, array: np.ndarray) -> Tensor:
         return torch.as_tensor(array, dtype=self.dtype, device=self.device)
 
-    def batch(self, seed: np.ndarray) -> Parameters:
+    def starting_parameters(self, seed: np.ndarray) -> Parameters:
         """The starting parameters of these seeds."""
         params = models_at(self.networks, torch.as_tensor(seed))
         return {name: p.to(self.device) for name, p in params.items()}
 
-    def moments(self, stream: Stream, seed: np.ndarray) -> Moments:
-        return moments(stream, seed, self.dtype, self.device)
+    def stream_tensors(self, stream: Stream, seed: np.ndarray) -> Moments:
+        """A stream as tensors for the models of these seeds."""
+        return stream_tensors(stream, seed, self.dtype, self.device)
 
-    def whole(self, seed: np.ndarray) -> Moments:
+    def whole_tensors(self, seed: np.ndarray) -> Moments:
         """The adapt part and the held-out part as one stream, for the models of these seeds."""
-        return self.moments(self._whole, seed)
+        return self.stream_tensors(self._whole, seed)
 
     @cached_property
     def _whole(self) -> Stream:
         return self.episode.whole
 
-    def outputs(self, params: Parameters, state: Tensor | None, stream: Moments) -> Tensor:
+    def frozen_outputs(self, params: Parameters, state: Tensor | None, stream: Moments) -> Tensor:
         """Outputs (models, steps, n_out) of frozen networks; with None from the initial state."""
         models = len(next(iter(params.values())))
         if compiling.enabled() and models < FORWARD_MODELS:
@@ -115,7 +122,7 @@ class ConditionRun:
     ) -> Scores:
         """Scores of models on a part of their stream `whole`, weights and state of step `since`."""
         stream = {name: m[since : part.stop] for name, m in whole.items()}
-        outputs = self.outputs(params, state, stream)
+        outputs = self.frozen_outputs(params, state, stream)
         return scores.mean_scores(self.loss, outputs, stream, slice(part.start - since, None))
 
     @cached_property
@@ -125,27 +132,32 @@ class ConditionRun:
         "frozen_heldout_error", "frozen_adapt_error", "frozen_validation_error",
         "reference_error" (NaN without a reference) and "constant_error", of the best constant
         outputs on the held-out part; "frozen_{score}" and "reference_{score}" for each of the
-        loss's further scores; of `refits.heldout_scores` and `efficiency.measure`.
+        loss's further scores; of `refits.heldout_scores` and `efficiency.measure_costs`.
         """
         if self.shared is not None:
             return {name: values[: self.seeds] for name, values in self.shared.items()}
         heldout = self.episode.heldout
         constant = scores.constant_errors(self.loss, heldout, self.episode.n_out)
         stream = np.arange(self.seeds) if heldout.per_seed else np.zeros(self.seeds, dtype=int)
-        frozen = in_batches(self.seeds, self.batch_models, self._frozen)
+        frozen = measure_in_batches(self.seeds, self.batch_models, self._frozen_batch_scores)
         frozen["constant_error"] = constant[stream]
         network = self.loop.learner.architecture
-        frozen |= efficiency.measure(network, self.networks, heldout)
+        frozen |= efficiency.measure_costs(network, self.networks, heldout)
         if self.refitted:
             with cost.phase("scoring"):
                 frozen |= refits.heldout_scores(self.episode, self.loss, network, self.networks)
         return frozen
 
-    def _frozen(self, seed: np.ndarray) -> dict[str, np.ndarray]:
-        episode, params, whole = self.episode, self.batch(seed), self.whole(seed)
-        outputs = self.outputs(params, None, whole)
+    def _frozen_batch_scores(self, seed: np.ndarray) -> dict[str, np.ndarray]:
+        """The entries of `baseline` that networks of these seeds are run for."""
+        episode, params, whole = (
+            self.episode,
+            self.starting_parameters(seed),
+            self.whole_tensors(seed),
+        )
+        outputs = self.frozen_outputs(params, None, whole)
         adapt = {name: m[: self.steps] for name, m in whole.items()}
-        step_errors = scores.errors(self.loss, outputs[:, : self.steps], adapt)
+        step_errors = scores.step_errors(self.loss, outputs[:, : self.steps], adapt)
         parts = {
             "heldout": self.heldout,
             "adapt": slice(0, self.steps),
@@ -156,10 +168,13 @@ class ConditionRun:
         none = np.full(len(seed), np.nan)
         reference, of_reference = none, dict.fromkeys(further, none)
         if episode.reference is not None:
-            stream = self.moments(episode.reference, seed)
-            part, before = slice(episode.reference_from, None), self.outputs(params, None, stream)
+            stream = self.stream_tensors(episode.reference, seed)
+            part, before = (
+                slice(episode.reference_from, None),
+                self.frozen_outputs(params, None, stream),
+            )
             reference, of_reference = scores.mean_scores(self.loss, before, stream, part)
-        mask = scores.by_models(adapt, "scored")
+        mask = scores.entry_models_first(adapt, "scored")
         return {
             **{f"frozen_{name}_error": error for name, (error, _) in frozen.items()},
             **{f"frozen_{name}": score for name, score in further.items()},
@@ -169,7 +184,7 @@ class ConditionRun:
         }
 
 
-def run_of(
+def make_run(
     job: Mapping[str, Any],
     episode: Episode,
     networks: Parameters | None,
@@ -204,7 +219,7 @@ def run_of(
     )
 
 
-def compile_all(runs: Iterable[ConditionRun]) -> list[Path]:
+def compile_programs(runs: Iterable[ConditionRun]) -> list[Path]:
     """Compile and keep the programs that sweeps of these conditions will load; return their places.
 
     Each run is taken through one update of a batch, and its networks frozen before and after it,
@@ -220,10 +235,10 @@ def compile_all(runs: Iterable[ConditionRun]) -> list[Path]:
     with cost.phase("compiling"), compiling.compile_only(record):
         for run in runs:
             seed = np.zeros(run.batch_models, dtype=int)
-            stream = run.episode.adapt.part(slice(run.loop.learner.stride))
-            some = run.moments(stream, seed)
-            state = run.loop.start(run.batch(seed), seeds=seed.tolist())
+            stream = run.episode.adapt.slice_steps(slice(run.loop.learner.stride))
+            some = run.stream_tensors(stream, seed)
+            state = run.loop.start(run.starting_parameters(seed), seeds=seed.tolist())
             run.loop.run(state, run.tensor(np.full(len(seed), 1e-4)), some)
-            run.outputs(run.batch(seed), None, some)
-            run.outputs(state.params, state.network, some)
+            run.frozen_outputs(run.starting_parameters(seed), None, some)
+            run.frozen_outputs(state.params, state.network, some)
     return list(paths)

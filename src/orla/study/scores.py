@@ -17,8 +17,8 @@ UNRELIABLE_BELOW = 0.05
 Scores = tuple[np.ndarray, dict[str, np.ndarray]]
 
 
-def by_models(moments: Moments, name: str) -> Tensor | None:
-    """An entry of a stream as losses take it: models first where each has its own."""
+def entry_models_first(moments: Moments, name: str) -> Tensor | None:
+    """An entry of a stream with models first where each has its own, as losses take it, or None."""
     if name not in moments:
         return None
     return moments[name].transpose(0, 1) if moments["x"].dim() == 3 else moments[name]
@@ -27,7 +27,7 @@ def by_models(moments: Moments, name: str) -> Tensor | None:
 def mean_scores(loss: Loss, outputs: Tensor, moments: Moments, part: slice = slice(None)) -> Scores:
     """Mean error on a part of a stream, and the loss's own scores, such as R2."""
     some = {name: m[part] for name, m in moments.items()}
-    arguments = outputs[:, part], by_models(some, "y"), by_models(some, "scored")
+    arguments = outputs[:, part], entry_models_first(some, "y"), entry_models_first(some, "scored")
     return loss.mean_error(*arguments).double().cpu().numpy(), loss.scores(*arguments)
 
 
@@ -40,10 +40,10 @@ def constant_errors(loss: Loss, stream: Stream, n_out: int) -> np.ndarray:
     return np.array([loss.constant_error(targets, n_out) for targets in targets_by_stream])
 
 
-def errors(loss: Loss, outputs: Tensor, moments: Moments) -> np.ndarray:
+def step_errors(loss: Loss, outputs: Tensor, moments: Moments) -> np.ndarray:
     """Error (models, steps) of each step; 0 where a step is not scored."""
-    step_errors = loss.errors(outputs, by_models(moments, "y"))
-    if (scored := by_models(moments, "scored")) is not None:
+    step_errors = loss.errors(outputs, entry_models_first(moments, "y"))
+    if (scored := entry_models_first(moments, "scored")) is not None:
         step_errors = step_errors.where(scored, 0.0)
     return step_errors.double().cpu().numpy()
 
@@ -63,7 +63,7 @@ def window_means(values: np.ndarray, scored: Tensor | None, window: int) -> np.n
         return values.sum(2) / counts
 
 
-def adapted_mean(errors: np.ndarray, scored: Tensor | None) -> np.ndarray:
+def mean_adapting_error(errors: np.ndarray, scored: Tensor | None) -> np.ndarray:
     """Mean error (models,) over the scored steps that were adapted to."""
     return window_means(errors, scored, errors.shape[1])[:, 0]
 
@@ -78,7 +78,7 @@ def recovery_percent(frozen: np.ndarray, adapted: np.ndarray, reference: np.ndar
         return 100.0 * (frozen - adapted) / (frozen - reference)
 
 
-def unreliable(frozen: np.ndarray, reference: np.ndarray) -> np.ndarray:
+def is_unreliable(frozen: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """Whether the denominator of `recovery_percent` is too small (under 0.05) to divide by."""
     return ~((frozen - reference) >= UNRELIABLE_BELOW)
 

@@ -10,17 +10,19 @@ from typing import Any
 from orla.errors import OrlaError
 
 
-def from_locks(tasks: Mapping[str, Any]) -> dict[str, Any]:
+def add_lock_seeds(tasks: Mapping[str, Any]) -> dict[str, Any]:
     """The tasks of a config, with the seeds of pairs with `seed_from` whose file is locked."""
     with_seeds = {}
     for task, spec in tasks.items():
-        pairs = {name: _with_seed(task, name, pair) for name, pair in spec.get("pairs", {}).items()}
+        pairs = {
+            name: _add_lock_seed(task, name, pair) for name, pair in spec.get("pairs", {}).items()
+        }
         with_seeds[task] = spec | {"pairs": pairs} if pairs else spec
     return with_seeds
 
 
-def without_locks(task: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """A task without the seeds that `from_locks` gave it: what a registration can bind."""
+def remove_lock_seeds(task: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """A task without the seeds that `add_lock_seeds` gave it: what a registration can bind."""
     if not task or "pairs" not in task:
         return task
     pairs = {
@@ -30,7 +32,7 @@ def without_locks(task: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     return {**task, "pairs": pairs}
 
 
-def _with_seed(task: str, name: str, pair: Mapping[str, Any]) -> Mapping[str, Any]:
+def _add_lock_seed(task: str, name: str, pair: Mapping[str, Any]) -> Mapping[str, Any]:
     if "seed_from" not in pair:
         return pair
     if "seed" in pair:

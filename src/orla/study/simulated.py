@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from orla.sessions.from_spikes import prepare
+from orla.sessions.from_spikes import prepare_sessions
 from orla.sessions.session import Session
-from orla.sessions.simulator.days import Reaching, Spikes, both_days
+from orla.sessions.simulator.days import Reaching, Spikes, simulate_both_days
 from orla.sessions.streams import Streams
 from orla.tasks.recordings import Recordings
 from orla.tasks.swapped import Swapped
@@ -24,14 +24,18 @@ def simulated_streams(task: Recordings, pair: str, study: str = "") -> Streams:
     The dataset record holds, in place of sums of files, the SHA-256 of each session's stream under
     "streams". Where units of one recording are swapped, it is the first session.
     """
-    days = both_days(task.simulation(pair))
+    days = simulate_both_days(task.simulation_settings(pair))
     if isinstance(task, Swapped):
-        session = _session(task.recording, task.source, *next(days))
-        return task.streams_of(pair, iter([session]), task.dataset(pair, study))
+        session = _simulated_session(task.recording, task.source, *next(days))
+        return task.prepare_streams(pair, iter([session]), task.dataset_record(pair, study))
     names = task.pairs[pair].a, task.pairs[pair].b
-    a, b = (_session(name, task.source, *day) for name, day in zip(names, days, strict=True))
+    a, b = (
+        _simulated_session(name, task.source, *day) for name, day in zip(names, days, strict=True)
+    )
     tail = task.parts.tail_steps
-    streams = prepare(a, b, task.preparation, tail_steps=tail, dataset=task.dataset(pair, study))
+    streams = prepare_sessions(
+        a, b, task.preparation, tail_steps=tail, dataset=task.dataset_record(pair, study)
+    )
     sums = {
         side: hashlib.sha256(stream.X.tobytes() + stream.Y.tobytes()).hexdigest()
         for side, stream in (("a", streams.a), ("b", streams.b))
@@ -39,7 +43,7 @@ def simulated_streams(task: Recordings, pair: str, study: str = "") -> Streams:
     return replace(streams, dataset=streams.dataset | {"streams": sums})
 
 
-def _session(name: str, source: str, reaching: Reaching, spikes: Spikes) -> Session:
+def _simulated_session(name: str, source: str, reaching: Reaching, spikes: Spikes) -> Session:
     """A simulated day in SI units, with the units that have an event."""
     units = [
         (channel, column, times)

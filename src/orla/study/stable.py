@@ -14,7 +14,7 @@ from torch import Tensor
 from orla.architectures.base import Parameters
 from orla.engine.loop import Moments
 from orla.study import rates, rolling, scores
-from orla.study.batches import in_batches
+from orla.study.batches import measure_in_batches
 from orla.study.rolling import Batch, Measures
 from orla.study.run import ConditionRun
 from orla.study.scores import Scores
@@ -26,14 +26,16 @@ PREFIX = "stable_"
 _FROZEN = ("frozen",)
 
 
-def measures(batch: Batch, steps: Sequence[int]) -> Measures:
-    """The networks, frozen after each of the steps, for `finish`."""
+def frozen_networks(batch: Batch, steps: Sequence[int]) -> Measures:
+    """Parameters and states of the networks after each of the steps, for `add_stable_means`."""
     by_step = {at: batch.result.snapshots[at] for at in steps}
     arrays = {at: {**params, "": state} for at, (params, state) in by_step.items()}
     return {(_FROZEN, at, n): p.cpu().numpy() for at, of in arrays.items() for n, p in of.items()}
 
 
-def finish(run: ConditionRun, results: Mapping[int, Measures], steps: Sequence[int]) -> None:
+def add_stable_means(
+    run: ConditionRun, results: Mapping[int, Measures], steps: Sequence[int]
+) -> None:
     """Add to each rate's measures the means of held-out scores over weights frozen at `steps`.
 
     They are computed at the rates that some resample of seeds can choose: not where another rate
@@ -55,12 +57,12 @@ def finish(run: ConditionRun, results: Mapping[int, Measures], steps: Sequence[i
             arrays[at][name] = run.tensor(values[_FROZEN, at, name][index])
         frozen = {at: (params, params.pop("")) for at, params in arrays.items()}
         last = values["heldout_error"][index], {name: values[name][index] for name in columns}
-        whole = run.whole(seed[index])
-        error, further = means(run, frozen, whole, run.heldout, {run.steps: last})
+        whole = run.whole_tensors(seed[index])
+        error, further = mean_frozen_scores(run, frozen, whole, run.heldout, {run.steps: last})
         by_name = {PREFIX + name: further[name] for name in columns}
         return {"heldout_stable_error": error} | by_name
 
-    stable_means = in_batches(len(seed), run.batch_models, score)
+    stable_means = measure_in_batches(len(seed), run.batch_models, score)
     frozen, reference = (run.baseline[f"{n}_error"] for n in ("frozen_heldout", "reference"))
     for i, of_rate in results.items():
         for key in of_networks:
@@ -73,12 +75,12 @@ def finish(run: ConditionRun, results: Mapping[int, Measures], steps: Sequence[i
         )
 
 
-def ends(stop: int, window: int, windows: int) -> list[int]:
+def last_window_ends(stop: int, window: int, windows: int) -> list[int]:
     """Last steps, from 1, of the last `windows` whole windows up to step `stop`, or of all."""
     return list(range(stop - stop % window, 0, -window))[:windows][::-1]
 
 
-def means(
+def mean_frozen_scores(
     run: ConditionRun,
     frozen: Mapping[int, tuple[Parameters, Tensor]],
     whole: Moments,

@@ -12,7 +12,7 @@ import pandas as pd
 
 from orla import progress
 from orla.study import probe_measures, rates, rolling, scores, stable, tidy
-from orla.study.batches import in_batches
+from orla.study.batches import measure_in_batches
 from orla.study.rolling import Batch, Measures
 from orla.study.run import ConditionRun
 from orla.study.tidy import Rows
@@ -33,9 +33,9 @@ class Sweep:
     traces: dict[str, np.ndarray]
 
     @cached_property
-    def frames(self) -> dict[str, pd.DataFrame]:
-        """The wide tables, by name: see `tidy.wide`."""
-        return tidy.wide([self.table])
+    def wide_tables(self) -> dict[str, pd.DataFrame]:
+        """The wide tables, by name: see `tidy.wide_tables`."""
+        return tidy.wide_tables([self.table])
 
 
 def sweep(
@@ -51,9 +51,9 @@ def sweep(
     about the adapt part chooses by the mean error while adapting. The grid of neighbouring
     half-decade rates may grow by `growth` of them on each side.
     """
-    first = rates.grid(learning_rates)
-    ends = stable.ends(run.steps, run.episode.window, stable_windows)
-    points = sorted({*rolling.points(run, horizons), *ends})
+    first = rates.grid_indices(learning_rates)
+    ends = stable.last_window_ends(run.steps, run.episode.window, stable_windows)
+    points = sorted({*rolling.snapshot_steps(run, horizons), *ends})
     results: dict[int, Measures] = {}
     todo: list[int] = list(first)
     about = (run.keys[key] for key in ("architecture", "learner", "optimizer", "split"))
@@ -61,14 +61,16 @@ def sweep(
         while todo:
             if results:
                 bar.total += run.steps * run.seeds
-            results |= _measure(run, todo, points, ends, horizons, bar)
+            results |= _adapt_and_measure(run, todo, points, ends, horizons, bar)
             # One at a time: the next may change which rate is the best.
-            next_rate = rates.missing_neighbour(_by_rate(results, rolling.ERROR), first, growth)
+            next_rate = rates.missing_neighbour(
+                _measure_by_rate(results, rolling.ERROR), first, growth
+            )
             todo = [] if next_rate is None else [next_rate]
-    stable.finish(run, results, ends)
-    _mark(results)
-    rows = [*_rows(run, results), *rolling.horizon_rows(run, results, horizons)]
-    rows += probe_measures.rows(run, results)
+    stable.add_stable_means(run, results, ends)
+    _mark_choices(results)
+    rows = [*_measure_rows(run, results), *rolling.horizon_rows(run, results, horizons)]
+    rows += probe_measures.probe_rows(run, results)
     windows = np.concatenate([results[i][_TRACE] for i in sorted(results)])
     keys = {**run.keys, "loss": run.episode.loss}
     traces = {
@@ -79,11 +81,12 @@ def sweep(
     return Sweep(tidy.long_table(keys, rows), traces)
 
 
-def _by_rate(results: Mapping[int, Measures], name: str) -> dict[int, np.ndarray]:
+def _measure_by_rate(results: Mapping[int, Measures], name: str) -> dict[int, np.ndarray]:
+    """One measure of the models at each rate."""
     return {index: measures[name] for index, measures in results.items()}
 
 
-def _measure(
+def _adapt_and_measure(
     run: ConditionRun,
     indices: Sequence[int],
     points: Sequence[int],
@@ -98,42 +101,42 @@ def _measure(
 
     def measure(index: np.ndarray) -> Measures:
         seeds, count = seed[index], len(np.unique(index))
-        adapt = run.moments(run.episode.adapt, seeds)
+        adapt = run.stream_tensors(run.episode.adapt, seeds)
         result = run.loop.run(
-            run.loop.start(run.batch(seeds), seeds=seeds.tolist()),
+            run.loop.start(run.starting_parameters(seeds), seeds=seeds.tolist()),
             rate[index],
             adapt,
             snapshots=points,
             on_segment=lambda steps: progress.advance(bar, steps * count),
         )
-        mask = scores.by_models(adapt, "scored")
+        mask = scores.entry_models_first(adapt, "scored")
         trace = scores.window_means(result.errors, mask, run.episode.window)
-        batch = Batch(run, seeds, adapt, run.whole(seeds), result, {_TRACE: trace})
+        batch = Batch(run, seeds, adapt, run.whole_tensors(seeds), result, {_TRACE: trace})
         # In the order of their columns; a later one may read what an earlier one measured.
-        batch.measures.update(rolling.measures(batch))
-        batch.measures.update(stable.measures(batch, ends))
+        batch.measures.update(rolling.error_measures(batch))
+        batch.measures.update(stable.frozen_networks(batch, ends))
         batch.measures.update(rolling.horizon_measures(batch, horizons))
-        batch.measures.update(probe_measures.measures(batch))
+        batch.measures.update(probe_measures.measure_probes(batch))
         batch.measures["last_adapt_error"] = rolling.last_adapt_error(batch)
         return batch.measures
 
-    values = in_batches(len(seed), run.batch_models, measure)
+    values = measure_in_batches(len(seed), run.batch_models, measure)
     by_rate = {k: v.reshape(len(indices), run.seeds, *v.shape[1:]) for k, v in values.items()}
     return {i: {k: v[j] for k, v in by_rate.items()} for j, i in enumerate(indices)}
 
 
-def _mark(results: dict[int, Measures]) -> None:
+def _mark_choices(results: dict[int, Measures]) -> None:
     """Add the choices of a rate to the measures: whether it is this one, and on the grid's edge."""
     for by, (mark, edge) in rolling.CHOICES.items():
-        errors = _by_rate(results, by)
-        best, on_edge = rates.best(errors), rates.on_edge(errors)
+        errors = _measure_by_rate(results, by)
+        best, on_edge = rates.best_index(errors), rates.best_on_edge(errors)
         for index, measures in results.items():
             measures[mark] = np.full(measures[by].shape, index == best)
             if edge:
                 measures[edge] = np.full(measures[by].shape, on_edge)
 
 
-def _rows(run: ConditionRun, results: Mapping[int, Measures]) -> Iterator[Rows]:
+def _measure_rows(run: ConditionRun, results: Mapping[int, Measures]) -> Iterator[Rows]:
     """A row a model for every measure of models, rate after rate."""
     numbers = sorted(results)
     rate = np.array([rates.half_decade(i) for i in numbers])[:, None]

@@ -68,7 +68,7 @@ def long_table(keys: Mapping[str, str], blocks: Iterable[Rows]) -> pd.DataFrame:
     return pd.DataFrame({name: columns[name] for name in (*keys, *LONG)})
 
 
-def wide(tables: Iterable[pd.DataFrame]) -> dict[str, pd.DataFrame]:
+def wide_tables(tables: Iterable[pd.DataFrame]) -> dict[str, pd.DataFrame]:
     """The wide tables of some long ones, rows in their order.
 
     "models": a row a model; "horizon": a row a seed and horizon, at the rate chosen within it;
@@ -90,12 +90,12 @@ def wide(tables: Iterable[pd.DataFrame]) -> dict[str, pd.DataFrame]:
     }
 
 
-def traces(models: pd.DataFrame, arrays: Iterable[Mapping[str, np.ndarray]]) -> pd.DataFrame:
+def trace_table(models: pd.DataFrame, arrays: Iterable[Mapping[str, np.ndarray]]) -> pd.DataFrame:
     """Errors in windows along the adapt part, of the models at the selected rate.
 
-    `models` is of `wide`, `arrays` the traces of each condition (`sweep.Sweep`) in the same order.
-    A row is a model and window: the keys, seed, step (the window's last, counted from 1), error,
-    frozen_error.
+    `models` is of `wide_tables`, `arrays` the traces of each condition (`sweep.Sweep`) in the same
+    order. A row is a model and window: the keys, seed, step (the window's last, counted from 1),
+    error, frozen_error.
     """
     is_selected, seed = (models[name].to_numpy() for name in ("selected", "seed"))
     rows, columns, first = [np.empty(0, int)], {n: [] for n in ("step", "error", "frozen_error")}, 0
@@ -143,5 +143,6 @@ def _pivot(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 
 def _as_text(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with texts in place of categories, rows numbered from 0."""
     texts = dict.fromkeys(table.select_dtypes("category"), "str")
     return table.astype(texts).reset_index(drop=True)

@@ -33,19 +33,19 @@ _MOST = 2**24
 _SMALL = RNN(hidden=4, n_in=3, n_out=2)
 
 
-def refusal(question: Mapping[str, Any]) -> tuple[str, str, str] | None:
+def find_refusal(question: Mapping[str, Any]) -> tuple[str, str, str] | None:
     """The first refusal of a question (`fitting.Question`); None where there is none."""
     instances: dict[str, dict[str, Any]] = {key: {} for key in PART_LISTS}
     outside: list[type] = []
     for key, kind in PART_LISTS.items():
         for name, spec in question.get(key, {}).items():
             try:
-                instances[key][name] = _make(kind, spec, instances["networks"])
+                instances[key][name] = _make_part(kind, spec, instances["networks"])
                 if "frozen" in question:
                     check_frozen(instances[key][name], question["frozen"])
             except OrlaError as error:
                 return "frozen" if "frozen" in question else key, name, str(error)
-            outside += _from_outside(kind, spec)
+            outside += _plugin_classes(kind, spec)
     try:
         loops = [
             Loop(
@@ -61,7 +61,7 @@ def refusal(question: Mapping[str, Any]) -> tuple[str, str, str] | None:
         ]
         tries = {try_loop: loops, try_optimizer: instances["optimizers"].values()}
         tries[try_start] = instances["starts"].values()
-        with _in_one_line(outside):
+        with _one_line_errors(outside):
             for attempt, part in ((a, p) for a in tries for p in tries[a] if outside):
                 attempt(part)
     except OrlaError as error:
@@ -69,7 +69,8 @@ def refusal(question: Mapping[str, Any]) -> tuple[str, str, str] | None:
     return None
 
 
-def _make(kind: str, spec: Mapping[str, Any], networks: Mapping[str, Architecture]) -> Any:
+def _make_part(kind: str, spec: Mapping[str, Any], networks: Mapping[str, Architecture]) -> Any:
+    """The part of a specification; a learner is made for the first of `networks`."""
     if kind == "architecture":
         # The data tell how many inputs and outputs there are; an axis of one would broadcast.
         return network_of(spec, 3, 2)
@@ -77,18 +78,18 @@ def _make(kind: str, spec: Mapping[str, Any], networks: Mapping[str, Architectur
     return catalogue.make(kind, spec, **context)
 
 
-def _from_outside(kind: str, spec: str | Mapping[str, Any]) -> Iterator[type]:
+def _plugin_classes(kind: str, spec: str | Mapping[str, Any]) -> Iterator[type]:
     """The class of a specification, and of those in its lists of parts, where orla has it not."""
     part, options = catalogue.specification(kind, spec)
     if part.__module__.partition(".")[0] != "orla":
         yield part
     for option, inner_kind in lists_of_parts(part).items():
         for entry in options.get(option, ()):
-            yield from _from_outside(inner_kind, entry)
+            yield from _plugin_classes(inner_kind, entry)
 
 
 @contextmanager
-def _in_one_line(parts: Iterable[type]) -> Iterator[None]:
+def _one_line_errors(parts: Iterable[type]) -> Iterator[None]:
     """Turn any error of these parts into one line that names a file and a line of one of them."""
     try:
         yield
@@ -111,7 +112,7 @@ def try_loop(loop: Loop) -> None:
         name: torch.randn(loop.segment, n, generator=generator, dtype=torch.float64)
         for name, n in (("x", network.n_in), ("y", network.n_out))
     }
-    loop.run(loop.start(_two(network)), _rates(), moments)
+    loop.run(loop.start(_two_networks(network)), _two_rates(), moments)
 
 
 def try_optimizer(optimizer: Optimizer) -> None:
@@ -132,16 +133,17 @@ def try_optimizer(optimizer: Optimizer) -> None:
         _check_answer(answers, "state", after, state, "give init and update the same keys")
         return updates, after
 
-    params = _two(_SMALL)
+    params = _two_networks(_SMALL)
     readout = {name: params[name] for name in ("W_out", "b_out")}
     state = vmap(init)(params)
     for gradients in (params, readout):
-        vmap(update)(gradients, state, params, _rates())
+        vmap(update)(gradients, state, params, _two_rates())
 
 
 def _check_answer(
     place: str, what: str, values: Mapping[str, Any], like: Mapping[str, Tensor], mend: str = ""
 ) -> None:
+    """Refuse values whose names or shapes differ from those of `like`, or that are no tensors."""
     for name in sorted(values.keys() ^ like.keys()):
         word = "an extra" if name in values else "no"
         raise OrlaError(f'{place} {word} {what} "{name}"; {mend}')
@@ -160,7 +162,7 @@ def _check_answer(
 
 def try_start(start: Start) -> None:
     """Change the parameters of two networks, whose names and shapes have to stay."""
-    params = apply_start(start, _SMALL, _two(_SMALL), range(2))
+    params = apply_start(start, _SMALL, _two_networks(_SMALL), range(2))
     shapes = {name: tuple(p.shape[1:]) for name, p in params.items()}
     if shapes != _SMALL.shapes():
         raise OrlaError(
@@ -169,9 +171,10 @@ def try_start(start: Start) -> None:
         )
 
 
-def _two(network: Architecture) -> Parameters:
+def _two_networks(network: Architecture) -> Parameters:
+    """Initial parameters of two networks, stacked."""
     return initial_parameters(network, range(2), torch.float64)
 
 
-def _rates() -> Tensor:
+def _two_rates() -> Tensor:
     return torch.full((2,), 1e-3, dtype=torch.float64)

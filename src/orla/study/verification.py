@@ -22,7 +22,7 @@ _STREAMS = "streams.npz"
 _OF_OTHERS = "language/*/pretrained/*"
 
 
-def provenance_of(path: Path) -> dict[str, Any]:
+def read_provenance(path: Path) -> dict[str, Any]:
     """The provenance of a result, which is refused where it is damaged or an input has changed."""
     source = SEALED[path.suffix].read_provenance(path)
     digest.check_provenance(path, source, {})
@@ -35,7 +35,7 @@ def sealed_files(results: Path) -> list[Path]:
     return [path for path in paths if not path.relative_to(results).match(_OF_OTHERS)]
 
 
-def problems(plan: Plan, results: Path, *, left_over: bool = True) -> Iterator[str]:
+def find_problems(plan: Plan, results: Path, *, left_over: bool = True) -> Iterator[str]:
     """One line for each result that is damaged or not what is asked; `left_over`: others too."""
     expected = {results / name: entries for name, entries in _expected_entries(plan).items()}
     for path in sealed_files(results):
@@ -46,7 +46,7 @@ def problems(plan: Plan, results: Path, *, left_over: bool = True) -> Iterator[s
                 if path in expected:
                     Streams.read(path, expected[path])
                 continue
-            config = provenance_of(path).get("config", {})
+            config = read_provenance(path).get("config", {})
             for name, value in expected.get(path, {}).items():
                 digest.refuse_others(path, config.get(name), value, name)
         except OrlaError as error:
@@ -65,11 +65,11 @@ def _expected_entries(plan: Plan) -> dict[str, dict[str, Any]]:
         if plan.takes_pretrained(c):
             entries = {
                 "network": plan.spec("architecture", c.architecture),
-                "pretraining": plan.pretraining(c.architecture),
+                "pretraining": plan.pretraining_settings(c.architecture),
                 "task": episode_settings(settings),
             }
-            expected |= {f"{c.networks}{end}": entries for end in (".parquet", ".safetensors")}
-        for seed in range(max(plan.peers(c.task).values(), default=0)):
+            expected |= {f"{c.networks_path}{end}": entries for end in (".parquet", ".safetensors")}
+        for seed in range(max(plan.seeds_by_peer_column(c.task).values(), default=0)):
             expected[f"{c.domain}/peers/{seed}.parquet"] = {"task": settings}
     for path, (_, entries) in language_jobs(plan.config).items():
         expected |= {f"{path}.{end}.parquet": entries for end in ("losses", "norms")}

@@ -14,7 +14,7 @@ from orla.errors import OrlaError
 from orla.schema import nearest
 
 
-def require_place(folder: str | Path) -> None:
+def require_study_folder(folder: str | Path) -> None:
     """Refuse a working folder without a config, and a Python that no job could start.
 
     Paths of the config, registrations and results are relative to the working folder, and
@@ -51,6 +51,7 @@ def language_jobs(config: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, A
 
 
 def _check_stream(language: Mapping[str, Any], domains: Sequence[str]) -> None:
+    """Refuse a stream of unknown texts, or of segments that are no whole bins."""
     for name in domains:
         if name not in language["texts"]:
             raise OrlaError(

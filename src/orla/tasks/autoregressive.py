@@ -8,7 +8,7 @@ import numpy as np
 from scipy.signal import lfilter
 
 from orla.catalogue import option
-from orla.tasks.shift import Shift, moved
+from orla.tasks.shift import Shift, shift_targets
 from orla.tasks.stream import Stream
 
 # Longest and lowest rho: a process that forgets itself within a thousand steps.
@@ -41,11 +41,11 @@ class AR1(
         normals = np.stack([draw.standard_normal(shape) for draw in draws])
         e, white = normals[:, :, 0], self.noise * normals[:, :, 1]
         at = self.delay + self.pretraining  # the first step of the changed rho
-        stationary = _process(e, self.rho)
-        shift = _process(e[:, at:], self.shifted, stationary[:, at - 1])
+        stationary = _ar1_process(e, self.rho)
+        shift = _ar1_process(e[:, at:], self.shifted, stationary[:, at - 1])
         shift = np.concatenate([stationary[:, :at], shift], axis=1)[:, self.pretraining :]
         shift = shift + white[:, self.pretraining :]
-        return moved(stationary + white, -self.delay), moved(shift, -self.delay)
+        return shift_targets(stationary + white, -self.delay), shift_targets(shift, -self.delay)
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -55,7 +55,7 @@ class AR1(
         }
 
 
-def _process(e: np.ndarray, rho: float, before: np.ndarray | None = None) -> np.ndarray:
+def _ar1_process(e: np.ndarray, rho: float, before: np.ndarray | None = None) -> np.ndarray:
     """AR(1) processes (seeds, steps, inputs) with these innovations, of variance 1.
 
     before: (seeds, inputs), the step before the first; without it the first step is e's own.
@@ -102,19 +102,19 @@ class AR2(
     def streams(self, draws: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
         at = self.delay + self.pretraining  # the first step of the changed frequency
         normals = np.stack([draw.standard_normal(2 + at + self.after) for draw in draws])
-        before = self._start() @ normals[:, :2].T
+        before = self._start_factor() @ normals[:, :2].T
         e = normals[:, 2:]
         z = self._oscillation(e, self.frequency, before[0] + 1j * before[1])
         shift = self._oscillation(e[:, at:], self.shifted, z[:, at - 1])
         stationary = self._observation(z, self.frequency)
         shift = np.concatenate([stationary[:, :at], self._observation(shift, self.shifted)], axis=1)
         branches = stationary[..., None], shift[:, self.pretraining :, None]
-        return tuple(moved(branch, -self.delay) for branch in branches)
+        return tuple(shift_targets(branch, -self.delay) for branch in branches)
 
     def _pole(self, frequency: float) -> complex:
         return self.radius * np.exp(2j * np.pi * frequency)
 
-    def _start(self) -> np.ndarray:
+    def _start_factor(self) -> np.ndarray:
         """Factor (2, 2) of the stationary covariance of z's real and imaginary part."""
         power, square = 1 / (1 - self.radius**2), 1 / (1 - self._pole(self.frequency) ** 2)
         real, imaginary, cross = power + square.real, power - square.real, square.imag
@@ -126,6 +126,7 @@ class AR2(
         return lfilter([1.0], [1.0, -pole], e, zi=(pole * before)[:, None])[0]
 
     def _observation(self, z: np.ndarray, frequency: float) -> np.ndarray:
+        """x of unit variance, made of z."""
         turn, square = np.exp(2j * np.pi * frequency), self.radius**2
         variance = (1 - square) * ((1 + square) ** 2 - 4 * square * turn.real**2) / (1 + square)
         return np.sqrt(variance) * (turn * z).imag / turn.imag

@@ -49,9 +49,11 @@ class Bytes(Shift, name="bytes", label="bytes, {first} to {second}", order=40):
     )
 
     def streams(self, draws: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
-        table, count = _table(self.vocabulary)
+        table, count = _category_table(self.vocabulary)
         lengths = self.pretraining + self.after + 1, self.after + 1
-        texts = [table[np.frombuffer(text(name), np.uint8)] for name in (self.first, self.second)]
+        texts = [
+            table[np.frombuffer(read_text(name), np.uint8)] for name in (self.first, self.second)
+        ]
         for name, values, length in zip((self.first, self.second), texts, lengths, strict=True):
             if len(values) < length:
                 raise OrlaError(
@@ -71,17 +73,17 @@ class Bytes(Shift, name="bytes", label="bytes, {first} to {second}", order=40):
 
     def describe(self) -> dict[str, Any]:
         sums = ", ".join(
-            f"{name} {hashlib.sha256(text(name)).hexdigest()[:12]}"
+            f"{name} {hashlib.sha256(read_text(name)).hexdigest()[:12]}"
             for name in dict.fromkeys((self.first, self.second))
         )
         return {
-            "n_out": _table(self.vocabulary)[1],
+            "n_out": _category_table(self.vocabulary)[1],
             "loss": "cross_entropy",
             "source": f"library of Python {platform.python_version()} (SHA-256: {sums})",
         }
 
 
-def _table(vocabulary: str) -> tuple[np.ndarray, int]:
+def _category_table(vocabulary: str) -> tuple[np.ndarray, int]:
     """Category of each byte (256,), and how many categories there are."""
     alphabet = VOCABULARIES[vocabulary]
     table = np.full(256, len(alphabet), np.int64)
@@ -92,7 +94,7 @@ def _table(vocabulary: str) -> tuple[np.ndarray, int]:
 
 
 @functools.cache
-def text(name: str) -> bytes:
+def read_text(name: str) -> bytes:
     """The text `prose` or `code`."""
     if name == "code":
         # Modules whose names begin with _ are left out: some are written at installation.

@@ -54,23 +54,23 @@ class Episode(Sealed):
             )
         for part in ("pretraining", "adapt", "heldout", "reference"):
             if (stream := getattr(self, part)) is not None:
-                self._check(part, stream)
+                self._check_part(part, stream)
 
-    def _check(self, part: str, stream: Stream) -> None:
+    def _check_part(self, part: str, stream: Stream) -> None:
         """Refuse a part of another shape than `adapt`, or without a step to learn or score."""
-        shapes = [(s.X.shape[:-2], s.n_in, s.categories) for s in (self.adapt, stream)]
+        shapes = [(s.X.shape[:-2], s.n_in, s.has_categories) for s in (self.adapt, stream)]
         if shapes[0] != shapes[1]:
             raise OrlaError(
                 f"episode: {part} has X {stream.X.shape}, Y {stream.Y.dtype} and adapt has X "
                 f"{self.adapt.X.shape}, Y {self.adapt.Y.dtype}; give all parts the same seeds, "
                 "inputs and kind of target"
             )
-        if not stream.categories and stream.Y.shape[-1] != self.n_out:
+        if not stream.has_categories and stream.Y.shape[-1] != self.n_out:
             raise OrlaError(
                 f"episode: {part} has targets of {stream.Y.shape[-1]} values, and n_out is "
                 f"{self.n_out}; make them equal"
             )
-        if stream.categories and stream.Y.size and stream.Y.max() >= self.n_out:
+        if stream.has_categories and stream.Y.size and stream.Y.max() >= self.n_out:
             raise OrlaError(
                 f"episode: {part} has category {stream.Y.max()}, and n_out is {self.n_out}; "
                 "categories are 0 to n_out - 1"

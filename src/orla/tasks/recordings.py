@@ -16,8 +16,8 @@ from orla.sessions import simulator, zenodo
 from orla.sessions.binned import Binned
 from orla.sessions.channels import Correspondence
 from orla.sessions.from_bins import prepare_binned
-from orla.sessions.from_spikes import prepare
-from orla.sessions.parts import Sizes, parts, stationary_split
+from orla.sessions.from_spikes import prepare_sessions
+from orla.sessions.parts import Sizes, cut_sessions, stationary_split
 from orla.sessions.preparation import Preparation
 from orla.sessions.session import Session
 from orla.sessions.streams import Streams
@@ -86,7 +86,7 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
                 raise OrlaError(
                     f'recordings: "parts.splits.{name}" is {fraction}; give one between 0 and 1'
                 )
-        for name in (*self.pairs, *self.sessions, *self.parts.splits):
+        for name in (*self.pairs, *self.session_names, *self.parts.splits):
             if not isinstance(name, str) or not _NAME.fullmatch(name):
                 raise OrlaError(
                     f"recordings: {name!r} becomes part of a path; give a text of letters, digits, "
@@ -94,11 +94,11 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
                 )
 
     @property
-    def sessions(self) -> list[str]:
+    def session_names(self) -> list[str]:
         """Names of the sessions of all pairs."""
         return list(dict.fromkeys(s for pair in self.pairs.values() for s in (pair.a, pair.b)))
 
-    def dataset(self, pair: str, study: str) -> dict[str, Any]:
+    def dataset_record(self, pair: str, study: str) -> dict[str, Any]:
         """The description of a pair's data in the provenance; `study` is the config's name."""
         sessions = self.pairs[pair]
         record = {
@@ -107,9 +107,9 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
             "simulated": self.source == "simulated",
             "label": f"{_LABELS[self.source]}: {sessions.a}, {sessions.b}",
         }
-        return record | ({"seed": self.seed(pair)} if record["simulated"] else {})
+        return record | ({"seed": self.simulation_seed(pair)} if record["simulated"] else {})
 
-    def seed(self, pair: str) -> int:
+    def simulation_seed(self, pair: str) -> int:
         """Seed of the simulation of a pair."""
         sessions = self.pairs[pair]
         if sessions.seed is None and sessions.seed_from:
@@ -120,14 +120,14 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
             )
         return self.simulated.seed if sessions.seed is None else sessions.seed
 
-    def simulation(self, pair: str) -> simulator.Settings:
+    def simulation_settings(self, pair: str) -> simulator.Settings:
         """Settings of the simulation of a pair."""
         settings, scale = self.simulated, self.pairs[pair].drift_scale
         if scale is not None:
             settings = replace(settings, drift=replace(settings.drift, scale=scale))
-        return replace(settings, seed=self.seed(pair))
+        return replace(settings, seed=self.simulation_seed(pair))
 
-    def streams(
+    def read_streams(
         self, pair: str, path_a: Path | str, path_b: Path | str, study: str = ""
     ) -> Streams:
         """The streams of a pair, from two NWB files of `sessions.nwb` or two binned .npz files.
@@ -135,11 +135,13 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
         The dataset record holds the SHA-256 of both files under "files". OrlaError: as in `prepare`
         and `prepare_binned`, or a part would be empty.
         """
-        dataset = self.dataset(pair, study) | {"files": {"a": sha256(path_a), "b": sha256(path_b)}}
-        read = self.binned_at if self.source == "binned" else nwb_files.read_session
-        return self.streams_of(pair, map(read, (path_a, path_b)), dataset)
+        dataset = self.dataset_record(pair, study) | {
+            "files": {"a": sha256(path_a), "b": sha256(path_b)}
+        }
+        read = self.read_binned if self.source == "binned" else nwb_files.read_session
+        return self.prepare_streams(pair, map(read, (path_a, path_b)), dataset)
 
-    def streams_of(
+    def prepare_streams(
         self, pair: str, days: Iterator[Session | Binned], dataset: dict[str, Any]
     ) -> Streams:
         """The streams of two days, read as they are asked for; errors as in `streams`."""
@@ -150,12 +152,14 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
             match = Correspondence(self.binned.columns, why, "binned.columns")
             return prepare_binned(a, b, match, self.preparation, **about)
         options = {"channels": self.nwb.channels, "option": "nwb.channels"}
-        return prepare(a, b, self.preparation, **(options if self.source == "nwb" else {}), **about)
+        return prepare_sessions(
+            a, b, self.preparation, **(options if self.source == "nwb" else {}), **about
+        )
 
-    def binned_at(self, path: Path | str) -> Binned:
-        """A binned recording; errors as in `sessions.binned.read`."""
+    def read_binned(self, path: Path | str) -> Binned:
+        """A binned recording; errors as in `sessions.binned.read_binned`."""
         how = self.preparation
-        return binned_files.read(
+        return binned_files.read_binned(
             path, self.binned, transform=how.transform, least_kept=how.least_kept
         )
 
@@ -173,18 +177,18 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
                 f'recordings: "{variant}" is no variant; {nearest(variant, self.variants())}'
             )
         a, b, sizes = streams.a, streams.b, self.parts
-        cuts = parts(len(a), len(b), sizes)
+        cuts = cut_sessions(len(a), len(b), sizes)
         if variant == STATIONARY:
             span = stationary_split(cuts, sizes)
             session, reference, reference_from = a, None, 0
         else:
             span, session = cuts.splits[variant], b
-            reference = a.part(slice(cuts.a_tail_stream.start, cuts.a_heldout.stop))
+            reference = a.slice_steps(slice(cuts.a_tail_stream.start, cuts.a_heldout.stop))
             reference_from = cuts.a_heldout.start - cuts.a_tail_stream.start
         return Episode(
-            pretraining=a.part(cuts.a_pretraining),
-            adapt=session.part(span.adapt),
-            heldout=session.part(span.heldout),
+            pretraining=a.slice_steps(cuts.a_pretraining),
+            adapt=session.slice_steps(span.adapt),
+            heldout=session.slice_steps(span.heldout),
             selection_cut=span.selection_cut,
             reference=reference,
             reference_from=reference_from,

@@ -80,17 +80,22 @@ class River(Task, name="river", label="{stream}", order=60):
                 " that these are two windows at least"
             )
         simulated = self.file is None
-        tables = [self.table(seed) for seed in (seeds if simulated else seeds[:1])]
+        tables = [self.labelled_rows(seed) for seed in (seeds if simulated else seeds[:1])]
         X = np.stack([_standardize(X) for X, _, _ in tables])
         Y = np.stack([Y for _, Y, _ in tables])
         whole = Stream(X, Y) if simulated else Stream(X[0], Y[0])
         start, end = self.pretraining, self.pretraining + self.adapt
         name, label = self.part.name, self.part.label.format_map(vars(self))
-        about = {"name": name, "simulated": simulated, "label": label, "source": self._source()}
+        about = {
+            "name": name,
+            "simulated": simulated,
+            "label": label,
+            "source": self._source_text(),
+        }
         return Episode(
-            pretraining=whole.part(slice(start)) if start else None,
-            adapt=whole.part(slice(start, end)),
-            heldout=whole.part(slice(end, None)),
+            pretraining=whole.slice_steps(slice(start)) if start else None,
+            adapt=whole.slice_steps(slice(start, end)),
+            heldout=whole.slice_steps(slice(end, None)),
             selection_cut=self.adapt - self.window,
             chosen_on=chosen_on,
             window=self.window,
@@ -101,7 +106,9 @@ class River(Task, name="river", label="{stream}", order=60):
             dataset=about,
         )
 
-    def table(self, seed: int, rows: int | None = None) -> tuple[np.ndarray, np.ndarray, int]:
+    def labelled_rows(
+        self, seed: int, rows: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray, int]:
         """Features (rows, features) as they come, categories (rows,), and how many there are.
 
         OrlaError: River is not installed, or has no such generator or parameter; the file is
@@ -114,7 +121,7 @@ class River(Task, name="river", label="{stream}", order=60):
         ends = [self.pretraining + row for row in self.drifts] + [self.total_rows]
         samples, classes = [], 0
         for concept, (begin, end) in enumerate(itertools.pairwise([0, *ends])):
-            generator, classes = self._generator(seed, concept)
+            generator, classes = self._make_generator(seed, concept)
             samples += generator.take(min(end, rows) - begin) if begin < rows else []
         try:
             X = np.array([list(x.values()) for x, _ in samples], dtype=np.float64)
@@ -122,7 +129,8 @@ class River(Task, name="river", label="{stream}", order=60):
             raise OrlaError(f"task river: {self.stream}: {error}; take another stream") from None
         return X, np.array([y for _, y in samples], dtype=np.int64), classes
 
-    def _generator(self, seed: int, concept: int) -> tuple[Any, int]:
+    def _make_generator(self, seed: int, concept: int) -> tuple[Any, int]:
+        """River's generator of a seed and concept, and its number of classes."""
         from orla.streams import synth  # River is an extra
 
         generator = getattr(synth, self.stream, None)
@@ -140,6 +148,7 @@ class River(Task, name="river", label="{stream}", order=60):
         return instance, instance.n_classes
 
     def _read_file(self, rows: int) -> tuple[np.ndarray, np.ndarray, int]:
+        """The first rows of the file, as `labelled_rows` answers."""
         path, place = Path(self.file), f"task river: {self.file}"
         if not path.is_file():
             raise OrlaError(f"{place}: no such file; give the path of {self.stream} as file")
@@ -169,7 +178,7 @@ class River(Task, name="river", label="{stream}", order=60):
             raise OrlaError(f"{place}: {error}; leave out columns that are no numbers") from None
         return X[:rows], Y[:rows].astype(np.int64), len(classes)
 
-    def _source(self) -> str:
+    def _source_text(self) -> str:
         if self.file is not None:
             return f"{self.stream} (SHA-256: {self.sha256[:12]})"
         from orla.streams import RIVER
@@ -179,7 +188,7 @@ class River(Task, name="river", label="{stream}", order=60):
 
 
 def _standardize(X: np.ndarray) -> np.ndarray:
-    """Each feature by the mean and SD of the rows up to its own."""
+    """Each feature standardized by the mean and SD of the rows up to its own."""
     X = X - X[0]  # so that squares do not lose digits
     count = np.arange(1, len(X) + 1)[:, None]
     mean = np.cumsum(X, 0) / count

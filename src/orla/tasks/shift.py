@@ -67,15 +67,15 @@ class Shift(Task):
                 f'task {name}: "adapt" is one window of {self.window} steps; give two at least, '
                 "to learn on and to select the learning rate on"
             )
-        stationary, shift = self.streams([self._draws(seed) for seed in seeds])
-        reference = stationary.part(slice(self.pretraining, None))
+        stationary, shift = self.streams([self._random_generator(seed) for seed in seeds])
+        reference = stationary.slice_steps(slice(self.pretraining, None))
         stream = shift if variant == CHANGES else reference
         facts = self.describe()
         source, label = facts.pop("source"), self.part.label.format_map(vars(self))
         return Episode(
-            pretraining=stationary.part(slice(None, self.pretraining)),
-            adapt=stream.part(slice(None, self.adapt)),
-            heldout=stream.part(slice(self.adapt, None)),
+            pretraining=stationary.slice_steps(slice(None, self.pretraining)),
+            adapt=stream.slice_steps(slice(None, self.adapt)),
+            heldout=stream.slice_steps(slice(self.adapt, None)),
             reference=reference,
             reference_from=self.adapt,
             # 80 % of the part, in whole windows. Source: docs/protocol.md, Parts of a session.
@@ -87,13 +87,13 @@ class Shift(Task):
             **facts,
         )
 
-    def _draws(self, seed: int) -> np.random.Generator:
-        """The random numbers of one seed; they differ between tasks."""
+    def _random_generator(self, seed: int) -> np.random.Generator:
+        """The generator of one seed's random numbers, which differ between tasks."""
         key = int.from_bytes(self.part.name.encode())
         return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(key,)))
 
 
-def moved(values: np.ndarray, by: int) -> Stream:
+def shift_targets(values: np.ndarray, by: int) -> Stream:
     """A stream of values (seeds, steps, inputs): targets are inputs `by` steps later, or before."""
     if by < 0:
         return Stream(values[:, -by:], values[:, :by])

@@ -75,11 +75,11 @@ class Stream:
         return np.ones(self.X.shape[:-1], bool) if self.scored is None else self.scored
 
     @property
-    def categories(self) -> bool:
+    def has_categories(self) -> bool:
         """Whether the targets are categories."""
         return self.Y.ndim < self.X.ndim
 
-    def part(self, span: slice) -> Self:
+    def slice_steps(self, span: slice) -> Self:
         """The steps of `span`, as views."""
         lead = (slice(None),) if self.per_seed else ()
         arrays = vars(self).items()

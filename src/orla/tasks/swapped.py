@@ -35,8 +35,8 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
     """One recording: session A is what comes before a step, B what follows, with units swapped.
 
     Spikes and movement are real; the drift is made and known. Inputs are units of one array, drawn
-    by the pair's seed; from the step on some of them are others of that array (`streams_of`). All
-    are scaled by session A's pretraining part.
+    by the pair's seed; from the step on some of them are others of that array (`prepare_streams`).
+    All are scaled by session A's pretraining part.
     """
 
     pairs: dict[str, Swap] = option(  # type: ignore[assignment]
@@ -63,7 +63,7 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
                 "be swapped in components; set it to top_channels"
             )
         for pair in self.pairs.values():
-            count, n_new = self.inputs_of(pair)
+            count, n_new = self.input_counts(pair)
             if self.pool_size < count + n_new:
                 raise OrlaError(
                     f"swapped: {self.pool_size} units are drawn from, fewer than {count} inputs and"
@@ -72,7 +72,7 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
                 )
 
     @property
-    def sessions(self) -> list[str]:
+    def session_names(self) -> list[str]:
         """The one recording."""
         return [self.recording]
 
@@ -81,16 +81,16 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
         """How many units inputs are drawn from."""
         return self.pool or 2 * self.preparation.features.count
 
-    def inputs_of(self, pair: Swap) -> tuple[int, int]:
+    def input_counts(self, pair: Swap) -> tuple[int, int]:
         """How many inputs there are, and how many of them other units replace."""
         count = self.preparation.features.count
         return count, round(pair.share * count)
 
-    def simulation(self, pair: str) -> simulator.Settings:
+    def simulation_settings(self, pair: str) -> simulator.Settings:
         """Settings of a made-up recording in place of the real one, as fingerprints have it."""
         return replace(self.simulated, seed=self.pairs[pair].seed)
 
-    def dataset(self, pair: str, study: str) -> dict[str, Any]:
+    def dataset_record(self, pair: str, study: str) -> dict[str, Any]:
         """The description of a pair's data; "drift" says that it is made."""
         draw = self.pairs[pair]
         which = f"{self.recording} from step {self.step}, seed {draw.seed}, {draw.share:.0%}"
@@ -102,7 +102,7 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
             "label": f"real recording, made drift (units replaced by others of its array): {which}",
         }
 
-    def streams_of(
+    def prepare_streams(
         self, pair: str, days: Iterator[Session | Binned], dataset: dict[str, Any]
     ) -> Streams:
         """The streams of a pair, of which the recording is the first day; the other is not read.
@@ -139,7 +139,7 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
             tail_steps=steps - pretraining,
             dataset=dataset,
         )
-        count, n_new = self.inputs_of(draw)
+        count, n_new = self.input_counts(draw)
         about = whole.dataset["features"]
         names = about["channels"] if "channels" in about else about["columns"]
         order = np.random.default_rng(draw.seed).permutation(len(names))
@@ -150,9 +150,9 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
         readings = dict(whole.readings)
         spans = {"a": (slice(None, self.step), before), "b": (slice(self.step, None), after)}
         for side, (span, columns) in spans.items():
-            stream = whole.a.part(span)
+            stream = whole.a.slice_steps(span)
             sides[side] = replace(stream, X=stream.X[:, columns])
-            readings[side] = reading.part(columns).record()
+            readings[side] = reading.select_inputs(columns).to_record()
             steps_of_side = {"steps": len(stream), "scored": int(stream.mask.sum())}
             account[side] = whole.dataset["account"]["a"] | of_all | steps_of_side
         done = {

@@ -8,7 +8,7 @@ import numpy as np
 
 from orla.catalogue import option
 from orla.errors import OrlaError
-from orla.tasks.shift import Shift, moved
+from orla.tasks.shift import Shift, shift_targets
 from orla.tasks.stream import Stream
 
 SIGMA, BETA = 10.0, 8.0 / 3.0
@@ -31,11 +31,12 @@ class Sine(Shift, name="sine", label="sine, {frequency:g} to {shifted:g} cycles 
     noise: float = option(0.0, "Standard deviation of the noise; the sine's is 1.", least=0)
 
     def streams(self, draws: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
-        pairs = [self._pair(draw) for draw in draws]
+        pairs = [self._draw_branches(draw) for draw in draws]
         stationary, shift = (np.stack(values)[..., None] for values in zip(*pairs, strict=True))
-        return moved(stationary, self.ahead), moved(shift, self.ahead)
+        return shift_targets(stationary, self.ahead), shift_targets(shift, self.ahead)
 
-    def _pair(self, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    def _draw_branches(self, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """The unchanged sine of a seed, and the changed one."""
         phase = draw.uniform(0, 2 * np.pi)
         cycles = self.frequency * np.arange(self.pretraining + self.after + self.ahead)
         branch = cycles[self.pretraining] + self.shifted * np.arange(self.after + self.ahead)
@@ -68,9 +69,9 @@ class Lorenz(Shift, name="lorenz", label="Lorenz, rho {rho:g} to {shifted:g}", o
 
     def streams(self, draws: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
         start = np.stack([draw.normal((0.0, 0.0, 25.0), 5.0) for draw in draws], axis=1)
-        start = trajectory(start, self.rho, SETTLING, 1)[-1]
-        stationary = trajectory(start, self.rho, self.dt, self.pretraining + self.after)
-        shift = trajectory(stationary[self.pretraining], self.shifted, self.dt, self.after)
+        start = lorenz_trajectory(start, self.rho, SETTLING, 1)[-1]
+        stationary = lorenz_trajectory(start, self.rho, self.dt, self.pretraining + self.after)
+        shift = lorenz_trajectory(stationary[self.pretraining], self.shifted, self.dt, self.after)
         if not (np.isfinite(stationary).all() and np.isfinite(shift).all()):
             raise OrlaError("task lorenz: the system leaves all bounds; lower rho or shifted")
         paths = (stationary, shift)
@@ -83,7 +84,7 @@ class Lorenz(Shift, name="lorenz", label="Lorenz, rho {rho:g} to {shifted:g}", o
         noise = self.noise * white
         stationary = (stationary - mean) / scale + noise
         shift = (shift - mean) / scale + noise[:, self.pretraining :]
-        return moved(stationary, 1), moved(shift, 1)
+        return shift_targets(stationary, 1), shift_targets(shift, 1)
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -92,7 +93,7 @@ class Lorenz(Shift, name="lorenz", label="Lorenz, rho {rho:g} to {shifted:g}", o
         }
 
 
-def trajectory(start: np.ndarray, rho: float, dt: float, steps: int) -> np.ndarray:
+def lorenz_trajectory(start: np.ndarray, rho: float, dt: float, steps: int) -> np.ndarray:
     """States (steps + 1, 3, systems) of Lorenz systems, `dt` time units apart, the first `start`.
 
     start: (3, systems). Fourth-order Runge-Kutta in equal steps of `FINEST` at most.
@@ -104,16 +105,16 @@ def trajectory(start: np.ndarray, rho: float, dt: float, steps: int) -> np.ndarr
     with np.errstate(over="ignore", invalid="ignore"):
         for step in range(1, steps + 1):
             for _ in range(finer):
-                k1 = _slope(state, rho)
-                k2 = _slope(state + h / 2 * k1, rho)
-                k3 = _slope(state + h / 2 * k2, rho)
-                k4 = _slope(state + h * k3, rho)
+                k1 = _lorenz_slope(state, rho)
+                k2 = _lorenz_slope(state + h / 2 * k1, rho)
+                k3 = _lorenz_slope(state + h / 2 * k2, rho)
+                k4 = _lorenz_slope(state + h * k3, rho)
                 state = state + h / 6 * (k1 + 2 * (k2 + k3) + k4)
             states[step] = state
     return states
 
 
-def _slope(state: np.ndarray, rho: float) -> np.ndarray:
+def _lorenz_slope(state: np.ndarray, rho: float) -> np.ndarray:
     """Time derivative of states (3, systems)."""
     x, y, z = state
     slope = np.empty_like(state)
@@ -144,19 +145,20 @@ class Mapping(Shift, name="mapping", label="linear mapping of recent inputs", or
     networks: int = option(1, "Consecutive seeds that share a stream, as one pair's do.", least=1)
 
     def streams(self, draws: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
-        branches = zip(*map(self._pair, draws), strict=True)
+        branches = zip(*map(self._draw_branches, draws), strict=True)
         arrays = (zip(*branch, strict=True) for branch in branches)
         return tuple(Stream(np.stack(X), np.stack(Y)) for X, Y in arrays)
 
-    def _draws(self, seed: int) -> np.random.Generator:
-        return super()._draws(seed // self.networks)
+    def _random_generator(self, seed: int) -> np.random.Generator:
+        return super()._random_generator(seed // self.networks)
 
-    def _pair(self, draw: np.random.Generator) -> tuple[tuple[np.ndarray, ...], ...]:
+    def _draw_branches(self, draw: np.random.Generator) -> tuple[tuple[np.ndarray, ...], ...]:
+        """Inputs and targets of a seed, unchanged; then those after the change."""
         # Each has random numbers of its own, so that a longer part only adds to them.
         mappings, inputs, *noises = draw.spawn(4)
         shape = (self.outputs, self.inputs)
-        before, new, past_mapping = (_unit(mappings.standard_normal(shape)) for _ in range(3))
-        after = _unit((1 - self.turn) * before + self.turn * new)
+        before, new, past_mapping = (_unit_rows(mappings.standard_normal(shape)) for _ in range(3))
+        after = _unit_rows((1 - self.turn) * before + self.turn * new)
         steps = self.pretraining + self.after
         x = inputs.standard_normal((self.delay + steps, self.inputs))
 
@@ -175,5 +177,6 @@ class Mapping(Shift, name="mapping", label="linear mapping of recent inputs", or
         return {"n_out": self.outputs, "source": text}
 
 
-def _unit(mapping: np.ndarray) -> np.ndarray:
+def _unit_rows(mapping: np.ndarray) -> np.ndarray:
+    """The mapping with each row divided by its norm."""
     return mapping / np.linalg.norm(mapping, axis=1, keepdims=True)

@@ -24,7 +24,7 @@ from orla.results.estimates import OverPairs
 from orla.results.summary import cells_row
 from orla.statistics.means import moments
 from orla.study.keys import SETTING
-from orla.truth.verdicts import COLUMNS, counted, judged, registered
+from orla.truth.verdicts import COLUMNS, count_verdicts, judge_registration, make_registration
 from orla.truth.worlds import ESTIMAND_NAME
 
 LEAST_PAIRS = 6
@@ -40,44 +40,51 @@ _ANSWERS = {
 }
 
 
-def table(
+def matched_control_table(
     models: pd.DataFrame, estimates: pd.DataFrame, settings: Settings, studies: int
 ) -> pd.DataFrame:
-    """Rows as those of `verdicts.table`, three planted gaps a contrast and set of rules, from the
-    study's models and its gaps over seeds; `studies` are made up a row."""
-    former = _former(models, settings)
+    """Counts of verdicts as in `verdicts.control_table`, of controls matched to a study.
+
+    There are three planted gaps a contrast and set of rules, from the study's models and its gaps
+    over seeds; `studies` are made up a row.
+    """
+    former = _former_gaps(models, settings)
     pp, variance = map(EquivalentWithin, (settings.margin_pp, settings.margin_variance))
     rows: list[dict[str, Any]] = []
     chosen = estimates[estimates["estimand"] == ESTIMAND_NAME]
-    for key, pairs in chosen.groupby(_AT, sort=False):
+    for values, pairs in chosen.groupby(_AT, sort=False):
         pairs = pairs[np.isfinite(pairs["error_gap"])]
         if len(pairs) < LEAST_PAIRS:
             continue
-        known = dict(zip(_AT, key, strict=True))
-        name = f"{known['optimizer']}, {known['comparison']}, {known['architecture']}"
-        gaps = former.get(tuple(key), np.empty(0))
+        keys = dict(zip(_AT, values, strict=True))
+        name = f"{keys['optimizer']}, {keys['comparison']}, {keys['architecture']}"
+        gaps = former.get(tuple(values), np.empty(0))
         for margins, answers in _ANSWERS.items():
             ways = {
-                "": (variance, _judged(pairs, studies, margins, known, settings, variance)),
-                ", former rules": (pp, _tested(gaps, studies, margins, settings, pp)),
+                "": (
+                    variance,
+                    _verdicts_by_rules(pairs, studies, margins, keys, settings, variance),
+                ),
+                ", former rules": (pp, _verdicts_by_test(gaps, studies, margins, settings, pp)),
             }
             for way, (rule, outcomes) in ways.items():
-                if len(found := pd.DataFrame(outcomes)):
-                    said = {"world": f"{known['task']}: {name}{way}", "means": "its own scatter"}
-                    said["true_gap"] = margins * rule.value
-                    rows.append(said | counted(found, rule, *answers))
+                if len(verdicts := pd.DataFrame(outcomes)):
+                    row = {"world": f"{keys['task']}: {name}{way}", "means": "its own scatter"}
+                    row["true_gap"] = margins * rule.value
+                    rows.append(row | count_verdicts(verdicts, rule, *answers))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _draws(pairs: int, studies: int, settings: Settings) -> np.ndarray:
+def _draw_pairs(pairs: int, studies: int, settings: Settings) -> np.ndarray:
+    """(studies, pairs) numbers of pairs, drawn with replacement."""
     return np.random.default_rng(settings.seed).integers(0, pairs, (studies, pairs))
 
 
-def _judged(
+def _verdicts_by_rules(
     pairs: pd.DataFrame,
     studies: int,
     margins: int,
-    known: dict[str, Any],
+    keys: dict[str, Any],
     settings: Settings,
     rule: EquivalentWithin,
 ) -> Iterator[dict[str, Any]]:
@@ -85,36 +92,38 @@ def _judged(
     moved = pairs["error_gap"].mean() - margins * rule.value
     columns = [c for c in pairs if c.startswith("error_gap")]
     shifted = pairs.assign(**{c: pairs[c] - moved for c in columns}, guards="")
-    minus, seeds = (known["learner_full"], known["learner_immediate"]), pairs["error_n_seeds"]
-    conditions = {name: v for name, v in known.items() if name not in ("task", *COMPARED)}
-    registration = registered(
-        *(known["task"], rule, minus),
+    minus, seeds = (keys["learner_full"], keys["learner_immediate"]), pairs["error_n_seeds"]
+    conditions = {name: v for name, v in keys.items() if name not in ("task", *COMPARED)}
+    registration = make_registration(
+        *(keys["task"], rule, minus),
         pairs=len(pairs),
         seeds=int((seeds + pairs["n_diverged"]).max()),
         alpha=settings.alpha,
         conditions=conditions,
-        comparison=known["comparison"],
+        comparison=keys["comparison"],
         max_diverged=10**6,
         max_failing=len(pairs),
     )
-    for draw in _draws(len(pairs), studies, settings):
+    for draw in _draw_pairs(len(pairs), studies, settings):
         study = shifted.iloc[draw].assign(pair=[f"pair-{i}" for i in range(len(draw))])
-        over = known | {"estimand": ESTIMAND_NAME, "n_failing": 0}
+        over = keys | {"estimand": ESTIMAND_NAME, "n_failing": 0}
         over |= {"n_diverged": study["n_diverged"].sum()}
         over |= {name: study[name].min() for name in ("n_seeds", "error_n_seeds")}
         over |= cells_row(OverPairs.every_cell, study.__getitem__, settings)
-        verdict = judged(registration, {RESULT[SEED]: study, RESULT[PAIR]: pd.DataFrame([over])})
+        verdict = judge_registration(
+            registration, {RESULT[SEED]: study, RESULT[PAIR]: pd.DataFrame([over])}
+        )
         yield {**verdict, "gap": over["error_gap"], "between_sd": study["error_gap"].std()}
 
 
-def _tested(
+def _verdicts_by_test(
     gaps: np.ndarray, studies: int, margins: int, settings: Settings, rule: EquivalentWithin
 ) -> Iterator[dict[str, Any]]:
-    """The same of former gaps (pairs,) in pp, by the test of equivalence alone."""
+    """The verdict on each made-up study of former gaps (pairs,) in pp, by the test alone."""
     if len(gaps) < LEAST_PAIRS:
         return
     shifted = gaps - gaps.mean() + margins * rule.value
-    for values in shifted[_draws(len(gaps), studies, settings)]:
+    for values in shifted[_draw_pairs(len(gaps), studies, settings)]:
         mean = moments(values)
         claim, opposite = rule.tests(mean.mean, mean.standard_error, mean.dof)
         outcome = "falsified" if opposite < settings.alpha else "inconclusive"
@@ -122,11 +131,11 @@ def _tested(
         yield {"outcome": outcome, "gap": mean.mean, "between_sd": mean.sd}
 
 
-def _former(models: pd.DataFrame, settings: Settings) -> dict[tuple, np.ndarray]:
+def _former_gaps(models: pd.DataFrame, settings: Settings) -> dict[tuple, np.ndarray]:
     """Gaps of recovery (pairs,) in pp at the former choice of the rate, by contrast."""
-    found: dict[tuple, list[float]] = {}
+    gaps_by_key: dict[tuple, list[float]] = {}
     for one in contrasts(models, settings, estimands={"former": _FORMER}):
         gap = moments(one.gap)
         if one.full.has_meaning and gap.n:
-            found.setdefault(tuple(one.key[name] for name in _AT), []).append(gap.mean)
-    return {key: np.array(gaps) for key, gaps in found.items()}
+            gaps_by_key.setdefault(tuple(one.key[name] for name in _AT), []).append(gap.mean)
+    return {key: np.array(gaps) for key, gaps in gaps_by_key.items()}

@@ -22,7 +22,7 @@ from orla.tasks.stream import Stream
 from orla.truth import worlds
 
 
-def models(
+def simulate_models(
     world: str, studies: Sequence[int], pairs: int, networks: int, steps: Mapping[str, int]
 ) -> pd.DataFrame:
     """The table of models of some made-up studies of a world, by their numbers.
@@ -30,8 +30,8 @@ def models(
     It has the columns of a sweep, `study`, `pair`, and `seed` counted in each pair. Both learners
     adapt `networks` networks of each pair; the immediate one also as many further networks, for
     controls with one learner on both sides. A study does not depend on the others asked for, but
-    for rates, which were chosen over all studies at once: see `reselected`. `steps` has those of
-    the parts "pretraining", "adapt" and "heldout".
+    for rates, which were chosen over all studies at once: see `reselect_rates`. `steps` has those
+    of the parts "pretraining", "adapt" and "heldout".
     """
     each = 2 * networks
     seeds = np.concatenate([np.arange(s * pairs * each, (s + 1) * pairs * each) for s in studies])
@@ -50,13 +50,13 @@ def models(
         chosen[worlds.FULL] = np.flatnonzero(seeds % each < networks)
     frames = []
     for learner, index in chosen.items():
-        run = _run(world, learner, episode, pretrained, index)
-        swept = sweep(run, worlds.RATES, worlds.GROWTH).frames["models"]
-        frames.append(_by_pair(swept, seeds[index], pairs, each))
+        run = _make_run(world, learner, episode, pretrained, index)
+        swept = sweep(run, worlds.RATES, worlds.GROWTH).wide_tables["models"]
+        frames.append(_number_by_pair(swept, seeds[index], pairs, each))
     return pd.concat(frames, ignore_index=True)
 
 
-def _run(
+def _make_run(
     world: str, learner: str, episode: Episode, networks: Parameters, index: np.ndarray
 ) -> ConditionRun:
     """One learner adapts some of the networks, each to the stream of its seed."""
@@ -77,7 +77,7 @@ def _run(
     )
 
 
-def _by_pair(models: pd.DataFrame, seeds: np.ndarray, pairs: int, each: int) -> pd.DataFrame:
+def _number_by_pair(models: pd.DataFrame, seeds: np.ndarray, pairs: int, each: int) -> pd.DataFrame:
     """The rows with their study, pair and network in place of the number of the seed."""
     absolute = seeds[models["seed"].to_numpy()]
     pair, network = np.divmod(absolute, each)
@@ -86,8 +86,8 @@ def _by_pair(models: pd.DataFrame, seeds: np.ndarray, pairs: int, each: int) -> 
     )
 
 
-def reselected(models: pd.DataFrame) -> pd.DataFrame:
-    """The table with the rate chosen anew by each study, pair and learner, as `rates.best` does.
+def reselect_rates(models: pd.DataFrame) -> pd.DataFrame:
+    """The table with the rate chosen anew by study, pair and learner, as by `rates.best_index`.
 
     The choice is that of the estimand `worlds.ESTIMAND`; no rate is marked by any other.
     """

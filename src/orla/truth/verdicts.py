@@ -13,11 +13,11 @@ from scipy import stats
 
 from orla.prereg import judge
 from orla.prereg.registration import PAIR, RESULT, SEED, Registration
-from orla.prereg.rules import MeanRule, rules
+from orla.prereg.rules import MeanRule, rules_by_name
 from orla.results import base
 from orla.results.scales import VARIANCE
 from orla.truth import worlds
-from orla.truth.studies import reselected
+from orla.truth.studies import reselect_rates
 from orla.truth.worlds import Control
 
 _OUTCOMES = ("supported", "falsified", "inconclusive", "untestable")
@@ -40,42 +40,42 @@ COLUMNS = {
 _COMPARISON = "truth"
 
 
-def table(
+def control_table(
     models: Mapping[str, pd.DataFrame], networks: int, settings: base.Settings
 ) -> pd.DataFrame:
     """How many studies of each control got which verdict: `COLUMNS`, a row a control.
 
     Args:
-        models: World -> its table of models, from `studies.models`.
+        models: World -> its table of models, from `studies.simulate_models`.
         networks: Networks a pair and side.
         settings: Margin, level and resamples of the study.
     """
     rows = []
     for name, control in worlds.CONTROLS.items():
         if control.world in models:
-            found = verdicts(name, control, models[control.world], networks, settings)
-            counts = counted(found, _rule(control), control.right, control.wrong)
+            verdicts = judge_studies(name, control, models[control.world], networks, settings)
+            counts = count_verdicts(verdicts, _control_rule(control), control.right, control.wrong)
             gap = np.nan if control.planted is None else control.planted
             rows.append({"world": name, "means": control.means, "true_gap": gap} | counts)
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def verdicts(
+def judge_studies(
     name: str, control: Control, models: pd.DataFrame, networks: int, settings: base.Settings
 ) -> pd.DataFrame:
-    """One row a study: `outcome`, `reason`, `gap` and `between_sd`."""
+    """Verdicts on a control's studies, a row each: `outcome`, `reason`, `gap`, `between_sd`."""
     minus = (worlds.FULL if control.planted is None else worlds.AGAIN, worlds.IMMEDIATE)
     comparisons = {_COMPARISON: base.Comparison("", *minus)}
     settings = replace(settings, comparisons=comparisons, main=_COMPARISON)
-    chosen = sides(control, models, networks)
+    chosen = compared_models(control, models, networks)
     of_study = {number: f"{name}-{number:04d}" for number in sorted(chosen["study"].unique())}
     chosen["task"] = chosen["study"].map(of_study)
     tables = {"models": chosen}
     for result in (RESULT[SEED], RESULT[PAIR]):
         tables[result] = base.build(result, tables, settings)
     pairs = int(chosen.groupby("study")["pair"].nunique().max())
-    known = registered(
-        *(name, _rule(control), minus),
+    registration = make_registration(
+        *(name, _control_rule(control), minus),
         pairs=pairs,
         seeds=networks,
         alpha=settings.alpha,
@@ -87,17 +87,19 @@ def verdicts(
     )
     rows = []
     for number, task in of_study.items():
-        own = {
+        study_tables = {
             result: tables[result][tables[result]["task"] == task].assign(task=name)
             for result in RESULT.values()
         }
-        row = own[RESULT[PAIR]].iloc[0]
+        row = study_tables[RESULT[PAIR]].iloc[0]
         numbers = {"gap": row["error_gap"], "between_sd": row["error_between_sd"]}
-        rows.append({"study": number, **judged(known, own), **numbers})
+        rows.append({"study": number, **judge_registration(registration, study_tables), **numbers})
     return pd.DataFrame(rows)
 
 
-def registered(task: str, rule: MeanRule, minus: tuple[str, ...], **more: Any) -> Registration:
+def make_registration(
+    task: str, rule: MeanRule, minus: tuple[str, ...], **more: Any
+) -> Registration:
     """A claim about a gap of errors over pairs; `more` are further parts of its registration."""
     return Registration(
         name=task,
@@ -114,16 +116,23 @@ def registered(task: str, rule: MeanRule, minus: tuple[str, ...], **more: Any) -
     )
 
 
-def judged(known: Registration, tables: Mapping[str, pd.DataFrame]) -> dict[str, str]:
+def judge_registration(
+    registration: Registration, tables: Mapping[str, pd.DataFrame]
+) -> dict[str, str]:
     """The `outcome` of a registration, by the rules of every study, and the `reason`."""
-    [verdict] = judge.judge([known], tables, bindings={known.name: known.binds})
+    [verdict] = judge.judge_registrations(
+        [registration], tables, bindings={registration.name: registration.binds}
+    )
     return {name: verdict[name] for name in ("outcome", "reason")}
 
 
-def sides(control: Control, models: pd.DataFrame, networks: int) -> pd.DataFrame:
-    """The models of the control's two learners, rates chosen, with the planted gap."""
+def compared_models(control: Control, models: pd.DataFrame, networks: int) -> pd.DataFrame:
+    """Rows of models of the two learners that a control compares, their rates chosen anew.
+
+    With a planted gap both are one learner, whose networks are split in two; one side has the gap.
+    """
     if control.planted is None:
-        return reselected(models[models["seed"] < networks])
+        return reselect_rates(models[models["seed"] < networks])
     immediate = models[models["learner"] == worlds.IMMEDIATE]
     # Networks are divided into halves, or into even and odd ones.
     seeds = immediate["seed"]
@@ -131,11 +140,11 @@ def sides(control: Control, models: pd.DataFrame, networks: int) -> pd.DataFrame
         (seeds // networks, seeds % networks) if control.halves else (seeds % 2, seeds // 2)
     )
     immediate = immediate.assign(seed=number)
-    again = planted(immediate[side == 0].assign(learner=worlds.AGAIN), control.planted)
-    return reselected(pd.concat([again, immediate[side == 1]], ignore_index=True))
+    again = plant_gap(immediate[side == 0].assign(learner=worlds.AGAIN), control.planted)
+    return reselect_rates(pd.concat([again, immediate[side == 1]], ignore_index=True))
 
 
-def planted(models: pd.DataFrame, gap: float) -> pd.DataFrame:
+def plant_gap(models: pd.DataFrame, gap: float) -> pd.DataFrame:
     """Models whose error that is judged is lower by `gap`; rates are chosen as before."""
     spread = models["frozen_heldout_error"] - models["reference_error"]
     error, recovery = worlds.ESTIMAND.error, worlds.ESTIMAND.recovery
@@ -143,16 +152,19 @@ def planted(models: pd.DataFrame, gap: float) -> pd.DataFrame:
     return models.assign(**moved)
 
 
-def _rule(control: Control) -> MeanRule:
+def _control_rule(control: Control) -> MeanRule:
+    """The rule that a control's claim is judged by."""
     [(kind, value)] = control.claim.items()
-    return rules()[kind](float(value))
+    return rules_by_name()[kind](float(value))
 
 
-def counted(
+def count_verdicts(
     rows: pd.DataFrame, rule: MeanRule, right: Collection[str], wrong: Collection[str]
 ) -> dict[str, object]:
-    """The claim, how many studies (rows) got which verdict, the wrong share, and means over
-    studies; outcomes that are neither right nor wrong are undecided."""
+    """The claim, how many studies (rows) got which verdict, the wrong share, and means.
+
+    Means are over studies; outcomes that are neither right nor wrong are undecided.
+    """
     n, each = len(rows), dict.fromkeys(_OUTCOMES, 0) | rows["outcome"].value_counts().to_dict()
     so = {"right": sum(map(each.get, right)), "wrong": sum(map(each.get, wrong))}
     share = stats.binomtest(so["wrong"], n).proportion_ci(0.95)

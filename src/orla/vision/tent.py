@@ -126,7 +126,7 @@ def adaptation_table(
                 measure = "gradient_norm" if layer else "error"
                 yield row | {"seed": seed, "measure": measure, "layer": layer, "value": value}
 
-    first = rates.grid(settings["rates"][adapts][name]) if spec else []
+    first = rates.grid_indices(settings["rates"][adapts][name]) if spec else []
     todo = [*first]
     while todo:
         trial = [*rows(EXTRA, 0, rates.half_decade(index := todo.pop()))]
@@ -134,8 +134,8 @@ def adaptation_table(
         everything += trial
         if not todo and (beyond := rates.missing_neighbour(scores, first, growth)) is not None:
             todo = [beyond]
-    rate = rates.half_decade(rates.best(scores)) if spec else math.nan
+    rate = rates.half_decade(rates.best_index(scores)) if spec else math.nan
     for seed in range(settings["seeds"]):
         everything += rows(SCORED if spec else ["clean", *SCORED], seed, rate)
-    edge = bool(spec) and rates.on_edge(scores)
+    edge = bool(spec) and rates.best_on_edge(scores)
     return pd.DataFrame(everything).assign(adapts=adapts, optimizer=name, edge=edge)

@@ -34,7 +34,7 @@ class Reaching:
     reaches: int
 
 
-def _reach(
+def _reach_positions(
     start: np.ndarray, end: np.ndarray, task: TaskSettings, rng: np.random.Generator
 ) -> np.ndarray:
     """Positions (samples, 2) of one curved minimum-jerk reach (Flash and Hogan 1985)."""
@@ -48,7 +48,7 @@ def _reach(
     return start + np.outer(s, way) + np.outer(4 * s * (1 - s), sideways)
 
 
-def _targets(task: TaskSettings, rng: np.random.Generator) -> Iterator[np.ndarray]:
+def _random_targets(task: TaskSettings, rng: np.random.Generator) -> Iterator[np.ndarray]:
     """Random points of the grid, centred on 0, never the same twice running."""
     n = task.grid_side**2
     place = int(rng.integers(n))
@@ -58,7 +58,7 @@ def _targets(task: TaskSettings, rng: np.random.Generator) -> Iterator[np.ndarra
         yield (cell - (task.grid_side - 1) / 2) * task.grid_spacing_mm
 
 
-def _wander(
+def _smooth_noise(
     samples: int, columns: int, sd: float, smooth: float, rng: np.random.Generator
 ) -> np.ndarray:
     """Smooth Gaussian noise (samples, columns) of the given sd; `smooth` in samples."""
@@ -72,12 +72,12 @@ def simulate_reaching(task: TaskSettings, duration_s: float, rng: np.random.Gene
     hand, target_mm = np.empty((samples, 2)), np.empty((samples, 2))
     at, reaches, place = 0, 0, np.zeros(2)
     hold = round(task.hold_s * task.sample_hz)
-    for target in _targets(task, rng):
+    for target in _random_targets(task, rng):
         reaction = task.reaction_s * np.exp(task.reaction_spread * rng.standard_normal())
         path = [np.repeat(place[None], round(reaction * task.sample_hz), axis=0)]
         while True:
             end = target + task.scatter_mm * rng.standard_normal(2)
-            path.append(_reach(place, end, task, rng))
+            path.append(_reach_positions(place, end, task, rng))
             place = end
             if np.hypot(*(end - target)) <= task.acceptance_mm:
                 break
@@ -90,14 +90,14 @@ def simulate_reaching(task: TaskSettings, duration_s: float, rng: np.random.Gene
             break
         reaches += 1
     smooth = task.tremor_s * task.sample_hz
-    cursor = hand + _wander(samples, 2, task.tremor_mm, smooth, rng)
-    height = _wander(samples, 1, 0.5, 5 * smooth, rng)
+    cursor = hand + _smooth_noise(samples, 2, task.tremor_mm, smooth, rng)
+    height = _smooth_noise(samples, 1, 0.5, 5 * smooth, rng)
     finger = np.column_stack([height, -cursor / _MM_PER_CM])
     t = task.start_s + np.arange(samples) / task.sample_hz
     return Reaching(t, cursor, target_mm, finger, reaches)
 
 
-def both_days(settings: Settings) -> Iterator[tuple[Reaching, Spikes]]:
+def simulate_both_days(settings: Settings) -> Iterator[tuple[Reaching, Spikes]]:
     """The reaches of session A and its spikes (channel, cell: event times in s), then those of B.
 
     Each part of the simulation has random numbers of its own, so that a change of one part does not
@@ -120,7 +120,7 @@ def simulate_spikes(
 ) -> Spikes:
     """Event times (s) of every channel: unsorted crossings, sorted units, then empty cells."""
     latents, *seeds = seed.spawn(1 + len(units))
-    rates = _rates(units, reaching, settings, np.random.default_rng(latents))
+    rates = _firing_rates(units, reaching, settings, np.random.default_rng(latents))
     columns = max(_MIN_COLUMNS, len(settings.array.sorted_shares))
     spikes = [[np.empty(0)] * columns for _ in range(settings.array.n_channels)]
     next_cell = [0] * settings.array.n_channels
@@ -131,7 +131,7 @@ def simulate_spikes(
     return spikes
 
 
-def _rates(
+def _firing_rates(
     u: Units, reaching: Reaching, settings: Settings, rng: np.random.Generator
 ) -> Iterator[np.ndarray]:
     """Rate of each unit (Hz) at every sample, (k,), given the session's behavior and latents."""

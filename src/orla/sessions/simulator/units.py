@@ -59,6 +59,7 @@ def _draw_tuning(
     array: ArraySettings,
     rng: np.random.Generator,
 ) -> Units:
+    """Units of these channels with a tuning that is drawn."""
     n = len(channel)
     base = np.where(is_sorted, array.unit_hz, array.crossings_hz)
     share = np.where(is_sorted, 1.0, array.crossings_share)
@@ -93,10 +94,10 @@ def drift_units(
         depth=units.depth * np.exp(drift.gain_spread * gain + drift.gain * drift.scale),
     )
     olds = vars(same_units).items()
-    return Units(**{name: _where(is_new, vars(new_units)[name], old) for name, old in olds})
+    return Units(**{name: _replace_rows(is_new, vars(new_units)[name], old) for name, old in olds})
 
 
-def _where(mask: np.ndarray, new: np.ndarray | float, old: np.ndarray) -> np.ndarray:
+def _replace_rows(mask: np.ndarray, new: np.ndarray | float, old: np.ndarray) -> np.ndarray:
     """Rows of `old`, one a unit, with those of `new` where `mask` (units,) bool is True."""
     return np.where(mask.reshape(-1, *[1] * (old.ndim - 1)), new, old)
 
@@ -122,7 +123,9 @@ def silence_channels(units: Units, silent: np.ndarray, array: ArraySettings) -> 
     total = array.noise_rate * np.bincount(units.channel, np.exp(units.log_rate))
     noise = np.where(units.is_sorted, -np.inf, np.log(total[units.channel]))
     before = {name: vars(units)[name] for name in ("depth", "speed", "position", "fast", "slow")}
-    weights_after = {name: _where(is_silent, 0.0, weights) for name, weights in before.items()}
+    weights_after = {
+        name: _replace_rows(is_silent, 0.0, weights) for name, weights in before.items()
+    }
     return replace(units, log_rate=np.where(is_silent, noise, units.log_rate), **weights_after)
 
 
