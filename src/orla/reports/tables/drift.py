@@ -50,10 +50,11 @@ class DriftReport(
     says = """Sessions A (to pretrain on) and B (to adapt to) of each pair. A ridge decoder of the
     last steps (as many as decode A best) is fitted on A or on B, and scored, fixed, on steps that
     the study scores: R², or accuracy of categories. Lost: the score of a decoder fitted on B less
-    that of A's, on the same steps; brackets: 95 % jackknife interval over stretches of B. By us:
-    what of the loss comes of components of each session's own. Ceiling: what the decoder refitted
-    on B recovers. Inputs: median shift of their means in standard deviations, and correlation of
-    their tuning; in parentheses the same within A."""
+    that of A's, on the same steps, of B's longest adapt part; brackets: 95 % jackknife interval
+    over stretches of B. By us: what of the loss comes of components of each session's own.
+    Ceiling: what the decoder refitted on B recovers of its own loss. Inputs: median shift of their
+    means in standard deviations, and correlation of their tuning; in parentheses the same within
+    A."""
     empty = False
     layout: ClassVar = {"widest": 7, "kept": 2}
     cells = (
@@ -78,15 +79,18 @@ class DriftReport(
         yield "", [{"drift": drift, "name": name} for drift, name in pairs]
 
     def csv_row(self, row: Row, study: StudyFacts) -> Row:
-        """A pair, with every measure as a column; the result has them a row each."""
-        drift = row["drift"]
-        measures = {
-            f"{measure}_{at}".strip("_"): one["value"]
-            for measure, places in drift.rows.items()
-            for at, one in places.items()
-            if measure not in ("session", "recording", "about", "kept", "correspondence")
-        }
-        return {"task": drift.task, "pair": drift.pair} | measures
+        """A pair, with every measure and its ends as columns; the result has them a row each."""
+        drift, columns = row["drift"], {"task": row["drift"].task, "pair": row["drift"].pair}
+        for measure, places in drift.rows.items():
+            for at, entry in places.items():
+                name = f"{measure}_{at}".strip("_")
+                if measure in ("session", "recording", "about", "kept", "correspondence"):
+                    columns[name] = entry["words"]
+                else:
+                    columns[name] = entry["value"]
+                    ends = {f"{name}_{end}": entry[end] for end in ("low", "high")}
+                    columns |= {end: number for end, number in ends.items() if number == number}
+        return columns
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         """A sentence on each pair, or how many drift; what else the sessions' files say."""

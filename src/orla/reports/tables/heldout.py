@@ -44,12 +44,13 @@ class Heldout(
     """Held-out recovery and R2 of every condition at its selected rate, ours and the paper's."""
 
     says = f"""Recovery and R² on the held-out part (R²: mean over outputs), each condition at the
-    rate selected on its validation part. Over best: recovery with the best constant in the place of
-    a frozen network that is worse. Brackets: {OVER_SEEDS}; n: seeds, and how many of them diverged
-    (div.), which are left out of the mean. Adapt: recovery over the adapt part, while learning.
-    {_REFITTED.capitalize()} and then fixed, as baselines: ridge and recursive least squares (RLS)
-    on the last inputs, a Kalman filter, the frozen network's readout; their brackets are over the
-    networks that recovery is counted from."""
+    rate that rolling validation within the part adapted to selects. Over best: recovery with the
+    best constant in the place of a frozen network that is worse. Brackets: {OVER_SEEDS}; n: seeds,
+    and how many of them diverged (div.), which are left out of the mean. Adapt: recovery over the
+    adapt part, while learning, at the rate that is best there. {_REFITTED.capitalize()} and then
+    fixed, as baselines: ridge and recursive least squares (RLS) on the last inputs, a Kalman
+    filter, the frozen network's readout; their brackets are over the networks that recovery is
+    counted from."""
     cells = (
         called("optimizer"),
         cell("Rate", _rate_text),

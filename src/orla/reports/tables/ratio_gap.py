@@ -34,8 +34,9 @@ class RatioGap(
         value("n", "n_seeds", count),
     )
     optional = ("paper", "The paper")
-    says = f"""Mean over updates of {_RATIOS} under the comparison's first learner, and the held-out
-    recovery gap of {{main}}, each at its best rate. Brackets: {shared.BOOTSTRAP}; n: seeds."""
+    says = f"""Mean over updates of {_RATIOS} under the comparison's first learner, and the
+    held-out recovery gap of {{main}}, weights frozen once, each at its selected rate. Brackets:
+    {shared.BOOTSTRAP}; n: seeds."""
 
     def rows(self, ratios: pd.DataFrame, order: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """Beside the paper's table of ratios, and its other gaps elsewhere."""
