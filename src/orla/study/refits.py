@@ -175,7 +175,7 @@ def hidden_states(architecture: Architecture, networks: Parameters, stream: Mome
     Not compiled: all networks go along the stream once, together. `stream` holds "x" and, where
     trials begin, "starts", as from `batches.stream_tensors`.
     """
-    before, states = derivatives(architecture).before, []
+    before, states = derivatives(architecture).state_before, []
     entries = {name: stream[name] for name in ("x", "starts") if name in stream}
     with torch.no_grad():
         state = vmap(architecture.initial_state)(networks)
