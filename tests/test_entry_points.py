@@ -26,9 +26,9 @@ class Linear(Loss, name="linear", label="absolute error"):
 ASKED = """
 import json
 from orla.provenance.code import files_of, source_digests
-from orla.study.declarations import declarations
+from orla.study.declarations import read_declarations
 
-found = declarations()["loss"]
+found = read_declarations()["loss"]
 files = files_of("loss", "linear") if "linear" in found else []
 digests = source_digests(*files)
 print(json.dumps({"losses": list(found), "files": [str(f) for f in files]} | digests))
