@@ -3,12 +3,12 @@ from pathlib import Path
 
 from snakemake.utils import min_version
 
-from orla.errors import one_line
+from orla.errors import exit_in_one_line
 from orla.study.workflow import require_study_folder
 
 min_version("9.27")
 
-with one_line():
+with exit_in_one_line():
     require_study_folder(workflow.basedir)
 
 

@@ -44,9 +44,9 @@ def main() -> None:
         parser.error("versions, and nothing else, takes the folder of another checkout")
     if arguments.what == "versions":
         from benchmarks.versions import versions
-        from orla.errors import one_line
+        from orla.errors import exit_in_one_line
 
-        with one_line():
+        with exit_in_one_line():
             versions(Path(arguments.other), arguments.repeats, arguments.learner)
         return
     from orla.programs import compiling
@@ -62,9 +62,9 @@ def main() -> None:
         family(arguments.repeats)
     elif arguments.what == "gradients":
         from benchmarks.gradients import gradients
-        from orla.errors import one_line
+        from orla.errors import exit_in_one_line
 
-        with one_line():
+        with exit_in_one_line():
             gradients()
     elif arguments.what == "scaling":
         from benchmarks.scaling import scaling

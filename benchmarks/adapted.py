@@ -12,7 +12,7 @@ import sys
 from orla.programs import machine
 
 asked = json.loads(sys.argv[1])
-machine.ask(asked["instructions"])
+machine.restrict_instructions(asked["instructions"])
 
 import numpy as np
 import torch

@@ -45,7 +45,7 @@ def load_average() -> float:
 
 def machine() -> dict[str, str]:
     """What the figures depend on: processor, cores, instruction set, versions, commit."""
-    code = provenance.code(Path(__file__))
+    code = provenance.commit_state(Path(__file__))
     described = {
         "processor": _processor(),
         "cores": str(os.cpu_count()),

@@ -104,7 +104,7 @@ def draw(measured: pd.DataFrame, *paths: Path) -> None:
         for n in units
     ]
     rows = [case | {"MB": predicted_bytes(case) / 1e6} for case in cases]
-    with style.house():
+    with style.house_style():
         figure, axes = plt.subplots(figsize=(style.ONE_COLUMN_IN, 2.4), layout="constrained")
         marks = style.marks("learner", ("immediate", "rtrl"), PartNames())
         palette = {name: mark.color for name, mark in marks.items()}

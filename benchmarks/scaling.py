@@ -68,7 +68,7 @@ def draw(frame: pd.DataFrame, *paths: Path) -> None:
     names = {name: f"{name} (slope {fitted.get(name, np.nan):.2f})" for name in frame["learner"]}
     shown = frame.assign(learner=frame["learner"].map(names))
     marks = {names[name]: mark for name, mark in style.marks("learner", names, PartNames()).items()}
-    with style.house():
+    with style.house_style():
         figure, axes = plt.subplots(figsize=(style.ONE_COLUMN_IN, 2.6), layout="constrained")
         sns.lineplot(
             shown,

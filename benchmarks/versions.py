@@ -168,5 +168,5 @@ def _show(frame: pd.DataFrame) -> None:
 
 
 def _commit(checkout: Path) -> str:
-    code = collect.code(checkout / "benchmarks" / "engine.py")
+    code = collect.commit_state(checkout / "benchmarks" / "engine.py")
     return code["commit"] + (" and changes" if code["dirty"] else "")

@@ -38,4 +38,4 @@ def with_kernels(monkeypatch):
     """Let exact RTRL use its kernels in C++ though the rest runs eagerly."""
     from orla.programs import kernels
 
-    monkeypatch.setattr(kernels, "serve", lambda example: True)
+    monkeypatch.setattr(kernels, "can_serve", lambda example: True)

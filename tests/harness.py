@@ -431,7 +431,7 @@ class Drawing(Learner):
             self.derivatives.pull(params, {n: t[at] for n, t in tape.items()}, scaled[at])[1]
             for at in range(self.window)
         ]
-        return carry, self.derivatives.gather(tape, stack_trees(pulled))
+        return carry, self.derivatives.summed_gradient(tape, stack_trees(pulled))
 
 
 @dataclass

@@ -32,7 +32,7 @@ CONDITION = {
 def settings(comparisons=COMPARISONS, **statistics):
     """Settings as a config gives them, with few resamples."""
     named = {name: {"minus": list(pair)} for name, pair in comparisons.items()}
-    return Settings.of({"resamples": 200} | statistics, named)
+    return Settings.from_config({"resamples": 200} | statistics, named)
 
 
 def models(

@@ -94,7 +94,7 @@ def make_results(
     heldout = models[models["selected"]].reset_index(drop=True)
     tables = {"models": models, "horizon": _horizon(heldout), "alignment": _alignment(heldout)}
     tables["profile"] = profile(heldout)
-    for name in base.in_order(names):
+    for name in base.dependency_order(names):
         tables[name] = base.build(name, tables, SETTINGS)
         if name == "estimates":  # a rate on the edge of its grid is marked, and guards nothing here
             tables[name]["guards"] = ""

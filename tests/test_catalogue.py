@@ -157,7 +157,7 @@ def test_a_short_form_is_a_name_and_its_short_options(sort, form, part, options)
 
 
 def test_all_forms_are_those_of_all_parts(sort):
-    assert catalogue.all_forms("sort") == [
+    assert catalogue.all_short_forms("sort") == [
         "wide-2",
         "wide-2-STEPS",
         "bare",

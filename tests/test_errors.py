@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from orla.errors import OrlaError, log_stderr, one_line
+from orla.errors import OrlaError, exit_in_one_line, log_stderr
 
 
 def test_stderr_goes_to_terminal_and_log(tmp_path, capsys):
@@ -50,12 +50,12 @@ def test_an_error_ends_a_job_with_a_line_and_a_defect_with_its_traceback(
 
 
 def test_an_orla_error_ends_with_one_line_and_status_1(capsys):
-    with pytest.raises(SystemExit) as ended, one_line():
+    with pytest.raises(SystemExit) as ended, exit_in_one_line():
         raise OrlaError("a.mat: spikes is missing;\n  download it again")
     assert ended.value.code == 1
     assert capsys.readouterr().err == "error: a.mat: spikes is missing; download it again\n"
 
 
 def test_another_exception_passes_through():
-    with pytest.raises(KeyError), one_line():
+    with pytest.raises(KeyError), exit_in_one_line():
         raise KeyError("a defect")

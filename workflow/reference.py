@@ -12,9 +12,9 @@ from typing import Any
 
 from orla import catalogue
 from orla.catalogue.options import defaults_of
-from orla.errors import one_line
+from orla.errors import exit_in_one_line
 from orla.prereg import power
-from orla.study import efficiency, refits
+from orla.study import drift, efficiency, refits
 from orla.study.config_schema import config_schema
 from orla.study.declarations import read_declarations
 from orla.study.keys import KEYS
@@ -130,6 +130,7 @@ WRITTEN = {
         "validation_error": "Mean error on the validation part after the epoch.",
         "best": "Whether the network is kept as it was after this epoch.",
     },
+    "drift_report": {key: KEYS[key] for key in ("task", "pair")} | drift.COLUMNS,
     "power": power.COLUMNS,
     "truth_controls": truth.COLUMNS,
     "verdicts": {
@@ -157,7 +158,15 @@ WRITTEN = {
         "network": "Network that it is about; empty for a quantity.",
     },
 }
-UNKEYED = ("peers", "speed", "pretraining/NETWORK/PRECISION", "power", "truth_controls", "verdicts")
+UNKEYED = (
+    "peers",
+    "speed",
+    "pretraining/NETWORK/PRECISION",
+    "drift_report",
+    "power",
+    "truth_controls",
+    "verdicts",
+)
 
 
 def reference() -> str:
@@ -287,5 +296,5 @@ def _cell(text: str) -> str:
 
 
 if __name__ == "__main__":
-    with one_line():
+    with exit_in_one_line():
         print(reference(), end="")

@@ -11,7 +11,7 @@ INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command; an `OrlaError` ends it with one line and exit status 1."""
     try:
-        _main([*(sys.argv[1:] if arguments is None else arguments)])
+        _run_command([*(sys.argv[1:] if arguments is None else arguments)])
     except KeyboardInterrupt:
         print("\nStopped.", file=sys.stderr)
         sys.exit(INTERRUPTED)
@@ -19,9 +19,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _main(words: Sequence[str]) -> None:
+def _run_command(words: Sequence[str]) -> None:
+    """Parse the words of a command line, and run the command that they name."""
     from orla.command import cli as command
-    from orla.errors import one_line
+    from orla.errors import exit_in_one_line
     from orla.gradients import cli as gradients
     from orla.prereg import cli as prereg
     from orla.provenance import archive
@@ -37,7 +38,7 @@ def _main(words: Sequence[str]) -> None:
     for room in (command, prereg, gradients, schema, archive):
         room.add_commands(subparsers)
     namespace = parser.parse_args(words[:at], argparse.Namespace(options=words[at + 1 :]))
-    with one_line():
+    with exit_in_one_line():
         namespace.run(namespace)
 
 

@@ -30,7 +30,7 @@ def prefix_errors(place: str | Path) -> Iterator[None]:
 
 
 @contextmanager
-def one_line() -> Iterator[None]:
+def exit_in_one_line() -> Iterator[None]:
     """End the program with ``error: ...`` and status 1 on an `OrlaError`; others pass through."""
     try:
         yield
@@ -39,7 +39,7 @@ def one_line() -> Iterator[None]:
         raise SystemExit(1) from None
 
 
-class _Both(TextIOBase):
+class _Tee(TextIOBase):
     """Writes to a stream and a log; not a terminal, so that progress is shown as lines.
 
     What cannot be written, as on a full disk, is lost: it is no reason to fail, or to fail again.
@@ -63,7 +63,7 @@ def log_stderr(path: str | Path) -> Iterator[None]:
     or 130 where the job was interrupted.
     """
     path = Path(path)
-    with one_line(), ExitStack() as stack:
+    with exit_in_one_line(), ExitStack() as stack:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             log = stack.enter_context(FileIO(path, "w"))
@@ -72,8 +72,8 @@ def log_stderr(path: str | Path) -> Iterator[None]:
                 f"{path}: the log cannot be written ({error.strerror}); free some space, or mend "
                 "the permissions, and run again"
             ) from error
-        stack.enter_context(redirect_stderr(_Both(sys.stderr, log)))
-        stack.enter_context(one_line())
+        stack.enter_context(redirect_stderr(_Tee(sys.stderr, log)))
+        stack.enter_context(exit_in_one_line())
         try:
             yield
         except OrlaError:

@@ -26,8 +26,7 @@ _FULL_TEXTS = tuple(os.strerror(number) for number in sorted(_FULL))
 
 @contextmanager
 def atomic(path: str | Path) -> Iterator[Path]:
-    """Write a file under the name that is given, and rename it to `path` where the block ends
-    well.
+    """Give the block a name to write a file under, which becomes `path` where it ends well.
 
     The name has the same suffix; missing folders are made. OrlaError where the disk is full, or the
     folder read-only.
@@ -81,7 +80,7 @@ def as_one_line(path: str | Path, what: str, mend: str) -> Iterator[None]:
         raise OrlaError(f"{path}: {what} ({message}); {mend}") from error
 
 
-def plain(path: str | Path) -> Path:
+def require_file(path: str | Path) -> Path:
     """A path, which is refused (OrlaError) where no file is, or a folder, a pipe or a device."""
     path = Path(path)
     if path.is_dir():
@@ -92,10 +91,10 @@ def plain(path: str | Path) -> Path:
     return path
 
 
-def content(path: str | Path, most: int = MOST_BYTES) -> bytes:
-    """A file's bytes, at most `most`; OrlaError also as in `plain`."""
+def read_file(path: str | Path, most: int = MOST_BYTES) -> bytes:
+    """A file's bytes, at most `most`; OrlaError also as in `require_file`."""
     with as_one_line(path, "cannot be read", "mend the path, or its permissions"):
-        path = plain(path)
+        path = require_file(path)
         if (size := path.stat().st_size) > most:
             raise OrlaError(
                 f"{path}: {size} bytes, more than the {most} that are read; is it the right file?"
@@ -104,9 +103,9 @@ def content(path: str | Path, most: int = MOST_BYTES) -> bytes:
 
 
 def sha256(path: str | Path, most: int | None = None) -> str:
-    """SHA-256 of a file's bytes, in hexadecimal; with `most` as `content`."""
+    """SHA-256 of a file's bytes, in hexadecimal; with `most` as `read_file`."""
     if most is not None:
-        return hashlib.sha256(content(path, most)).hexdigest()
+        return hashlib.sha256(read_file(path, most)).hexdigest()
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -131,7 +130,7 @@ def load_arrays(
     """
     mend = "save it with numpy.savez"
     with as_one_line(path, "not an .npz of numeric arrays, or cut short", mend):
-        return arrays_in(plain(path), only)
+        return arrays_in(require_file(path), only)
 
 
 def arrays_in(
@@ -148,7 +147,7 @@ def arrays_in(
         numbers = 0
         for name, member in members_to_read:
             with file.open(member) as array:
-                numbers += _numbers(name, array, member.file_size)
+                numbers += _count_numbers(name, array, member.file_size)
         if numbers > most:
             labels = ", ".join(name for name, _ in members_to_read)
             raise ValueError(f"{labels} have more than {most} numbers")
@@ -159,7 +158,7 @@ def arrays_in(
         return arrays, names
 
 
-def _numbers(name: str, file: IO[bytes], size: int) -> int:
+def _count_numbers(name: str, file: IO[bytes], size: int) -> int:
     """How many numbers (of 8 bytes at least) an array has, by its header; its bytes are there."""
     version = npy.read_magic(file)
     read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0

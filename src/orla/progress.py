@@ -19,11 +19,10 @@ class _Lines(tqdm):
 
 
 def bar(iterable_or_total: Iterable[Any] | int, description: str, unit: str = "it") -> tqdm:
-    """The progress of a job on stderr, from its 10th second on: an iterator and a context
-    manager.
+    """The progress of a job on stderr, from its 10th second on.
 
-    Given a number of steps in place of an iterable, call ``.update(n)``. Where stderr is no
-    terminal, a line every 10 s is written instead of a bar.
+    It is an iterator and a context manager. Given a number of steps in place of an iterable, call
+    ``.update(n)``. Where stderr is no terminal, a line every 10 s is written instead of a bar.
     """
     total = iterable_or_total if isinstance(iterable_or_total, int) else None
     terminal = sys.stderr.isatty()

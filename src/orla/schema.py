@@ -36,7 +36,7 @@ def validate(document: Any, schema: Mapping[str, Any], name: str) -> None:
         key=lambda error: (error.validator != "additionalProperties", list(map(str, error.path))),
     )
     if errors:
-        raise OrlaError(f"{name}: {_message(errors[0])}")
+        raise OrlaError(f"{name}: {_error_message(errors[0])}")
 
 
 def nearest(word: str, valid: Iterable[str]) -> str:
@@ -51,10 +51,11 @@ def nearest(word: str, valid: Iterable[str]) -> str:
     return "there are " + ", ".join(f'"{v}"' for v in valid[:_MOST_NAMES]) + more
 
 
-def _message(error: ValidationError) -> str:
+def _error_message(error: ValidationError) -> str:
+    """What is wrong, and what to do, in one line."""
     if error.validator in ("anyOf", "oneOf"):
-        return _message(_alternative(error))
-    key = _key(error.absolute_path)
+        return _error_message(_alternative(error))
+    key = _dotted_key(error.absolute_path)
     at = f'"{key}"' if key else "the document"
     expected = error.validator_value
     match error.validator:
@@ -66,17 +67,19 @@ def _message(error: ValidationError) -> str:
         case "type":
             kinds = [expected] if isinstance(expected, str) else expected
             words = " or ".join(_WORDS[kind] for kind in kinds)
-            return f"{at} must be {words}, not {_show(error.instance)}{_hint(error, kinds)}"
+            return (
+                f"{at} must be {words}, not {_short_json(error.instance)}{_yaml_hint(error, kinds)}"
+            )
         case "enum":
             near = nearest(str(error.instance), expected)
-            return f"{at} cannot be {_show(error.instance)}; {near}"
+            return f"{at} cannot be {_short_json(error.instance)}; {near}"
         case bound if bound in _BOUNDS:
-            return f"{at} must be {_BOUNDS[bound]} {expected}, not {_show(error.instance)}"
+            return f"{at} must be {_BOUNDS[bound]} {expected}, not {_short_json(error.instance)}"
         case "pattern" if "examples" in error.schema:
             near = nearest(str(error.instance), error.schema["examples"])
-            return f"{at} cannot be {_show(error.instance)}; {near}"
+            return f"{at} cannot be {_short_json(error.instance)}; {near}"
         case "pattern":
-            return f"{at} must match {expected}, which {_show(error.instance)} does not"
+            return f"{at} must match {expected}, which {_short_json(error.instance)} does not"
         case "minItems":
             return f"{at} must have at least {expected} entries, not {len(error.instance)}"
         case _:
@@ -94,6 +97,7 @@ def _alternative(error: ValidationError) -> ValidationError:
 
 
 def _unknown_key(error: ValidationError, key: str) -> str:
+    """The message of a key that the schema does not know."""
     valid = list(error.schema.get("properties", {}))
     patterns = list(error.schema.get("patternProperties", {}))
     unknown = next(
@@ -105,19 +109,22 @@ def _unknown_key(error: ValidationError, key: str) -> str:
     return f"{place} is not a known key; {nearest(str(unknown), valid)}"
 
 
-def _key(path: Iterable[str | int]) -> str:
+def _dotted_key(path: Iterable[str | int]) -> str:
+    """The path to an entry as text, such as "tasks.wave[0]"."""
     key = ""
     for part in path:
         key += f"[{part}]" if isinstance(part, int) else f".{part}" if key else part
     return key
 
 
-def _show(value: Any) -> str:
+def _short_json(value: Any) -> str:
+    """A value as JSON of 60 characters at most."""
     text = json.dumps(value, default=str)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _hint(error: ValidationError, kinds: list[str]) -> str:
+def _yaml_hint(error: ValidationError, kinds: list[str]) -> str:
+    """What YAML may have read otherwise than meant, in parentheses; "" for nothing."""
     if "string" in kinds and isinstance(error.instance, (bool, int, float)):
         return " (YAML reads 20160630_01 as a number and off as false: put it in quotes)"
     if not isinstance(error.instance, str) or not {"number", "integer"} & set(kinds):

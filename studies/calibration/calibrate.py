@@ -20,7 +20,7 @@ from simulated import ROOT, SPLIT, changed, measured, task_of, written_changes
 
 from orla import catalogue
 from orla.engine.loop import loop_of
-from orla.errors import one_line
+from orla.errors import exit_in_one_line
 from orla.programs import compiling
 from orla.progress import bar
 from orla.sessions.streams import Streams
@@ -98,5 +98,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    with one_line():
+    with exit_in_one_line():
         main()

@@ -17,7 +17,7 @@ import magnitudes
 import numpy as np
 import pandas as pd
 
-from orla.errors import one_line
+from orla.errors import exit_in_one_line
 from orla.files import atomic
 from orla.sessions.binned import Binned, Source, read_binned
 from orla.sessions.channels import top_channels
@@ -73,5 +73,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    with one_line():
+    with exit_in_one_line():
         main()

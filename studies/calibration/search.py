@@ -20,7 +20,7 @@ import pandas as pd
 import targets as published
 from simulated import ROOT, changed, measured, task_of
 
-from orla.errors import one_line
+from orla.errors import exit_in_one_line
 from orla.files import atomic
 from orla.progress import bar
 from orla.sessions.simulator import Settings
@@ -138,5 +138,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    with one_line():
+    with exit_in_one_line():
         main()

@@ -25,7 +25,7 @@ import tables
 import yaml
 from measure import OVERLAY, Bench, bench, by_length, scored
 
-from orla.errors import OrlaError, one_line
+from orla.errors import OrlaError, exit_in_one_line
 from orla.files import atomic
 from orla.programs import compiling
 from orla.progress import bar
@@ -121,5 +121,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    with one_line():
+    with exit_in_one_line():
         main()

@@ -20,7 +20,7 @@ from harness import (
 )
 
 from orla import catalogue
-from orla.architectures.rnn import RNN, orthogonal
+from orla.architectures.rnn import RNN, random_orthogonal_matrix
 from orla.architectures.rwkv import RWKV
 from orla.architectures.state_space import LRU, S4
 from orla.engine.loop import Loop
@@ -172,7 +172,7 @@ def test_a_single_unit_has_the_largest_singular_value():
 
 def test_bases_are_orthogonal_and_uniform():
     draw = torch.Generator().manual_seed(0)
-    many = torch.stack([orthogonal(3, draw) for _ in range(2000)])
+    many = torch.stack([random_orthogonal_matrix(3, draw) for _ in range(2000)])
     eye = torch.eye(3, dtype=torch.float64).expand(2000, 3, 3)
     torch.testing.assert_close(many @ many.transpose(1, 2), eye)
     # Every entry has the mean 0 and the variance 1/3; without their signs, a QR's have not.

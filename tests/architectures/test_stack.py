@@ -118,7 +118,9 @@ def test_it_is_described_by_its_layers():
     assert made == same and hash(made) == hash(same) and made != other
     wider = replace(made, n_in=7)
     assert [layer.n_in for layer in wider.layers] == [7, HIDDEN, 3] and wider != made
-    paths = [packages.path("a step", (), [network]) for network in (made, same, other, wider)]
+    paths = [
+        packages.program_folder("a step", (), [network]) for network in (made, same, other, wider)
+    ]
     assert paths[0] == paths[1] is not None and len(set(paths)) == 3
     named = {"architecture": {"deep": {"kind": "stack", "hidden": HIDDEN, "layers": MIXED}}}
     told = "stack RNN + LSTM (hidden 3) + GRU, hidden 4"

@@ -141,7 +141,7 @@ def test_the_interface_is_that_of_falcon():
 def test_the_command_writes_a_decoder(study, capsys):
     main(["decoder", "mine.safetensors", CONDITION, "--frozen", "--configfile", "tiny.yaml"])
     assert "mine.safetensors: 12 channels to 2 outputs" in capsys.readouterr().out
-    assert networks.provenance("mine.safetensors")["config"]["frozen"] is True
+    assert networks.read_provenance("mine.safetensors")["config"]["frozen"] is True
     Decoder.load("mine.safetensors")
 
 

@@ -83,9 +83,9 @@ def test_one_program_serves_parameters_in_any_order(name, monkeypatch):
         return function, False
 
     monkeypatch.setitem(compiling._settings, "enabled", True)
-    monkeypatch.setattr(compiling.programs, "path", lambda *described: None)
-    monkeypatch.setattr(compiling.programs, "make", made)
-    forward._forward.cache_clear()
+    monkeypatch.setattr(compiling.programs, "program_folder", lambda *described: None)
+    monkeypatch.setattr(compiling.programs, "compile_and_keep", made)
+    forward._compiled_forward.cache_clear()
     params, (X, Y) = networks(RNN), stream(STEPS)
     used = make_loop(name, "rnn")
     for given in (params, dict(reversed(params.items()))):
@@ -94,7 +94,7 @@ def test_one_program_serves_parameters_in_any_order(name, monkeypatch):
     assert set(asked) == {0, 1}
     np.testing.assert_array_equal(found[0].errors, found[2].errors)
     assert torch.equal(found[1], found[3])
-    forward._forward.cache_clear()
+    forward._compiled_forward.cache_clear()
 
 
 @pytest.mark.parametrize(("passes", "compiled"), [(16, 0), (17, 12)])

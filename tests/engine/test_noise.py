@@ -8,7 +8,7 @@ import torch
 from harness import NETWORKS, Drawing, networks, same, stream, watch
 from torch.utils import _pytree as pytree
 
-from orla.engine.state import DRAWN_TOGETHER, fixed_noise, noise
+from orla.engine.state import DRAWN_TOGETHER, fixed_noise, step_noise
 from orla.learners.base import Learner
 from orla.learners.tbptt import Immediate
 
@@ -18,22 +18,22 @@ PARAMS, (X, Y) = networks(LSTM), stream(24)
 
 
 def test_numbers_do_not_depend_on_who_asks_when():
-    whole = noise((4, 7), 0, 500, 3, LIKE)
+    whole = step_noise((4, 7), 0, 500, 3, LIKE)
     assert whole.shape == (500, 2, 3)
     pieces = [(0, 1), (1, 198), (199, 2), (201, 250), (451, 49)]
-    cut = torch.cat([noise((4, 7), first, steps, 3, LIKE) for first, steps in pieces])
+    cut = torch.cat([step_noise((4, 7), first, steps, 3, LIKE) for first, steps in pieces])
     assert torch.equal(whole, cut)
-    assert torch.equal(noise((1, 7, 4), 450, 9, 3, LIKE)[:, 1:], whole[450:459].flip(1))
+    assert torch.equal(step_noise((1, 7, 4), 450, 9, 3, LIKE)[:, 1:], whole[450:459].flip(1))
     drawn = fixed_noise((4, 7), 3, LIKE)
     assert drawn.shape == (2, 3) and torch.equal(fixed_noise((7, 4), 3, LIKE).flip(0), drawn)
-    singles = noise((4, 7), 0, 500, 3, LIKE.float()), fixed_noise((4, 7), 3, LIKE.float())
+    singles = step_noise((4, 7), 0, 500, 3, LIKE.float()), fixed_noise((4, 7), 3, LIKE.float())
     for single, double in zip(singles, (whole, drawn), strict=True):
         assert single.dtype == torch.float32 and torch.equal(single, double.float())
 
 
 def test_numbers_differ_by_seed_step_and_place_and_are_uniform_or_normal():
     seeds = tuple(range(40))
-    drawn = noise(seeds, 0, 3 * DRAWN_TOGETHER, 5, LIKE)
+    drawn = step_noise(seeds, 0, 3 * DRAWN_TOGETHER, 5, LIKE)
     assert (drawn >= 0).all() and (drawn < 1).all()
     assert len(drawn.unique()) == drawn.numel()
     assert abs(float(drawn.mean()) - 0.5) < 0.005 and abs(float(drawn.var()) - 1 / 12) < 0.002
@@ -43,7 +43,7 @@ def test_numbers_differ_by_seed_step_and_place_and_are_uniform_or_normal():
     assert len(many.unique()) == many.numel()
     assert abs(float(many.mean())) < 0.03 and abs(float(many.var()) - 1) < 0.05
     assert float(many.min()) < -2.5 and float(many.max()) > 2.5
-    apart = np.corrcoef(many[:, :200], noise(seeds, 0, 1, 200, LIKE)[0])
+    apart = np.corrcoef(many[:, :200], step_noise(seeds, 0, 1, 200, LIKE)[0])
     assert abs(apart[:40, 40:]).max() < 0.4
 
 
@@ -57,11 +57,11 @@ class Scaled(Learner):
         share = carry["fixed_noise"].mean(-1)
         _, local = self.derivatives.pull(params, step["tape"], share[:, None] * step["cotangent"])
         window = pytree.tree_map(lambda t: t[None], (step["tape"], local))
-        return carry, self.derivatives.gather(*window)
+        return carry, self.derivatives.summed_gradient(*window)
 
 
 def by_step(seeds):
-    return noise(seeds, 0, 24, 3, LIKE).mean(-1)
+    return step_noise(seeds, 0, 24, 3, LIKE).mean(-1)
 
 
 def once(seeds):

@@ -38,7 +38,7 @@ from harness import (
 )
 
 from orla.engine.loop import Loop
-from orla.engine.state import noise
+from orla.engine.state import step_noise
 from orla.learners.rtrl import RTRL
 from orla.learners.sensitivity import Trace
 from orla.optimizers.adam import Adam
@@ -316,7 +316,7 @@ def test_a_model_with_a_stream_of_its_own_is_as_it_is_alone(kind, name, kernels,
 
 def draws(begun, seeds, first, *more):
     """The random numbers of a run that begins `begun` steps late."""
-    return noise(seeds, begun + first, *more)
+    return step_noise(seeds, begun + first, *more)
 
 
 @products(1)
@@ -334,7 +334,7 @@ def test_a_start_lets_nothing_through(kind, name, kernels, request, monkeypatch)
         assert (distance(*runs) < 1e-12) == alike and (distance(*runs) > 1e-3) != alike
     run = watch(learner, params, X, Y, starts=torch.arange(SHORT) == 8, segment=8)
     with monkeypatch.context() as drawn_later:  # what it draws in the run of all
-        drawn_later.setattr("orla.engine.update.noise", functools.partial(draws, 8))
+        drawn_later.setattr("orla.engine.update.step_noise", functools.partial(draws, 8))
         alone = watch(learner, params, X[8:], Y[8:])
     after = 8 // learner.stride
     for model in range(2):

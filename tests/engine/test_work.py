@@ -52,10 +52,10 @@ def test_a_program_is_counted_where_it_is_compiled_and_its_time_is_not_the_learn
     def make(function, arguments, path):
         return function, False
 
-    monkeypatch.setattr(compiling.programs, "make", make)
+    monkeypatch.setattr(compiling.programs, "compile_and_keep", make)
     monkeypatch.setitem(compiling._settings, "enabled", True)
     ours = compiling.Compiled(lambda x: x + 1, "an addition")
-    with cost.work("learners", 0):
+    with cost.work_phase("learners", 0):
         for length in (2, 2, 3):
             ours(torch.zeros(length))
     assert ledger.programs == 2

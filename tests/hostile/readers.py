@@ -125,7 +125,7 @@ class Reader:
             try:
                 found = numbers(self.read(path))
             except OrlaError as error:
-                words = " ".join(str(error).split())  # as `errors.one_line` prints it
+                words = " ".join(str(error).split())  # as `errors.exit_in_one_line` prints it
                 assert words, mutation
                 return REFUSED, words
         return (SAME if found == expected else OTHER), ""

@@ -19,9 +19,9 @@ from safetensors.torch import load_file, save_file
 from orla import catalogue, language
 from orla.errors import OrlaError
 from orla.language import adaptation, models, pretraining, texts
-from orla.language.adaptation import Group, adapt, read
+from orla.language.adaptation import Group, adapt, token_losses
 from orla.language.steps import FAMILIES
-from orla.results.language import recoveries, segments
+from orla.results.language import recovery_table, segment_table
 
 OPTIMIZERS = ("adam", "adafactor", "sgd")
 TOKENS = torch.randint(0, 20, (3, 13), generator=torch.Generator().manual_seed(2))
@@ -30,7 +30,7 @@ ROOM = {"models": 3, "tokens": 1000, "most_hours": 1}
 
 def started(seeds, dtype=torch.float64):
     steps = FAMILIES["mamba"](tiny("mamba", dtype))
-    return steps, models.adapted(steps, 2, seeds)
+    return steps, models.insert_adapters(steps, 2, seeds)
 
 
 @pytest.mark.parametrize(("learner", "window"), [("immediate", 1), ("tbptt-64", 12)])
@@ -70,7 +70,7 @@ def test_held_out_is_read_by_the_weights_before_it():
     assert np.isnan(found.heldout[:, :8]).all()
     steps, weights = started([0, 1])
     adapt(steps, weights, group, TOKENS[:2, :9], "immediate")
-    expected = read(steps, TOKENS[:2])
+    expected = token_losses(steps, TOKENS[:2])
     # The state before the part is that of weights on their way, so only its influence differs.
     assert np.abs(found.heldout[:, 8:] - expected[:, 8:]).max() < 0.2
     assert not np.allclose(found.heldout[:, 9:], found.loss[:, 9:], atol=1e-4)
@@ -78,26 +78,26 @@ def test_held_out_is_read_by_the_weights_before_it():
 
 
 def test_results_and_rates_of_a_model_from_disk(saved):
-    model = models.opened({"load": str(saved)}, None, ROOM)
+    model = models.open_model({"load": str(saved)}, None, ROOM)
     words = {"code": "x = f(x)\n\n" * 60, "prose": "A word. Another. " * 60}
     given = {name: dict.fromkeys(texts.PARTS, text) for name, text in words.items()}
     settings = {"seeds": 2, "streams": [["code", "prose"], ["code", "prose"] * 2], "tokens": 20}
     settings |= {"choosing": 20, "heldout": 0.2, "bin": 5}
     adapters = {"rank": 2, "learners": ["immediate", "tbptt-64"], "optimizers": ["adam", "sgd"]}
     grids = {name: {"step": [0.01, 1e30], "window": [0.01, 1e30]} for name in ("adam", "sgd")}
-    losses, norms = adaptation.results(model, given, settings, adapters, grids)
+    losses, norms = adaptation.losses_and_norms(model, given, settings, adapters, grids)
     assert set(losses["rate"]) == {0.01} and losses["edge"].all()
     assert len(losses) == 2 * 2 * 2 * 2 * 4 and losses[["loss", "frozen"]].notna().all(axis=None)
     assert (norms["norm"] >= 0).all()
     losses = losses.assign(model="m", parameters=1)
-    table = recoveries(losses)
+    table = recovery_table(losses)
     proxy = table[(table["learner"] == "tbptt-64") & (table["optimizer"] == "adam")]
     rooms = proxy.groupby(["model", "rank"])["proxy"].mean().dropna()
-    assert (rooms.round(6) == 100).all() and len(table) == 8 and len(segments(losses)) == 2 * 4
+    assert (rooms.round(6) == 100).all() and len(table) == 8 and len(segment_table(losses)) == 2 * 4
     of_domains = losses.groupby("domain")[["domain_loss", "domain_error"]].nunique()
     assert (of_domains == 1).all(axis=None) and (losses["domain_error"] > 0).all()
     with pytest.raises(OrlaError, match=r'"grids\.sgd" has no rates for an update each step'):
-        adaptation.results(model, given, settings, adapters, grids | {"sgd": {}})
+        adaptation.losses_and_norms(model, given, settings, adapters, grids | {"sgd": {}})
 
 
 def two_segments(**change):
@@ -118,7 +118,9 @@ def two_segments(**change):
 
 
 def test_recoveries_are_the_papers_by_hand():
-    table = recoveries(two_segments()).set_index("learner").loc["immediate"].mean(numeric_only=True)
+    table = (
+        recovery_table(two_segments()).set_index("learner").loc["immediate"].mean(numeric_only=True)
+    )
     expected = [17 / 1.11, 17 / 0.54, 7 / 1.11, 7 / 0.44]
     names = ["before", "proxy", "heldout_before", "heldout_proxy"]
     assert table[names].tolist() == pytest.approx(expected)
@@ -126,20 +128,22 @@ def test_recoveries_are_the_papers_by_hand():
 
 def test_what_is_not_clear_is_no_denominator():
     for change in ({"domain_loss": 2.8}, {"domain_error": 0.5}):  # a shift that is not shown
-        table = recoveries(two_segments(**change))
+        table = recovery_table(two_segments(**change))
         assert table[["before", "heldout_before"]].isna().all(axis=None)
         assert table["proxy"].notna().all()
     unclear = two_segments()
     gains = (unclear["learner"] == "tbptt-64") & (unclear["seed"] == 1) & (unclear["segment"] == 1)
     unclear.loc[gains, "loss"] = 3.9
-    assert recoveries(unclear)["proxy"].isna().all()
+    assert recovery_table(unclear)["proxy"].isna().all()
 
 
 def test_a_text_is_read_from_places_all_over_it():
     steps, _ = started([0, 1, 2])
     text = torch.randint(0, 20, (320,), generator=torch.Generator().manual_seed(3)).tolist()
     mean, error = adaptation.domain_losses(steps, text, 3)
-    places = [read(steps, torch.tensor([text[at : at + 10]] * 3))[0] for at in range(0, 320, 10)]
+    places = [
+        token_losses(steps, torch.tensor([text[at : at + 10]] * 3))[0] for at in range(0, 320, 10)
+    ]
     means = np.mean(places, axis=1)
     assert mean == pytest.approx(means.mean())
     assert error == pytest.approx(means.std(ddof=1) / np.sqrt(32))
@@ -151,14 +155,14 @@ def test_as_many_models_are_foreseen_as_rates_are_tried():
     adapters = {"learners": ["immediate", "tbptt-64"], "optimizers": ["adam", "sgd"]}
     grids = {name: {"step": [1] * 3, "window": [1] * 4} for name in ("adam", "sgd")}
     room = {"models": 8, "tokens": 2 * (2 * 30 + 8 * 10), "most_hours": 24}
-    assert adaptation.room(settings, adapters, grids) == room
-    assert adaptation.room(settings | {"seeds": 9}, adapters, grids)["models"] == 18
+    assert adaptation.room_request(settings, adapters, grids) == room
+    assert adaptation.room_request(settings | {"seeds": 9}, adapters, grids)["models"] == 18
 
 
 def test_parts_of_a_text_share_no_paragraph(tmp_path):
     shares = {"choosing": 0.1, "pretraining": 0.5, "streams": 0.4}  # a config's keys are sorted
     for source in ("code", "prose"):
-        parts = texts.parts(source, shares)
+        parts = texts.split_text(source, shares)
         whole = sum(map(len, parts.values()))
         assert all(abs(len(parts[n]) / whole - share) < 0.02 for n, share in shares.items())
         seen = [
@@ -169,24 +173,24 @@ def test_parts_of_a_text_share_no_paragraph(tmp_path):
         assert not (seen[0] & seen[1] or seen[0] & seen[2] or seen[1] & seen[2])
     twice = tmp_path / "twice.txt"
     twice.write_text("One.\n\nTwo.\n\n  One.\n\nThree.\n")
-    assert "".join(texts.parts(str(twice), shares).values()).count("One") == 1
+    assert "".join(texts.split_text(str(twice), shares).values()).count("One") == 1
     with pytest.raises(OrlaError, match="is no text"):
-        texts.parts(str(tmp_path / "none"), shares)
+        texts.split_text(str(tmp_path / "none"), shares)
 
 
 def test_a_stream_goes_on_in_each_domain():
     read_in = {"a": [*range(10)], "b": [*range(10, 20)]}
-    stream = texts.stream(read_in, ["a", "b", "a", "b"], 12, 0.5)
+    stream = texts.token_stream(read_in, ["a", "b", "a", "b"], 12, 0.5)
     assert stream.tolist() == [5, 6, 7, 15, 16, 17, 8, 9, 0, 18, 19, 10, 11]
     with pytest.raises(OrlaError, match='the text of "a" has 10 tokens'):
-        texts.stream(read_in, ["a", "b"], 40, 0)
+        texts.token_stream(read_in, ["a", "b"], 40, 0)
 
 
 @pytest.mark.parametrize("saved", ["gpt2"], indirect=True)
 def test_models_that_cannot_be_run_or_are_damaged_are_refused(saved, tmp_path, monkeypatch):
     def refuse(words, folder, **room):
         with pytest.raises(OrlaError, match=words):
-            models.opened({"load": str(folder)}, None, ROOM | room)
+            models.open_model({"load": str(folder)}, None, ROOM | room)
 
     refuse("neither on this machine nor found", tmp_path / "none")
     refuse(r"hours on a core and language\.most_hours is", saved, tokens=1e18)

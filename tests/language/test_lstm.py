@@ -67,7 +67,7 @@ def by_hand(weights, tokens):
 
 
 def test_probabilities_are_those_by_hand(files):
-    steps, categories = lstm.load(*files[:2])
+    steps, categories = lstm.load_textgenrnn(*files[:2])
     text = [1, 2, 3, 4, 2, 2, 1]
     begun = [0] * 39 + [categories["<s>"]]
     with torch.no_grad():
@@ -85,15 +85,15 @@ def test_probabilities_are_those_by_hand(files):
 
 def test_other_files_are_refused(files, tmp_path):
     with pytest.raises(OrlaError, match=r"is missing; docs/language\.md"):
-        lstm.load(tmp_path / "none.hdf5", files[1])
+        lstm.load_textgenrnn(tmp_path / "none.hdf5", files[1])
     with pytest.raises(OrlaError, match="another SHA-256"):
-        lstm.load(*files[:2], "0" * 64)
-    lstm.load(*files[:2], sha256(files[0]))
+        lstm.load_textgenrnn(*files[:2], "0" * 64)
+    lstm.load_textgenrnn(*files[:2], sha256(files[0]))
     for vocabulary in ('["a"]', '{"a": 1000}', '{"a": "b"}'):
         (tmp_path / "vocabulary.json").write_text(vocabulary)
         with pytest.raises(OrlaError, match=r"vocabulary\.json has other categories"):
-            lstm.load(files[0], tmp_path / "vocabulary.json")
+            lstm.load_textgenrnn(files[0], tmp_path / "vocabulary.json")
     with h5py.File(files[0], "a") as file:
         del file["rnn_1"]
     with pytest.raises(OrlaError, match="no weights of textgenrnn"):
-        lstm.load(*files[:2])
+        lstm.load_textgenrnn(*files[:2])

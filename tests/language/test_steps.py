@@ -6,7 +6,7 @@ import pytest
 import torch
 from made_language import SIZES, tiny
 
-from orla.language.models import adapted
+from orla.language.models import insert_adapters
 from orla.language.steps import FAMILIES
 
 TOKENS = torch.randint(0, 20, (2, 15), generator=torch.Generator().manual_seed(1))
@@ -44,7 +44,7 @@ def test_adapters_are_what_the_library_computes_with_merged_weights(family):
     plain, model = tiny(family, torch.float64), tiny(family, torch.float64)
     steps = FAMILIES[family](model)
     before = in_pieces(steps, TOKENS, 1)
-    weights = adapted(steps, 3, [0, 1])
+    weights = insert_adapters(steps, 3, [0, 1])
     assert torch.equal(in_pieces(steps, TOKENS, 1), before)  # B is zero: bit for bit
     for weight in weights.values():
         weight.data = 0.3 * torch.randn(weight.shape, dtype=torch.float64)

@@ -12,7 +12,7 @@ from orla.architectures.lstm import LSTM
 from orla.architectures.retnet import RetNet
 from orla.architectures.rnn import RNN
 from orla.derivatives import derivatives
-from orla.learners.blocks import KernelBlocks, PulledBlocks, RetentionBlocks, blocks_for
+from orla.learners.blocks import KernelBlocks, PulledBlocks, RetentionBlocks, fastest_blocks
 from orla.learners.rtrl import RTRL
 from orla.programs import kernels
 
@@ -97,19 +97,19 @@ def test_what_is_not_a_number_stays_so(with_kernels):
 def test_kernels_are_chosen_where_they_serve(architecture, monkeypatch):
     params = networks(architecture)
     usual = RetentionBlocks if isinstance(architecture, RetNet) else PulledBlocks
-    assert type(blocks_for(derivatives(architecture), params)) is usual
+    assert type(fastest_blocks(derivatives(architecture), params)) is usual
     monkeypatch.setattr("orla.programs.compiling.enabled", lambda: True)
     alone = getattr(architecture, "units_independent", False)
     if alone:
         with monkeypatch.context() as patch:
             patch.setattr(kernels, "_library", lambda: None)
-            assert type(blocks_for(derivatives(architecture), params)) is PulledBlocks
-    chosen = type(blocks_for(derivatives(architecture), params))
+            assert type(fastest_blocks(derivatives(architecture), params)) is PulledBlocks
+    chosen = type(fastest_blocks(derivatives(architecture), params))
     assert chosen is (KernelBlocks if alone else usual)
     half = pytree.tree_map(lambda p: p.half(), params)
     elsewhere = pytree.tree_map(lambda p: p.to("meta"), params)
     for other in (half, elsewhere):
-        assert type(blocks_for(derivatives(architecture), other)) is usual
+        assert type(fastest_blocks(derivatives(architecture), other)) is usual
 
 
 # What the kernels are called with instead of what they expect, and what the refusal names.

@@ -6,7 +6,7 @@ import torch
 from harness import NETWORKS, PLAIN, distance, initial, make_learner, networks, stream, watch
 
 from orla import catalogue
-from orla.engine.state import noise
+from orla.engine.state import step_noise
 from orla.errors import OrlaError
 
 STEPS, WINDOW, EXACT = 18, 6, 1e-10
@@ -26,7 +26,7 @@ def watched(kind, name, errors, rate=0.05, X=None):
 
 def order(model, window):
     """The order that a model's seed draws for a window's errors."""
-    drawn = noise((0, 1), window * WINDOW, WINDOW, 1, torch.zeros(2, 1, dtype=torch.float64))
+    drawn = step_noise((0, 1), window * WINDOW, WINDOW, 1, torch.zeros(2, 1, dtype=torch.float64))
     return drawn[:, model, 0].argsort()
 
 

@@ -31,7 +31,7 @@ from learners.others import Meeting
 
 from orla import catalogue
 from orla.architectures.base import LinearGates
-from orla.engine.state import noise
+from orla.engine.state import step_noise
 from orla.learners.random_signs import KFRTRL, UORO
 
 EXACT, STEPS = 1e-10, 12
@@ -61,7 +61,8 @@ def enumerated(monkeypatch, learner, drawn, rate=0.3):
     """Gradients of each step (patterns, ...), and the weights that each step was taken with."""
     architecture, (steps, patterns, _) = learner.architecture, drawn.shape
     monkeypatch.setattr(
-        "orla.engine.update.noise", lambda seeds, first, steps, *_: drawn[first : first + steps]
+        "orla.engine.update.step_noise",
+        lambda seeds, first, steps, *_: drawn[first : first + steps],
     )
     one = networks(architecture, models=1)
     params = {n: p.expand(patterns, *p.shape[1:]).clone() for n, p in one.items()}
@@ -161,7 +162,7 @@ def test_each_step_is_the_papers_algorithm_while_weights_move(name, kind, eps):
     (made, step), (X, Y) = network(kind) if kind != "turning" else NETWORKS[kind], stream(STEPS)
     learner = catalogue.make("learner", {"kind": name, "eps": eps}, architecture=made)
     watched = watch(learner, networks(made), X, Y, rate=0.02, seeds=[4, 9])
-    signs = np.where(noise((4, 9), 0, STEPS, learner.noise, X)[:, 1] < 0.5, -1.0, 1.0)
+    signs = np.where(step_noise((4, 9), 0, STEPS, learner.noise, X)[:, 1] < 0.5, -1.0, 1.0)
     ours, used = watched.model(1)
     linear = oracles.linearised(step, initial(made), used, X, Y)
     states = oracles.states(step, initial(made), used, X)

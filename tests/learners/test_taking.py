@@ -170,7 +170,9 @@ def test_a_units_own_words_lose_nothing(kind, learner, monkeypatch):
 
     own = gradients()
     assert set(made.init(params)["influence"]) == {"e"}
-    monkeypatch.setattr("orla.learners.sensitivity.own_units", lambda architecture: False)
+    monkeypatch.setattr(
+        "orla.learners.sensitivity.has_independent_units", lambda architecture: False
+    )
     assert set(made.init(params)["influence"]) == set(architecture.recurrent_shapes())
     assert distance(own, gradients()) < 1e-10
 

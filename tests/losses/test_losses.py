@@ -173,7 +173,7 @@ def test_a_batch_of_squared_errors_has_the_bits_of_the_sums_written_out(dtype):
     half = torch.arange(STEPS) < 25
     for scored, steps in ((None, STEPS), (half, 25)):
         expected = ((outputs - Y)[:, :steps].double() ** 2).mean((1, 2))
-        found = loss.mean(outputs, Y, scored)
+        found = loss.mean_error(outputs, Y, scored)
         assert found.tolist() == pytest.approx(expected.tolist(), rel=1e-5)
 
 

@@ -43,7 +43,7 @@ def study(write, config, tmp_path, monkeypatch):
     behaviour = {name: BINDS[name] for name in ("parts", "syntax_sha256")}
 
     def judged(study="made", unsourced="", dirty=False, behaves=behaviour, allow_mixed=False):
-        monkeypatch.setattr(collect, "code", lambda: {"commit": "unknown", "dirty": dirty})
+        monkeypatch.setattr(collect, "commit_state", lambda: {"commit": "unknown", "dirty": dirty})
         monkeypatch.setattr(binding, "behaviour_fingerprints", lambda *_: behaves)
         (tmp_path / "models.txt").write_text("adapted")
         for name, table in tables.items():

@@ -46,7 +46,7 @@ def plan_of(study):
 
 @pytest.mark.parametrize("study", PRIMARY)
 def test_all_are_locked_and_are_about_what_the_study_runs(study):
-    every, plan, columns = EVERY[study], plan_of(study), base.columns()
+    every, plan, columns = EVERY[study], plan_of(study), base.columns_by_statistic()
     assert sorted(lock.verify_folder(ROOT / "prereg" / study)) == sorted(
         known.name for known in every
     )

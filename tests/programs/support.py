@@ -65,6 +65,6 @@ def stand_in_for_the_compiler(monkeypatch):
             raise RuntimeError(file) from error
         return lambda leaves: graph(*leaves)
 
-    monkeypatch.setattr(packages, "package", package)
+    monkeypatch.setattr(packages, "compile_to_file", package)
     monkeypatch.setattr(torch_private, "open_package", open_package)
     return graphs

@@ -21,7 +21,7 @@ from orla.engine import forward
 from orla.errors import OrlaError
 from orla.programs import compiling
 from orla.programs.compiling import Compiled
-from orla.programs.scan import in_layout_of, materialize, repeat, scan, scan_in_place, trace
+from orla.programs.scan import in_layout_of, materialize, scan, scan_in_place, trace, while_loop
 from orla.study.batches import models_at
 
 
@@ -158,7 +158,9 @@ def of_every_kind(xs, state, limit, start, stop):
         "tripled": cumulative(3.0)(torch.ones(()), xs),
         "up": scan(lambda c, x: (c + x, (c, x)), xs[0], xs),
         "down": scan(lambda c, x: (c + x, (c, 2 * x)), xs[1], xs, reverse=True),
-        "powers": repeat(more, lambda x, n, limit: (2 * x, n + 1), (xs[0], 0 * xs[0]), (limit,)),
+        "powers": while_loop(
+            more, lambda x, n, limit: (2 * x, n + 1), (xs[0], 0 * xs[0]), (limit,)
+        ),
         "in place": scan_in_place(in_place, state, xs, constants=(limit,), start=start, stop=stop),
         "laid": (product, in_layout_of(product, torch.zeros(len(xs), len(xs)).T)),
         "stored": torch.func.vmap(lambda x: materialize(torch.exp(x))[:, None] * x)(xs.view(2, 2)),

@@ -18,7 +18,7 @@ COMPUTE = {"instructions": None, "threads": 1, "compile": False}
 JOB = """
 import json, sys
 from orla.programs import machine
-machine.ask(json.loads(sys.argv[1]))
+machine.restrict_instructions(json.loads(sys.argv[1]))
 assert not {"numpy", "torch"} & {*sys.modules}
 import torch
 from torch._inductor.cpu_vec_isa import pick_vec_isa
@@ -45,10 +45,10 @@ def test_an_instruction_set_that_the_machine_has_not_is_not_asked_for(tmp_path, 
     (flags := tmp_path / "cpuinfo").write_text("flags : sse2 avx2 fma avx512f\n")
     monkeypatch.setattr(machine, "_FLAGS", flags)
     monkeypatch.setattr(machine.os, "environ", environment := {})
-    machine.ask("avx512")
-    machine.ask(None)
+    machine.restrict_instructions("avx512")
+    machine.restrict_instructions(None)
     assert environment == {}
-    machine.ask("avx2")
+    machine.restrict_instructions("avx2")
     assert environment["ATEN_CPU_CAPABILITY"] == "avx2" and len(environment) == 4
 
 
@@ -63,10 +63,12 @@ def test_an_instruction_set_that_the_machine_has_not_is_not_asked_for(tmp_path, 
 )
 def test_a_job_that_is_not_what_was_asked_is_refused(asked, said):
     compiling.configure(compile=False)
-    machine.require(COMPUTE)
-    machine.require({name: value for name, value in asked.items() if name != "instructions"})
+    machine.require_numerics(COMPUTE)
+    machine.require_numerics(
+        {name: value for name, value in asked.items() if name != "instructions"}
+    )
     with pytest.raises(OrlaError, match=said):
-        machine.require(COMPUTE | asked)
+        machine.require_numerics(COMPUTE | asked)
     with pytest.raises(OrlaError, match="64 threads, and here this job has 1"):
         machine.configure(COMPUTE | {"threads": 64, "device": "cpu"}, 1)
 

@@ -80,15 +80,15 @@ def test_what_is_spoilt_open_to_others_or_no_library_is_made_again(folder, compi
 
     def no_library_with_right_sums():
         write(b"no library")
-        (kept / store._SUMS).write_text(store._sums(kept))
-        assert store.whole(kept)
+        (kept / store._SUMS).write_text(store._digest_lines(kept))
+        assert store.is_whole(kept)
 
     for damage in (cut, no_library_with_right_sums, lambda: library.chmod(0o666)):
         damage()
         capsys.readouterr()
         assert value(2.0) == [3.0, 3.0], damage
         said = capsys.readouterr().err
-        assert said.count("affine: compiled in") == 1 and store.whole(kept)
+        assert said.count("affine: compiled in") == 1 and store.is_whole(kept)
         assert ("can be written by others" in said) == ("lambda" in damage.__name__)
     assert value(2.0) == [3.0, 3.0]
     assert "affine: compiled before" in capsys.readouterr().err
@@ -107,13 +107,13 @@ def test_without_a_description_or_a_folder_nothing_is_kept(
 
 def test_the_name_holds_code_fields_and_processor(monkeypatch):
     made = [Affine(2.0), 3, "x", None, [1.5]]
-    name = programs.path("what", "shapes", made)
-    assert programs.path("what", "shapes", list(made)) == name
+    name = programs.program_folder("what", "shapes", made)
+    assert programs.program_folder("what", "shapes", list(made)) == name
     others = [
-        programs.path("other", "shapes", made),
-        programs.path("what", "others", made),
-        programs.path("what", "shapes", [Affine(2.5), *made[1:]]),
-        programs.path("what", "shapes", [value]),
+        programs.program_folder("other", "shapes", made),
+        programs.program_folder("what", "others", made),
+        programs.program_folder("what", "shapes", [Affine(2.5), *made[1:]]),
+        programs.program_folder("what", "shapes", [value]),
     ]
     changes = [
         (programs, "processor", lambda: "another"),
@@ -123,9 +123,9 @@ def test_the_name_holds_code_fields_and_processor(monkeypatch):
     for change in changes:
         with monkeypatch.context() as patch:
             patch.setattr(*change)
-            others.append(programs.path("what", "shapes", made))
+            others.append(programs.program_folder("what", "shapes", made))
     monkeypatch.setenv("ATEN_CPU_CAPABILITY", "avx2")
-    others.append(programs.path("what", "shapes", made))
+    others.append(programs.program_folder("what", "shapes", made))
     assert len({name, *others}) == 9
 
 
@@ -141,10 +141,10 @@ def test_the_compilers_own_cache_is_ours_or_one_that_is_safe(folder, tmp_path, m
 
 
 def test_precompiled_headers_that_others_could_write_are_not_taken(tmp_path, monkeypatch, capsys):
-    assert programs.headers() == Path(codecache._HEADER_DIR).parent
+    assert programs.default_inductor_folder() == Path(codecache._HEADER_DIR).parent
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert programs._headers_are_safe()
-    folder = programs.headers() / "precompiled_headers"
+    folder = programs.default_inductor_folder() / "precompiled_headers"
     assert folder.stat().st_mode & 0o777 == 0o700
     folder.chmod(0o777)
     assert not programs._headers_are_safe()
@@ -159,7 +159,7 @@ def test_a_file_that_is_no_library_is_an_error(tmp_path):
 
 def test_what_a_function_holds_and_its_file_are_part_of_its_name(tmp_path):
     def name(function):
-        return programs.path("adding", "shapes", [function])
+        return programs.program_folder("adding", "shapes", [function])
 
     def closing(number):
         return lambda x: x + number

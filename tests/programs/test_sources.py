@@ -21,7 +21,7 @@ def plugins(tmp_path):
 
 
 def digest():
-    sources._digest.cache_clear()
+    sources._digest_with_plugins.cache_clear()
     return sources.digest()
 
 

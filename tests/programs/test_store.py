@@ -55,13 +55,15 @@ def plant(folder, tmp_path):
     command = ["g++", "-shared", "-fPIC", "-o", str(folder / "kernels.so"), str(source)]
     subprocess.run(command, check=True)
     (folder / "kernels.so").chmod(0o600)
-    (folder / store._SUMS).write_text(store._sums(folder))
+    (folder / store._SUMS).write_text(store._digest_lines(folder))
     return marker
 
 
 def count_compilations(monkeypatch):
-    calls, compiled = [], kernels._compile
-    monkeypatch.setattr(kernels, "_compile", lambda *args: calls.append(1) or compiled(*args))
+    calls, compiled = [], kernels._compile_and_keep
+    monkeypatch.setattr(
+        kernels, "_compile_and_keep", lambda *args: calls.append(1) or compiled(*args)
+    )
     return calls
 
 
@@ -121,12 +123,12 @@ def test_a_damaged_library_is_made_again(damage, cache, monkeypatch):
         (folder / store._SUMS).unlink()
     elif damage == "no library":  # of which the sums are right
         library.write_text("no library")
-        (folder / store._SUMS).write_text(store._sums(folder))
+        (folder / store._SUMS).write_text(store._digest_lines(folder))
         library.chmod(0o600)
-    assert store.whole(folder) == (damage == "no library")
+    assert store.is_whole(folder) == (damage == "no library")
     calls = count_compilations(monkeypatch)
     made()
-    assert len(calls) == 1 and store.whole(folder)
+    assert len(calls) == 1 and store.is_whole(folder)
     made()
     assert len(calls) == 1 and ctypes.CDLL(str(library)).value() == 7
 
@@ -137,7 +139,7 @@ def test_what_is_kept_is_closed_to_others_whatever_the_umask(cache):
         folder = kept(cache)
     finally:
         os.umask(before)
-    assert store.whole(folder)
+    assert store.is_whole(folder)
     for part in (cache, cache / "kernels", folder, *folder.iterdir()):
         assert not part.stat().st_mode & 0o022, part
 
@@ -145,13 +147,13 @@ def test_what_is_kept_is_closed_to_others_whatever_the_umask(cache):
 def test_a_process_whose_cache_is_unsafe_keeps_to_itself(cache):
     cache.mkdir(mode=0o700)
     cache.chmod(0o777)
-    private = store.folder("kernels")
+    private = store.cache_folder("kernels")
     assert cache not in private.parents and not private.stat().st_mode & 0o077
-    assert store.folder("kernels") == private
+    assert store.cache_folder("kernels") == private
     with store.scratch(private / "one") as scratch:
         (scratch / "file").touch()
         assert not store.keep(scratch, private / "one")  # not beyond this process
-    assert store.whole(private / "one")
+    assert store.is_whole(private / "one")
     shutil.rmtree(private)
 
 
@@ -234,9 +236,12 @@ def test_nothing_is_kept_over_a_new_version(changed, question, monkeypatch):
     monkeypatch.setattr(store, "version", lambda name: "one")
     ask, answered = question
     ask()
-    path, library = programs.path("what", "shapes", []), kernels.place()
+    path, library = programs.program_folder("what", "shapes", []), kernels.library_folder()
     VERSIONS[changed](monkeypatch)
-    assert programs.path("what", "shapes", []) != path and kernels.place() != library
+    assert (
+        programs.program_folder("what", "shapes", []) != path
+        and kernels.library_folder() != library
+    )
     ask()
     assert len(answered) == 2
 

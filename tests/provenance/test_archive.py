@@ -44,7 +44,7 @@ def study(tmp_path, monkeypatch):
 
 
 def write(file="study.zip"):
-    archive.write(Path(file), "mine", [Path("config.yaml")], Path("results"), Path("reports"))
+    archive.write_crate(Path(file), "mine", [Path("config.yaml")], Path("results"), Path("reports"))
     with zipfile.ZipFile(file) as held:
         held.extractall("crate")
         return json.loads(held.read("ro-crate-metadata.json"))

@@ -30,17 +30,17 @@ def checkout(tmp_path):
 
 def test_commit_and_dirty_flag_of_tracked_files(checkout):
     source, commit = checkout
-    assert provenance.code(source) == {"commit": commit, "dirty": False}
+    assert provenance.commit_state(source) == {"commit": commit, "dirty": False}
     source.write_text("a = 2\n")
-    assert provenance.code(source) == {"commit": commit, "dirty": True}
+    assert provenance.commit_state(source) == {"commit": commit, "dirty": True}
     other = source.with_name("installed.py")
     other.write_text("")
-    assert provenance.code(other) == {"commit": "unknown", "dirty": None}
+    assert provenance.commit_state(other) == {"commit": "unknown", "dirty": None}
 
 
 def test_without_git_the_commit_is_unknown(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert provenance.code()["commit"] == "unknown"
+    assert provenance.commit_state()["commit"] == "unknown"
 
 
 def test_collect_is_json_repeats_itself_and_names_machine_and_sources():

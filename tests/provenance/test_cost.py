@@ -111,11 +111,11 @@ def test_a_file_holds_what_was_spent_since_the_last_one(tmp_path, ledger):
 
 def test_work_is_part_of_the_open_phase(tmp_path, ledger):
     with cost.record(tmp_path / "t"):
-        with cost.work("learners", 30), cost.phase("compiling"):
+        with cost.work_phase("learners", 30), cost.phase("compiling"):
             burn(0.03)
-        with cost.phase("pretraining"), cost.work("learners", 500), cost.phase("compiling"):
+        with cost.phase("pretraining"), cost.work_phase("learners", 500), cost.phase("compiling"):
             burn(0.03)
-        with cost.work("learners", 4):
+        with cost.work_phase("learners", 4):
             burn(0.03)
     found = written(tmp_path / "t")
     assert found["steps"] == {"learners": 34, "pretraining": 500}
@@ -214,7 +214,7 @@ def test_other_sizes_are_near_what_was_measured(planned, measured_us):
 
 
 def test_jobs_run_beside_each_other_and_none_ends_before_its_own_time():
-    assert cost.forecast([22.3] * 4, cores=2) == "about 45 s on 2 cores (CPU 89 s)"
-    assert cost.forecast([22.3, 241.5], cores=2) == "about 4 min on 2 cores (CPU 264 s)"
-    assert cost.forecast([241.5]) == "about 4 min on 1 core (CPU 242 s)"
-    assert cost.forecast([], 2) == "about 0 s on 2 cores (CPU 0 s)"
+    assert cost.forecast_text([22.3] * 4, cores=2) == "about 45 s on 2 cores (CPU 89 s)"
+    assert cost.forecast_text([22.3, 241.5], cores=2) == "about 4 min on 2 cores (CPU 264 s)"
+    assert cost.forecast_text([241.5]) == "about 4 min on 1 core (CPU 242 s)"
+    assert cost.forecast_text([], 2) == "about 0 s on 2 cores (CPU 0 s)"

@@ -80,7 +80,7 @@ def test_networks_come_back_in_their_precision(tmp_path):
     assert torch.equal(networks.load(path, 2)["W"], NETWORKS["W"][:2])
     with pytest.raises(OrlaError, match="holds 3 networks, not 4"):
         networks.load(path, 4)
-    assert networks.provenance(path) == SOURCE | {"inputs": {}}
+    assert networks.read_provenance(path) == SOURCE | {"inputs": {}}
 
 
 def test_arrays_come_back_from_a_sound_archive_that_numpy_reads(tmp_path):
@@ -158,11 +158,11 @@ def test_inputs_are_named_from_the_result_with_their_sha256(make, tmp_path, monk
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "in.npz").write_bytes(b"content")
     expected = hashlib.sha256(b"content").hexdigest()
-    assert digest.inputs("results/x/t.parquet", ["a/in.npz"]) == {"../../a/in.npz": expected}
+    assert digest.input_digests("results/x/t.parquet", ["a/in.npz"]) == {"../../a/in.npz": expected}
     path, read = make(tmp_path / "result.npz", inputs=["a/in.npz"])
     inputs = {
         read_table: lambda: read(path).attrs["provenance"],
-        networks.load: lambda: networks.provenance(path),
+        networks.load: lambda: networks.read_provenance(path),
         read_arrays: lambda: read(path)[1],
     }
     assert inputs[read]()["inputs"] == {"a/in.npz": expected}

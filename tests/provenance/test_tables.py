@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from orla.errors import OrlaError
-from orla.provenance.tables import merge
+from orla.provenance.tables import merge_provenances
 
 
 def source(learner="rtrl", **changed):
@@ -34,8 +34,8 @@ def test_equal_ones_stay_as_they_are():
     given = source()
     kept = {k: v for k, v in given.items() if k not in ("inputs", "dataset")}
     expected = kept | {"datasets": {"recordings/50-50": given["dataset"]}}
-    assert merge({"r/x": given}) == expected
-    assert merge({"r/x": given, "r/y": source()}) == expected
+    assert merge_provenances({"r/x": given}) == expected
+    assert merge_provenances({"r/x": given, "r/y": source()}) == expected
 
 
 def test_everything_that_went_in_is_carried():
@@ -47,7 +47,7 @@ def test_everything_that_went_in_is_carried():
     given["r/y"]["code"]["commit"] = "c2"
     given["r/z"]["dataset"] = {"label": "SINE"}
     given["r/z"]["keys"] = given["r/z"]["keys"] | {"task": "sine", "split": "8"}
-    found = merge(given)
+    found = merge_provenances(given)
     assert found["code"]["commit"] == {"mixed": ["c1", "c2"]}
     assert found["code"]["files"] == {
         "orla/engine/loop.py": "1",
@@ -67,11 +67,11 @@ def test_everything_that_went_in_is_carried():
 
 def test_order_does_not_matter_and_merging_again_changes_nothing():
     given = {"r/x": source(), "r/y": source("immediate", seeds=[3]), "r/z": source("trace")}
-    found = merge(given)
+    found = merge_provenances(given)
     for order in itertools.permutations(given):
-        assert merge({path: given[path] for path in order}) == found
-    pair = merge({path: given[path] for path in ("r/x", "r/y")})
-    assert merge({"r/xy": pair, "r/z": given["r/z"]}) == found
+        assert merge_provenances({path: given[path] for path in order}) == found
+    pair = merge_provenances({path: given[path] for path in ("r/x", "r/y")})
+    assert merge_provenances({"r/xy": pair, "r/z": given["r/z"]}) == found
 
 
 @pytest.mark.parametrize(
@@ -91,15 +91,15 @@ def test_order_does_not_matter_and_merging_again_changes_nothing():
 def test_mixing_is_refused_by_name_unless_allowed(other, words):
     given = {"r/x": source(prereg_lock_sha256="a"), "r/y": other}
     with pytest.raises(OrlaError, match=words) as error:
-        merge(given)
+        merge_provenances(given)
     assert "delete" in str(error.value) and "provenance.allow_mixed: true" in str(error.value)
-    found = merge(given, allow_mixed=True)
+    found = merge_provenances(given, allow_mixed=True)
     assert "mixed" in repr(found) or other["inputs"] != source()["inputs"]
     again = {"r/xy": found, "r/z": source("trace")}
     if "mixed" in repr(found):
         with pytest.raises(OrlaError, match="cannot stand in one table"):
-            merge(again)
-    assert merge(again, allow_mixed=True)["keys"]["task"] == "recordings"
+            merge_provenances(again)
+    assert merge_provenances(again, allow_mixed=True)["keys"]["task"] == "recordings"
 
 
 def test_code_that_only_some_depend_on_may_differ_in_age_but_not_within_itself():
@@ -107,13 +107,13 @@ def test_code_that_only_some_depend_on_may_differ_in_age_but_not_within_itself()
     sgd = with_file("orla/optimizers/sgd.py", "old")
     adam = with_file("orla/optimizers/adam.py", "new", learner="immediate")
     adam["code"]["commit"] = "c2"
-    merge({"r/sgd": sgd, "r/adam": adam})
+    merge_provenances({"r/sgd": sgd, "r/adam": adam})
     stale = with_file("orla/optimizers/adam.py", "old", learner="trace")
     with pytest.raises(OrlaError, match=r"in orla/optimizers/adam\.py"):
-        merge({"r/sgd": sgd, "r/adam": adam, "r/stale": stale})
+        merge_provenances({"r/sgd": sgd, "r/adam": adam, "r/stale": stale})
 
 
 def test_the_few_are_named_before_the_many():
     given = {f"r/{i}": source() for i in range(9)} | {"r/odd": source(dataset={"label": "o"})}
     with pytest.raises(OrlaError, match="r/odd differs from r/0, r/1, r/2 and 6 more in"):
-        merge(given)
+        merge_provenances(given)

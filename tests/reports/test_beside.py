@@ -17,8 +17,8 @@ from orla.reports.comparison import (
     WIDE,
     Beside,
     Mean,
-    compared,
-    printed,
+    agreement,
+    paper_value,
 )
 from orla.reports.paper import load, stand_ins
 
@@ -67,7 +67,7 @@ def lines_of(document):
 @pytest.mark.parametrize("name", PAPERS)
 def test_every_row_of_the_paper_stands_there_and_says_that_it_was_not_run(name, simulated):
     document, data = rows_of(name, simulated, models(1, task="another"))
-    wanted, lines = [row for row in PAPERS[name] if by_row.condition(row)], lines_of(document)
+    wanted, lines = [row for row in PAPERS[name] if by_row.condition_keys(row)], lines_of(document)
     assert 0 < len(lines) <= len(wanted) and not document.ran
     assert all("not run" in line and line[-1] == NO_ANSWER for line in lines)
     assert not data["run"].any()
@@ -114,7 +114,7 @@ def test_a_row_without_optimizer_is_about_the_best_where_rates_are_chosen(simula
     ],
 )
 def test_one_rule_compares(value, low, high, theirs, spread, said):
-    assert compared(Mean(value, low, high), theirs, spread) == said
+    assert agreement(Mean(value, low, high), theirs, spread) == said
 
 
 def test_without_the_learner_that_counts_as_100_nothing_is_called_diverged(simulated):
@@ -145,7 +145,7 @@ def test_seeds_worse_than_frozen_give_the_median_and_are_no_wide_interval(simula
     assert line[4].startswith("median 99.0\n1 of 5 worse") and "±" in line[5]
     # The control: the same mean and interval without a seed worse than frozen settle nothing.
     wide = Mean(*(ours[name] for name in ("adapting", "adapting_low", "adapting_high")), 5)
-    assert compared(wide, 90.2) == WIDE and compared(wide._replace(worse=1), 90.2) == DIFFERS
+    assert agreement(wide, 90.2) == WIDE and agreement(wide._replace(worse=1), 90.2) == DIFFERS
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5])
@@ -189,12 +189,12 @@ def test_what_is_not_comparable_says_so_with_its_reason_where_it_ran(simulated, 
 def test_a_number_beside_ours_is_not_comparable_for_its_reason():
     row = {"x": 1.0, "place": "Table 1", "not_comparable": "of other units."}
     ours = Mean(1.0, 0.9, 1.1, 5)
-    both = Beside({}, "x", ours, printed(row, "x"))
-    assert both.said == NOT_COMPARABLE and both.text().endswith("(not comparable)")
-    assert both.record["not_comparable"] == "of other units."
-    assert Beside({}, "x", None, printed(row, "x")).said != NOT_COMPARABLE
+    both = Beside({}, "x", ours, paper_value(row, "x"))
+    assert both.agreement == NOT_COMPARABLE and both.text().endswith("(not comparable)")
+    assert both.csv_row["not_comparable"] == "of other units."
+    assert Beside({}, "x", None, paper_value(row, "x")).agreement != NOT_COMPARABLE
     del row["not_comparable"]
-    assert Beside({}, "x", ours, printed(row, "x")).said == AGREES
+    assert Beside({}, "x", ours, paper_value(row, "x")).agreement == AGREES
 
 
 def test_the_adapt_part_has_the_rate_that_is_best_on_it(simulated):

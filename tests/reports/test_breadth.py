@@ -10,7 +10,7 @@ from matplotlib.colors import to_hex
 from report_results import KEYS, SIMULATED, build
 
 from orla.reports import style
-from orla.reports.alignment import against_exact
+from orla.reports.alignment import rows_against_exact
 from orla.reports.paper import load
 from orla.reports.table import to_latex
 
@@ -66,11 +66,11 @@ def test_only_an_exact_reference_counts_and_the_first_of_several():
     other = learners(USUAL).assign(against="t1", cosine=0.123)
     again = learners(USUAL).assign(against="slow-exact", cosine=0.456)
     both = pd.concat([other, again, learners(USUAL)], ignore_index=True)
-    kept = against_exact(both, STUDY)
+    kept = rows_against_exact(both, STUDY)
     assert set(kept["against"]) == {"rtrl"} and len(kept) == 3
-    kept = against_exact(pd.concat([other, again], ignore_index=True), STUDY)
+    kept = rows_against_exact(pd.concat([other, again], ignore_index=True), STUDY)
     assert set(kept["against"]) == {"slow-exact"}
-    assert against_exact(other, STUDY).empty
+    assert rows_against_exact(other, STUDY).empty
     assert "was run" in to_latex(build("learners", {"learners": other}, STUDY))
     assert draw("learners", {"learners": other}, STUDY)[1] is None
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from report_results import build
 
-from orla.reports.cells import Line, called, counted, ends, mean, mean_seeds, value
+from orla.reports.cells import Line, called, counted, ends, mean, seed_count, value
 from orla.reports.comparison import Mean
 from orla.reports.numbers import rate
 from orla.reports.paper import load
@@ -171,6 +171,6 @@ def test_a_mean_stands_over_the_papers_number_with_what_the_rule_says(ours, pape
     column = mean("", "share", "x", scale=100.0, digits=1)
     assert column.text(line).endswith(text)
     [number] = column.numbers(line)
-    assert number.record["run"] == (ours is not None)
+    assert number.csv_row["run"] == (ours is not None)
     seeds = "–" if ours is None else {5: "5", 0: "0 (5 div.)"}[ours.n]
-    assert mean_seeds("share").text(line) == seeds
+    assert seed_count("share").text(line) == seeds

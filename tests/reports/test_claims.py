@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from orla.errors import OrlaError
-from orla.reports.claims import answer, lines
+from orla.reports.claims import claim_figure, claim_lines
 from orla.reports.paper import load
 from orla.reports.study import Comparison
 
@@ -16,7 +16,7 @@ WHERE = {"optimizer": "lars", "split": "80-20", "comparison": "paper"}
 
 
 def test_every_answer_finds_its_row(results, simulated):
-    parts = [part for line in lines(results, simulated) for part in line["ours"]]
+    parts = [part for line in claim_lines(results, simulated) for part in line["ours"]]
     unanswered = [part for part in parts if part.endswith("not run")]
     assert unanswered == [NOT_RUN_GAP]  # the fixture has no such gap
     assert len(parts) > 12
@@ -26,7 +26,7 @@ def test_figure_is_the_rows(results):
     row = results["gaps"].query("optimizer == 'lars' and split == '80-20'")
     row = row[row["comparison"] == "paper"].iloc[0]
     part = {**GAP, "where": WHERE, "low": "low_pp", "high": "high_pp", "interval": "95 %"}
-    text = answer({**part, "n": "n_seeds"}, results)
+    text = claim_figure({**part, "n": "n_seeds"}, results)
     ends = f"[{row['low_pp']:.1f},\u00a0{row['high_pp']:.1f}]"
     assert text == f"gap: +{row['gap_pp']:.1f} pp (95 % {ends}, n = 5)"
 
@@ -34,7 +34,7 @@ def test_figure_is_the_rows(results):
 def test_range_and_difference(results):
     spec = {**GAP, "result": "horizon_gaps", "where": {"optimizer": "lars"}, "aggregate": "range"}
     gaps = results["horizon_gaps"].query("optimizer == 'lars'")["gap_pp"]
-    assert answer(spec, results) == f"gap: +{gaps.min():.1f} to +{gaps.max():.1f} pp"
+    assert claim_figure(spec, results) == f"gap: +{gaps.min():.1f} to +{gaps.max():.1f} pp"
     spec = {
         "label": "d",
         "result": "heldout",
@@ -44,7 +44,7 @@ def test_range_and_difference(results):
         "aggregate": "mean",
         "digits": 2,
     }
-    assert answer(spec, results) == "d: 0.67"
+    assert claim_figure(spec, results) == "d: 0.67"
 
 
 @pytest.mark.parametrize(
@@ -52,18 +52,18 @@ def test_range_and_difference(results):
 )
 def test_aggregates_leave_out_what_diverged(aggregate, text):
     gaps = pd.DataFrame({"gap_pp": [5.0, float("nan"), 9.0, -2.0]})
-    assert answer({**GAP, "where": {}, "aggregate": aggregate}, {"gaps": gaps}) == text
+    assert claim_figure({**GAP, "where": {}, "aggregate": aggregate}, {"gaps": gaps}) == text
 
 
 @pytest.mark.parametrize(("key", "message"), [("optimizer", "matches"), ("optimiser", "lacks")])
 def test_a_wrong_question_is_refused(key, message, results):
     with pytest.raises(OrlaError, match=message):
-        answer({**GAP, "where": {key: "lars"}}, results)
+        claim_figure({**GAP, "where": {key: "lars"}}, results)
 
 
 def said(registration, results, study):
     """The line of the claim that a registration tests."""
-    return {line["registration"]: line for line in lines(results, study)}[registration]
+    return {line["registration"]: line for line in claim_lines(results, study)}[registration]
 
 
 def test_verdicts_stand_beside_their_claims(results, simulated):
@@ -71,12 +71,12 @@ def test_verdicts_stand_beside_their_claims(results, simulated):
     assert said("adam-equivalence", of, simulated)["outcome"] == "supported"
     assert said("lars-advantage", of, simulated)["amended"]
     assert said("last-layer-floor", of, simulated)["outcome"] == ""  # not among these verdicts
-    assert len(lines(of, simulated)) == len(load().claims)
+    assert len(claim_lines(of, simulated)) == len(load().claims)
 
 
 def test_without_a_figure_of_ours_no_claim_is_told(results, simulated):
     other = {n: f.assign(task="sine") if "task" in f else f for n, f in results.items()}
-    assert lines(other, simulated) == lines({}, simulated) == []
+    assert claim_lines(other, simulated) == claim_lines({}, simulated) == []
 
 
 def test_each_pair_of_sessions_answers_for_itself(results, simulated):
@@ -93,11 +93,11 @@ def test_each_pair_of_sessions_answers_for_itself(results, simulated):
 def test_windows_of_ones_own_do_not_answer_for_the_papers(results, simulated):
     own = {"paper": Comparison("diagonal", "tbptt-20-20", "immediate")}
     study = replace(simulated, comparisons=own)
-    assert lines({"gaps": results["gaps"]}, study) == []
+    assert claim_lines({"gaps": results["gaps"]}, study) == []
 
 
 def test_an_order_of_more_optimizers_is_not_that_of_the_papers_four(results, simulated):
     order = results["ratio_gap_order"]
     told = said("ratio-gap-ordering", {"ratio_gap_order": order}, simulated)["ours"]
     assert told[0].startswith("rank correlation: +1.00")
-    assert lines({"ratio_gap_order": order.assign(n_optimizers=12)}, simulated) == []
+    assert claim_lines({"ratio_gap_order": order.assign(n_optimizers=12)}, simulated) == []

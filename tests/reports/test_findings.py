@@ -5,13 +5,13 @@ import re
 import pandas as pd
 import pytest
 
-from orla.reports.findings import findings
+from orla.reports.findings import findings_markdown
 from orla.reports.report import Report
 
 
 @pytest.fixture(scope="module")
 def text(report):
-    return findings(report)
+    return findings_markdown(report)
 
 
 def rows_of(text, heading):
@@ -57,7 +57,7 @@ def test_what_is_simulated_is_said_table_by_table(few, simulated):
         "estimates": few["estimates"].assign(task="sine"),
         "selection_price": few["selection_price"],
     }
-    text = findings(Report(both, simulated))
+    text = findings_markdown(Report(both, simulated))
     assert "**Figures of tables marked SIMULATED come from" in text
     assert "Other tasks are synthetic: these tell nothing of recordings." in text
     assert "\n## Gradient and cadence, two by two\n" in text
@@ -75,6 +75,6 @@ def test_a_list_leads_to_every_table(text):
 
 
 def test_little_and_nothing(few, simulated):
-    assert "No model was run." in findings(Report({}, simulated))
-    only = findings(Report({"estimates": few["estimates"]}, simulated))
+    assert "No model was run." in findings_markdown(Report({}, simulated))
+    only = findings_markdown(Report({"estimates": few["estimates"]}, simulated))
     assert "## Gaps between learners" in only and "## Held-out recovery" not in only

@@ -10,8 +10,8 @@ from matplotlib.collections import PathCollection
 from report_results import build
 
 from orla.reports import estimates as told
-from orla.reports.multiverse import of_what, specifications, varied
-from orla.reports.square import square
+from orla.reports.multiverse import specifications, task_suffix, varying_choices
+from orla.reports.square import find_square
 from orla.reports.study import Comparison
 
 GAP = {"gap_pp": 4.21, "t95_low_pp": 1.02, "t95_high_pp": 7.43, "r2_gap": 0.0312, "n_diverged": 0}
@@ -26,10 +26,10 @@ def test_recovery_without_a_meaning_is_a_dash(bad):
     recovery = {"": 30.0, "low_": np.nan, "high_": np.nan}
     row = GAP | CLEAR | {f"recovery_full_{end}percent": n for end, n in recovery.items()} | bad
     assert not told.has_meaning(row)
-    assert told.gap_lines(row) == "–¶\nR² +0.031"
-    assert told.recovery_lines(row, "recovery_full") == "–¶"
+    assert told.gap_text(row) == "–¶\nR² +0.031"
+    assert told.recovery_text(row, "recovery_full") == "–¶"
     good = {key: CLEAR.get(key, False) for key in bad}
-    assert told.recovery_lines(row | good, "recovery_full") == "30.0"
+    assert told.recovery_text(row | good, "recovery_full") == "30.0"
 
 
 def test_guards_are_told_once_with_the_number_of_gaps(results, simulated):
@@ -42,15 +42,15 @@ def test_guards_are_told_once_with_the_number_of_gaps(results, simulated):
 
 
 def test_the_square_is_found_among_the_comparisons(simulated):
-    found = square(simulated)
+    found = find_square(simulated)
     assert found == ("per_step", "per_window", "cadence_immediate", "cadence_full")
     assert found.learners(simulated) == ("immediate", "immediate-200", "rtrl", "tbptt-200-200")
     assert found.diagonal(simulated) == "paper"
     own = dict(simulated.comparisons) | {"floor": Comparison("floor", "immediate", "last-layer")}
     first = {"floor": own.pop("floor")} | own
-    assert square(replace(simulated, comparisons=first)) == found
+    assert find_square(replace(simulated, comparisons=first)) == found
     without = {name: c for name, c in own.items() if name != "cadence_full"}
-    assert square(replace(simulated, comparisons=without)) is None
+    assert find_square(replace(simulated, comparisons=without)) is None
 
 
 def test_cells_that_were_not_run_say_so(wide, simulated):
@@ -82,7 +82,7 @@ def test_networks_without_a_meaningful_difference_are_named_not_drawn(wide, simu
 
 def test_one_difference_is_no_two_by_two(results, simulated):
     rows = results["estimates"]
-    lone = rows[rows["comparison"] == square(simulated).per_step].assign(architecture="gru")
+    lone = rows[rows["comparison"] == find_square(simulated).per_step].assign(architecture="gru")
     table = build("two_by_two", {"estimates": pd.concat([rows, lone])}, simulated)
     assert table.panels == build("two_by_two", results, simulated).panels and table.ran
     assert not build("two_by_two", {"estimates": lone}, simulated).ran
@@ -108,7 +108,7 @@ def test_every_pair_is_a_row_every_seed_a_dot_and_a_failing_guard_hollow(many, s
 
 def test_the_multiverse_has_every_choice(results, simulated):
     rows, raw = specifications(results["multiverse"], simulated), results["multiverse"]
-    choices = varied(rows)
+    choices = varying_choices(rows)
     assert choices["pretraining"] == ["window of 1", "window of 50", "window of 200"]
     assert {"both per step", "both per 200 steps"} < {*choices["comparison"]}
     assert choices["split"] == ["50/50", "80/20"] and len(choices["metric"]) == 5
@@ -131,7 +131,7 @@ def test_the_multiverse_is_of_one_pair(many, simulated):
     rows = specifications(both, simulated)
     assert set(rows["pair"]) == {"array-05"}
     where = f" on {simulated.called('task', rows['task'].iloc[0])}, array-05"
-    assert of_what(rows, both, simulated) == where and of_what(rows, rows, simulated) == ""
+    assert task_suffix(rows, both, simulated) == where and task_suffix(rows, rows, simulated) == ""
     assert where in build("multiverse", {"multiverse": both}, simulated).caption
     # Gaps that recovery has no meaning for do not count, and are not drawn.
     known = own[own["pair"] == "array-04"].assign(freezing_step=100.0)

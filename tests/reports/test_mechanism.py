@@ -14,7 +14,7 @@ from scipy import stats
 from orla import catalogue
 from orla.reports.comparison import DIFFERS
 from orla.reports.paper import load
-from orla.reports.table import write
+from orla.reports.table import write_table
 from orla.results import base
 from orla.results import conditions as statistic
 
@@ -95,7 +95,7 @@ def table():
         return build(name, given, study)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(statistic, "measures", lambda: columns)
+        patch.setattr(statistic, "measure_columns", lambda: columns)
         yield built
 
 
@@ -320,7 +320,7 @@ def test_tables_of_everything_fit_the_page(table, everything, results, simulated
         of = name in TABLES
         document = table(name, *everything) if of else build(name, results, simulated)
         assert document.ran or not of, name
-        write(document, tmp_path / f"{name}.tex", tmp_path / "t.csv")
+        write_table(document, tmp_path / f"{name}.tex", tmp_path / "t.csv")
         assert not re.search(r"\bnan\b", (tmp_path / f"{name}.tex").read_text().lower())
         inputs.append(rf"\input{{{name}}}\clearpage")
     log = compile_latex(tmp_path, "\n".join(inputs), UNSCALED)

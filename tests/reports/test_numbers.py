@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orla.reports.numbers import MISSING, bind, count, estimate, interval, number, rate
+from orla.reports.numbers import MISSING, bind_units, count, estimate, interval, number, rate
 
 
 @pytest.mark.parametrize(
@@ -40,5 +40,5 @@ def test_rate():
 
 
 def test_bind_keeps_numbers_with_their_units():
-    assert bind("gap 3 pp, 90 % of n = 20") == "gap 3\u00a0pp, 90\u00a0% of n\u00a0=\u00a020"
-    assert bind("3 ppm; fin = 2") == "3 ppm; fin = 2"
+    assert bind_units("gap 3 pp, 90 % of n = 20") == "gap 3\u00a0pp, 90\u00a0% of n\u00a0=\u00a020"
+    assert bind_units("3 ppm; fin = 2") == "3 ppm; fin = 2"

@@ -53,7 +53,7 @@ def pictures(tmp_path_factory, few, simulated):
 
 
 def write(results, pictures, study):
-    return page.page(Report(results, study), pictures)
+    return page.page_html(Report(results, study), pictures)
 
 
 def some(results, *names):
@@ -62,7 +62,7 @@ def some(results, *names):
 
 @pytest.fixture(scope="module")
 def html(report, pictures):
-    return page.page(report, pictures)
+    return page.page_html(report, pictures)
 
 
 @pytest.fixture(scope="module")
@@ -164,10 +164,16 @@ def test_real_recordings_and_made_drift_are_called_so(few, recorded):
         told = Report(few, facts).opening.background["How far to trust it"]
         assert told.startswith(words) and "synthetic:" not in told
     rows = few["heldout"]
-    assert study.of(rows).prefix == study.prefix == "Real recording, MADE drift. "
+    assert (
+        study.narrowed_to(rows).caption_prefix
+        == study.caption_prefix
+        == "Real recording, MADE drift. "
+    )
     # Rows of another task are not of this drift, and a recording's own drift is nobody's.
-    assert study.of(rows.assign(task="sine")).prefix == recorded.prefix == ""
-    assert replace(study, simulated=True).prefix.startswith("SIMULATED")
+    assert (
+        study.narrowed_to(rows.assign(task="sine")).caption_prefix == recorded.caption_prefix == ""
+    )
+    assert replace(study, simulated=True).caption_prefix.startswith("SIMULATED")
 
 
 def test_words_of_others_are_escaped_and_the_same_cause_is_said_once(few, simulated):

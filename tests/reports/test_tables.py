@@ -12,8 +12,8 @@ from report_results import build
 from orla import catalogue
 from orla.reports.latex import escape
 from orla.reports.study import Comparison
-from orla.reports.table import to_latex, write
-from orla.reports.verdicts import reasons
+from orla.reports.table import to_latex, write_table
+from orla.reports.verdicts import cause_and_meaning
 
 NAMES = list(catalogue.parts("table"))
 # Of other results: held to what they say in tests of their own names.
@@ -64,7 +64,7 @@ def test_simulated_is_said_and_nothing_is_a_nan(name, table, lost, simulated, re
         data = document.data
         tasks = data.get("task", pd.Series("recordings", index=data.index))
         assert data["simulated"].equals((tasks == "recordings").rename("simulated"))
-        write(document, tmp_path / "t.tex", tmp_path / "t.csv")
+        write_table(document, tmp_path / "t.tex", tmp_path / "t.csv")
         for path in (tmp_path / "t.tex", tmp_path / "t.csv"):
             text = re.sub(r"\bnone,pretrained\b", "", path.read_text())  # the two key columns
             assert not re.search(r"\b(nan|none|inf|NA)\b", text, re.IGNORECASE)
@@ -143,9 +143,9 @@ def test_escape(text, latex):
 
 def test_a_cause_is_said_once():
     given = {"reason": "no row with a = b; no row with a = b; n = 1. So nothing is known."}
-    assert reasons(given) == ("no row with a = b; n = 1.", "So nothing is known.")
-    assert reasons({"reason": None}) == reasons({}) == ("", "")
-    assert reasons({"reason": "3 diverged"}) == ("3 diverged.", "")
+    assert cause_and_meaning(given) == ("no row with a = b; n = 1.", "So nothing is known.")
+    assert cause_and_meaning({"reason": None}) == cause_and_meaning({}) == ("", "")
+    assert cause_and_meaning({"reason": "3 diverged"}) == ("3 diverged.", "")
 
 
 def test_models_that_diverged_are_counted_over_all_rates(few, simulated):

@@ -3,13 +3,13 @@
 import pytest
 
 from orla.reports.report import Report
-from orla.reports.terminal import terminal
+from orla.reports.terminal import terminal_text
 
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_fits_the_terminal_and_tells_all(width, few, simulated):
     report = Report({"verdicts": few["verdicts"]}, simulated)
-    text = terminal(report, width, "reports/index.html")
+    text = terminal_text(report, width, "reports/index.html")
     assert max(map(len, text.splitlines())) <= width
     for said in ("shown in simulation", "not shown in", "inconclusive", "untestable", "SIMULATED"):
         assert said in text
@@ -21,5 +21,5 @@ def test_fits_the_terminal_and_tells_all(width, few, simulated):
 def test_questions_that_were_not_run_are_one_paragraph(few, simulated):
     nothing = {"outcome": "untestable", "estimate": float("nan"), "words": ""}
     verdicts = few["verdicts"].head(2).assign(**nothing, reason="gaps has no row with x = 1")
-    text = terminal(Report({"verdicts": verdicts}, simulated), 100)
+    text = terminal_text(Report({"verdicts": verdicts}, simulated), 100)
     assert "? not run (2): " in text and "has no row" not in text

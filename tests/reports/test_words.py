@@ -60,7 +60,7 @@ def test_order_is_declared_and_values_fall(kind, names):
 
 def test_titles_say_what_varies(simulated, few):
     gaps = few["gaps"]
-    assert simulated.title_of(gaps.iloc[0].to_dict(), gaps) == "RNN, float64, 80/20"
+    assert simulated.condition_title(gaps.iloc[0].to_dict(), gaps) == "RNN, float64, 80/20"
     several = pd.concat([gaps, gaps.assign(pair="second"), gaps.assign(start="fresh")])
     assert {group.title for group in simulated.groups(several)} == {
         "default, RNN, float64, 80/20, pretrained",
@@ -73,7 +73,7 @@ def test_the_papers_numbers_are_about_one_task(simulated):
     [task] = simulated.recordings
     keys = {"task": task, "architecture": "rnn", "intervention": "none", "start": "pretrained"}
     for papers, fits in (("", True), (task, True), ("another", False)):
-        assert (replace(simulated, papers_task=papers).paper(keys) is not None) == fits
+        assert (replace(simulated, papers_task=papers).paper_for(keys) is not None) == fits
 
 
 def test_a_network_of_the_same_options_as_another_keeps_its_own_name(simulated):

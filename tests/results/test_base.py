@@ -29,8 +29,8 @@ def statistics(monkeypatch):
 
 def test_a_statistic_comes_after_what_it_needs(statistics):
     statistics(last=("middle", "horizon"), middle=("first",), first=("models",), alone=("models",))
-    assert base.in_order(["last"]) == ["first", "middle", "last"]
-    whole = base.in_order()
+    assert base.dependency_order(["last"]) == ["first", "middle", "last"]
+    whole = base.dependency_order()
     assert sorted(whole) == ["alone", "first", "last", "middle"]
     assert whole.index("first") < whole.index("middle") < whole.index("last")
 
@@ -38,11 +38,11 @@ def test_a_statistic_comes_after_what_it_needs(statistics):
 def test_needs_that_cannot_be_met_are_refused(statistics):
     statistics(first=("model",), second=("third",), third=("second",))
     with pytest.raises(OrlaError, match='statistic first needs "model"; the nearest is "models"'):
-        base.in_order(["first"])
+        base.dependency_order(["first"])
     with pytest.raises(OrlaError, match=r"in a circle: .*second.*third"):
-        base.in_order(["third"])
+        base.dependency_order(["third"])
     with pytest.raises(OrlaError, match="statistic 'secnd' is unknown"):
-        base.in_order(["secnd"])
+        base.dependency_order(["secnd"])
 
 
 @pytest.mark.parametrize("made, wrong", [(["rows"], "{'cols'}"), (["cols", "rows"], "the order")])

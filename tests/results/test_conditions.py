@@ -18,7 +18,7 @@ PROBED = ["update_ratio", "past_cosine", "condition_number"]
 
 
 def build(name, frame):
-    return base.build(name, {base.needs(name)[0]: frame}, settings())
+    return base.build(name, {base.needed_tables(name)[0]: frame}, settings())
 
 
 def with_probes(**more):

@@ -22,7 +22,7 @@ TABLES = {*catalogue.parts("statistic")} - ELSEWHERE
 def tables(frame, names=TABLES, **changes):
     """These statistics' tables; for a horizon, all models are taken at one."""
     found = {"models": frame, "horizon": horizon(frame), "alignment": aligned(frame)}
-    for name in base.in_order(names):
+    for name in base.dependency_order(names):
         found[name] = base.build(name, found, settings(**changes))
     return found
 
@@ -298,7 +298,7 @@ def test_the_multiverse_holds_every_metric_and_step():
     early = late.assign(horizon_steps=5000)
     late["recovery_heldout_percent"] += 3.0 * (late["learner"] == "rtrl")
     tables = {"models": frame, "horizon": pd.concat([late, early])}
-    for name in base.in_order(["multiverse"]):
+    for name in base.dependency_order(["multiverse"]):
         tables[name] = base.build(name, tables, given())
     found, estimates = tables["multiverse"], tables["estimates"]
     assert len(found) == 2 * (3 + 2 + 2) and (found["comparison"] == "per_step").all()

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from orla.catalogue.options import settings
+from orla.catalogue.options import parse_settings
 from orla.errors import OrlaError
 from orla.sessions.simulator import ArraySettings, DriftSettings, Settings, TaskSettings
 from orla.sessions.simulator.days import (
@@ -58,10 +58,10 @@ def many_units():
 )
 def test_a_magnitude_that_cannot_be_is_named(given, message):
     with pytest.raises(OrlaError, match=message):
-        settings(Settings, given, "config: simulated")
+        parse_settings(Settings, given, "config: simulated")
     most = {"seed": 4, "drift": {"scale": 0.0, "lost": 1.0}}
     expected = Settings(drift=DriftSettings(scale=0.0, lost=1.0), seed=4)
-    assert settings(Settings, most, "config: simulated") == expected
+    assert parse_settings(Settings, most, "config: simulated") == expected
 
 
 def days(**changes):

@@ -10,7 +10,7 @@ from river import linear_model, multiclass, preprocessing, tree
 from orla import catalogue
 from orla.errors import OrlaError
 from orla.provenance import cost
-from orla.results.frames import beside_peers
+from orla.results.frames import with_peers
 from orla.streams import peers, speed
 from orla.study.keys import KEYS
 
@@ -45,7 +45,7 @@ def by_hand(name, X, Y):
 
 def test_accuracies_are_those_of_the_rows_that_count():
     given = task(peers={"tree": 2, "logistic": 1, "no-change": 1, "majority": 1})
-    found, (X, Y, _) = peers.beside(given, 0, PROBE), given.table(0)
+    found, (X, Y, _) = peers.peer_accuracies(given, 0, PROBE), given.table(0)
     assert list(found["peer"].unique()) == ["tree", "logistic", "no-change", "majority"]
     for name, rows in found.groupby("peer"):
         windows = 100 * by_hand(name, X[:250], Y[:250])[50:].reshape(4, 50).mean(1)
@@ -53,25 +53,25 @@ def test_accuracies_are_those_of_the_rows_that_count():
         assert rows["scored"].tolist() == [False, True, True, True]
         assert rows["step"].tolist() == [50, 100, 150, 200]
         assert rows["prequential_accuracy"].unique() == pytest.approx(windows[1:].mean())
-    assert list(peers.beside(given, 1, PROBE)["peer"].unique()) == ["tree"]
+    assert list(peers.peer_accuracies(given, 1, PROBE)["peer"].unique()) == ["tree"]
 
 
 def test_a_forest_follows_its_seed_and_its_rows_are_counted(monkeypatch):
     spent, (X, Y, _) = [], task().labelled_rows(0)
     counted = lambda name, rows: spent.append((name, rows)) or cost.phase(name)  # noqa: E731
-    monkeypatch.setattr(cost, "work", counted)
-    first, again, other = (peers.hits("forest", seed, X, Y)[0] for seed in (0, 0, 1))
+    monkeypatch.setattr(cost, "work_phase", counted)
+    first, again, other = (peers.row_hits("forest", seed, X, Y)[0] for seed in (0, 0, 1))
     assert np.array_equal(first, again) and not np.array_equal(first, other)
     assert spent == [("forest", len(Y))] * 3
     with pytest.raises(OrlaError, match='"peers" has wood; '):
-        peers.beside(task(peers={"wood": 1}), 0, PROBE)
+        peers.peer_accuracies(task(peers={"wood": 1}), 0, PROBE)
 
 
 def test_models_have_the_accuracy_of_their_stream():
     models = pd.DataFrame({"task": ["a", "a", "a", "b"], "seed": [0, 1, 0, 0], "x": range(4)})
     beside = pd.DataFrame({"task": ["a", "a", "a"], "seed": [0, 0, 1], "index": [0, 1, 0]})
     beside = beside.assign(peer="forest", prequential_accuracy=[80.0, 80.0, 70.0])
-    wide = beside_peers(models, beside)
+    wide = with_peers(models, beside)
     assert wide["forest_accuracy"].fillna(-1).tolist() == [80, 70, 80, -1]
     assert wide["x"].tolist() == [0, 1, 2, 3]
 
@@ -80,7 +80,7 @@ def test_time_is_that_of_the_cost_files_and_memory_is_counted(tmp_path):
     path = str(tmp_path / "t.parquet")
     held = {"cpu_by_phase_s": {"tree": 2.0, "learners": 3.0}, "steps": {"tree": 4, "learners": 6}}
     with pytest.raises(OrlaError, match="cost file is missing"):
-        speed.microseconds([path], "tree")
+        speed.row_microseconds([path], "tree")
     (tmp_path / "t.parquet.cost.json").write_text(json.dumps(held))
     beside = pd.DataFrame({"task": "a", "peer": "tree", "seed": [0, 0, 1], "bytes": [10, 10, 30]})
     [row] = speed.peer_speeds({path: "a"}, beside).to_dict("records")

@@ -166,7 +166,7 @@ def test_networks_are_pretrained_again_where_they_are_damaged_or_of_something_el
     episodes, before = adaptation.Episodes(TASK, None, 2), path.read_bytes()
     asked = PRETRAINED | {"settings": {"max_epochs": 2}}
     adaptation.write_networks(asked, episodes, str(path), COMPUTE)
-    assert networks.provenance(path)["config"]["pretraining"] == {"max_epochs": 2}
+    assert networks.read_provenance(path)["config"]["pretraining"] == {"max_epochs": 2}
     assert read_table(path.with_suffix(".parquet"))["epoch"].max() == 1
     longer = adaptation.Episodes(TASK | {"pretraining": 2 * TASK["pretraining"]}, None, 2)
     adaptation.write_networks(PRETRAINED, longer, str(path), COMPUTE)

@@ -19,12 +19,14 @@ from orla.study.sweep import sweep
 def asked(monkeypatch):
     """Paths of the programs that are asked for, in their order."""
     seen = []
-    monkeypatch.setattr(compiling.programs, "load", lambda path: seen.append(path) or None)
-    monkeypatch.setattr(compiling.programs, "make", lambda function, *_: (function, True))
+    monkeypatch.setattr(compiling.programs, "load_program", lambda path: seen.append(path) or None)
+    monkeypatch.setattr(
+        compiling.programs, "compile_and_keep", lambda function, *_: (function, True)
+    )
     monkeypatch.setitem(compiling._settings, "enabled", True)
-    forward._forward.cache_clear()
+    forward._compiled_forward.cache_clear()
     yield seen
-    forward._forward.cache_clear()
+    forward._compiled_forward.cache_clear()
 
 
 def anew(study, optimizer, learner, models=2):
@@ -53,7 +55,7 @@ def test_a_run_asks_for_the_programs_that_were_made_first(study, asked):
     made = compile_programs(conditions(study))
     assert list(dict.fromkeys(asked)) == made
     assert len(set(made)) == len(made) > 6
-    forward._forward.cache_clear()
+    forward._compiled_forward.cache_clear()
     asked.clear()
     for condition in conditions(study):
         sweep(condition, GRID[:1], growth=0, horizons=[160], stable_windows=3)
@@ -62,13 +64,13 @@ def test_a_run_asks_for_the_programs_that_were_made_first(study, asked):
 
 def test_another_batch_is_another_program(study, asked):
     made = compile_programs([anew(study, "adam", "immediate")])
-    forward._forward.cache_clear()
+    forward._compiled_forward.cache_clear()
     other = compile_programs([anew(study, "adam", "immediate", models=3)])
     # Frozen networks of fewer than five models share one program.
     assert made and set(made) != set(other)
 
 
 def test_all_is_compiled_again_after_the_block(study, asked):
-    with pytest.raises(ZeroDivisionError), compiling.only(lambda path: 1 // 0):
+    with pytest.raises(ZeroDivisionError), compiling.compile_only(lambda path: 1 // 0):
         compiling.Compiled(lambda x: x, "nothing", [1])(next(iter(study.networks.values())))
     assert compiling._settings["condition"] is None

@@ -89,7 +89,9 @@ def test_heldout_windows_are_scored_where_some_resample_may_choose_the_rate(stud
         assert scored[rows.learning_rate == best].all()
     keys = dict.fromkeys(("task", "pair", "intervention", "start"), "x")
     pair = {"comparison": {"minus": ["full", "immediate"], "label": ""}}
-    settings = Settings.of({"margin_pp": 3.0, "resamples": 500, "main": "comparison"}, pair)
+    settings = Settings.from_config(
+        {"margin_pp": 3.0, "resamples": 500, "main": "comparison"}, pair
+    )
 
     def estimates(models):
         models = models.assign(**keys)

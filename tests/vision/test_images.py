@@ -10,7 +10,7 @@ from scipy import ndimage
 from orla.errors import OrlaError
 from orla.files import sha256
 from orla.vision import corruptions, images
-from orla.vision.corruptions import EXTRA, SCORED, corrupted
+from orla.vision.corruptions import EXTRA, SCORED, corrupt
 
 # Constants at severity 5 of make_cifar_c.py (Hendrycks and Dietterich 2019), as it prints them.
 PUBLISHED = {
@@ -54,10 +54,10 @@ def test_constants_are_the_published_ones():
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_a_corruption_changes_images_and_repeats(pictures, name):
-    after = corrupted(pictures, name)
+    after = corrupt(pictures, name)
     assert after.dtype == np.uint8 and after.shape == pictures.shape
     assert 1 < np.abs(after.astype(int) - pictures).mean() < 128
-    assert np.array_equal(after, corrupted(pictures, name))
+    assert np.array_equal(after, corrupt(pictures, name))
 
 
 def motion_blur(image, angle, radius, sigma):
@@ -82,38 +82,38 @@ def clipped_zoom(image, factor):
 def test_blurs_are_those_of_one_image(pictures):
     x = pictures / 255
     for angle in (-45.0, 10.0, 45.0):
-        ours = corruptions._moved(x, np.random.default_rng(0), 9, 2.5, angle, angle)
+        ours = corruptions._motion_blur(x, np.random.default_rng(0), 9, 2.5, angle, angle)
         np.testing.assert_allclose(ours[2], motion_blur(x[2], angle, 9, 2.5), atol=1e-12)
     factors = np.arange(1, 1.26, 0.01)
     theirs = (x[1] + sum(clipped_zoom(x[1], factor) for factor in factors)) / (len(factors) + 1)
-    ours = corrupted(pictures, "zoom_blur")[1]
+    ours = corrupt(pictures, "zoom_blur")[1]
     assert np.abs(ours - 255 * np.clip(theirs, 0, 1)).max() < 1.001
-    still = corruptions._elastic(x, np.random.default_rng(0), 0, 1, 0)
+    still = corruptions._elastic_transform(x, np.random.default_rng(0), 0, 1, 0)
     np.testing.assert_allclose(still, x, atol=1e-12)
     # A disc of radius 1.5 about a pixel has all of its 9 neighbours, by cv2's border.
     kernel = np.full((3, 3, 1), 1 / 9)
     theirs = 255 * ndimage.convolve(x[0], kernel, mode="mirror")
-    assert np.abs(corrupted(pictures, "defocus_blur")[0] - theirs).max() < 1.001
+    assert np.abs(corrupt(pictures, "defocus_blur")[0] - theirs).max() < 1.001
 
 
 def test_simple_corruptions_are_their_formulas(pictures):
     x = pictures / 255
     means = x.mean((1, 2), keepdims=True)
     np.testing.assert_allclose(
-        corrupted(pictures, "contrast"), 255 * ((x - means) * 0.15 + means), atol=1
+        corrupt(pictures, "contrast"), 255 * ((x - means) * 0.15 + means), atol=1
     )
     # Of a pixel the largest colour is its value in HSV.
-    brighter = corrupted(pictures, "brightness").max(-1)
+    brighter = corrupt(pictures, "brightness").max(-1)
     np.testing.assert_allclose(brighter, 255 * np.minimum(x.max(-1) + 0.3, 1), atol=1)
-    noise = corrupted(np.full((40, 32, 32, 3), 128, np.uint8), "gaussian_noise") / 255
+    noise = corrupt(np.full((40, 32, 32, 3), 128, np.uint8), "gaussian_noise") / 255
     assert noise.std() == pytest.approx(0.1, rel=0.02)
-    flipped = corrupted(np.full((40, 32, 32, 3), 128, np.uint8), "impulse_noise")
+    flipped = corrupt(np.full((40, 32, 32, 3), 128, np.uint8), "impulse_noise")
     assert (flipped != 128).mean() == pytest.approx(0.07, rel=0.05)
-    maps = corruptions._plasma(50, np.random.default_rng(1), 1.75)
+    maps = corruptions._plasma_fractal(50, np.random.default_rng(1), 1.75)
     assert maps.min() == 0 and maps.max() == 1
     # Neighbours are alike, and the more so the faster the roughness falls.
     rough, smooth = (
-        np.abs(np.diff(corruptions._plasma(50, np.random.default_rng(1), d), axis=1)).mean()
+        np.abs(np.diff(corruptions._plasma_fractal(50, np.random.default_rng(1), d), axis=1)).mean()
         for d in (1.2, 3.0)
     )
     assert smooth < rough / 2
@@ -126,16 +126,16 @@ def test_fashion_mnist_is_padded_and_grey(tmp_path, packed):
     assert pixels.shape == (60, 32, 32, 3) and labels.shape == (60,)
     assert not pixels[:, :2].any() and not pixels[:, :, -2:].any()
     assert (pixels[np.arange(60), 2 * labels.astype(int) + 6, 2:-2] == 255).all()
-    streams = images.streams(settings, 30)
+    streams = images.corruption_streams(settings, 30)
     assert [*streams] == ["clean", *SCORED, *EXTRA]
     assert np.array_equal(streams["fog"][1], labels[:30])
     assert np.array_equal(streams["spatter"][1], labels[-30:])
-    assert np.array_equal(streams["snow"][0], corrupted(pixels[:30], "snow"))
+    assert np.array_equal(streams["snow"][0], corrupt(pixels[:30], "snow"))
 
 
 def test_cifar_10_c_is_its_last_severity(tmp_path):
     settings, clean, labels = cifar_10_c(tmp_path)
-    streams = images.streams(settings, 2)
+    streams = images.corruption_streams(settings, 2)
     assert np.array_equal(streams["clean"][0], clean[:2])
     assert all((streams[name][0] == 50).all() for name in {**SCORED, **EXTRA})
     assert np.array_equal(streams["saturate"][1], labels[-2:])
@@ -178,7 +178,7 @@ def test_damaged_files_of_cifar_are_refused(tmp_path, damage):
     settings["sha256"] = {"fog.npy": sha256(tmp_path / "fog.npy")} if damage == "another" else {}
     break_it(tmp_path)
     with pytest.raises(OrlaError, match=re.escape(said)) as error:
-        images.streams(settings, 2)
+        images.corruption_streams(settings, 2)
     assert "\n" not in str(error.value)
 
 
@@ -186,12 +186,12 @@ def test_other_files_of_fashion_mnist_are_refused(tmp_path):
     settings = fashion_mnist(tmp_path)
     # The images that rates are chosen on are others than those that are scored.
     with pytest.raises(OrlaError, match=r'"vision\.scored" is 31 of 60 images; at most half'):
-        images.streams(settings, 31)
+        images.corruption_streams(settings, 31)
     with pytest.raises(OrlaError, match="there is no such file"):
-        images.streams(settings | {"folder": str(tmp_path / "none")}, 3)
+        images.corruption_streams(settings | {"folder": str(tmp_path / "none")}, 3)
     path = tmp_path / "t10k-images-idx3-ubyte.gz"
     with pytest.raises(OrlaError, match="its SHA-256, unpacked, is"):
-        images.streams(settings | {"sha256": settings["sha256"] | {path.stem: "0"}}, 3)
+        images.corruption_streams(settings | {"sha256": settings["sha256"] | {path.stem: "0"}}, 3)
     _cut(path)
     with pytest.raises(OrlaError, match="no file of Fashion-MNIST"):
-        images.streams(settings, 3)
+        images.corruption_streams(settings, 3)

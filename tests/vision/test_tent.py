@@ -27,7 +27,7 @@ OPTIMIZERS = {
 @pytest.fixture(scope="module")
 def network():
     """One whose batch normalization has seen images, so that statistics matter."""
-    network = networks.network_of(SMALL).train()
+    network = networks.build_network(SMALL).train()
     network(torch.rand(64, 3, 32, 32, generator=torch.Generator().manual_seed(1)))
     return network.double().eval()
 
@@ -65,18 +65,18 @@ def tent_by_torch(network, batches, optimizer):
 def test_tent_is_that_of_plain_pytorch(network, batches, name, monkeypatch):
     spec, theirs = OPTIMIZERS[name]
     error, expected = tent_by_torch(network, batches, theirs)
-    last, plain = {}, tent.step
+    last, plain = {}, tent.update_step
 
     def watched(*given):
         after = plain(*given)
         last.update(after[0])
         return after
 
-    monkeypatch.setattr(tent, "step", watched)
+    monkeypatch.setattr(tent, "update_step", watched)
     adapting = tent.with_batch_statistics(network)
-    params = tent.tunable(adapting, "bn", 4, 0)
+    params = tent.adaptable_parameters(adapting, "bn", 4, 0)
     optimizer = catalogue.make("optimizer", spec)
-    assert tent.adapted(adapting, params, batches, optimizer, 0.03)[0] == error
+    assert tent.adapt(adapting, params, batches, optimizer, 0.03)[0] == error
     assert expected.keys() == last.keys()
     for each, value in expected.items():
         torch.testing.assert_close(last[each], value, rtol=1e-5, atol=1e-7)
@@ -85,7 +85,7 @@ def test_tent_is_that_of_plain_pytorch(network, batches, name, monkeypatch):
 
 
 def test_adapters_begin_as_the_network_and_are_wide_as_its_convolutions(network, batches):
-    [x, _], adapters = batches[0], tent.tunable(network, "lora", 4, 3)
+    [x, _], adapters = batches[0], tent.adaptable_parameters(network, "lora", 4, 3)
     convolutions = [n for n, m in network.named_modules() if isinstance(m, nn.Conv2d)]
     assert [*adapters] == [f"{n}.{part}" for n in convolutions for part in "AB"]
     with torch.no_grad():
@@ -95,15 +95,17 @@ def test_adapters_begin_as_the_network_and_are_wide_as_its_convolutions(network,
         change = adapters["conv1.B"] @ adapters["conv1.A"]
         changed.conv1.weight += change.reshape(16, 3, 3, 3)
         torch.testing.assert_close(tent.logits(network, adapters, x), changed(x))
-    same, other = (tent.tunable(network, "lora", 4, seed)["conv1.A"] for seed in (3, 4))
+    same, other = (
+        tent.adaptable_parameters(network, "lora", 4, seed)["conv1.A"] for seed in (3, 4)
+    )
     assert torch.equal(same, adapters["conv1.A"]) and not torch.equal(same, other)
 
 
 def test_norms_are_those_of_each_layers_gradient(network, batches):
     adapting = tent.with_batch_statistics(network)
     optimizer = catalogue.make("optimizer", "sgd")
-    params = tent.tunable(adapting, "lora", 4, 0)
-    _, norms = tent.adapted(adapting, params, batches[:1], optimizer, 0.0)
+    params = tent.adaptable_parameters(adapting, "lora", 4, 0)
+    _, norms = tent.adapt(adapting, params, batches[:1], optimizer, 0.0)
     said = tent.logits(adapting, params, batches[0][0])
     torch.distributions.Categorical(logits=said).entropy().mean().backward()
     # B is zero, so that A has no gradient yet.
@@ -112,10 +114,13 @@ def test_norms_are_those_of_each_layers_gradient(network, batches):
 
 
 def test_a_table_has_the_rate_that_is_best_on_other_corruptions(tmp_path):
-    network, streams = networks.network_of(SMALL), images.streams(fashion_mnist(tmp_path), 8)
+    network, streams = (
+        networks.build_network(SMALL),
+        images.corruption_streams(fashion_mnist(tmp_path), 8),
+    )
     grid = [0.001, 0.003]
     settings = {"batch": 4, "rank": 2, "seeds": 1, "rates": {"bn": {"adam": grid}}}
-    table = tent.table(network, streams, settings, "bn", "adam", {"kind": "adam"}, 2)
+    table = tent.adaptation_table(network, streams, settings, "bn", "adam", {"kind": "adam"}, 2)
     tuned = table[table["tuning"] & (table["measure"] == "error")]
     means = tuned.groupby("learning_rate")["value"].mean()
     assert set(tuned["corruption"]) == {*EXTRA} and len(tuned) == 4 * len(means)
@@ -123,19 +128,19 @@ def test_a_table_has_the_rate_that_is_best_on_other_corruptions(tmp_path):
     [rate] = table[~table["tuning"]]["learning_rate"].unique()
     assert means[rate] == means.min() and set(grid) <= set(means.index)
     assert table["edge"].all() == (rate in (means.index.min(), means.index.max()))
-    frozen = tent.table(network, streams, settings, "none", "-", {}, 2)
+    frozen = tent.adaptation_table(network, streams, settings, "none", "-", {}, 2)
     assert set(frozen["corruption"]) == {"clean", *SCORED} and frozen["learning_rate"].isna().all()
 
 
 def test_training_learns(tmp_path):
     settings = SMALL | {"epochs": 2, "batch": 20, "learning_rate": 0.01}
     made = fashion_mnist(tmp_path, train=400, packed=False)
-    network = networks.trained(
-        networks.network_of(SMALL), settings, *images.fashion_mnist(made, "train")
+    network = networks.train(
+        networks.build_network(SMALL), settings, *images.fashion_mnist(made, "train")
     ).eval()
     test, labels = images.fashion_mnist(made, "t10k")
     with torch.no_grad():
-        right = (network(networks.inputs(test)).argmax(1).numpy() == labels).mean()
+        right = (network(networks.network_inputs(test)).argmax(1).numpy() == labels).mean()
     assert right > 0.5
 
 
@@ -151,16 +156,16 @@ def test_a_checkpoint_has_robustbenchs_names(tmp_path):
     # The size that Zagoruyko and Komodakis print.
     assert sum(p.numel() for p in wide.parameters()) == pytest.approx(36.5e6, rel=0.01)
 
-    network = networks.network_of(SMALL | {"seed": 5})
+    network = networks.build_network(SMALL | {"seed": 5})
     path = tmp_path / "standard.pt"
     held = {f"module.{name}": value for name, value in network.state_dict().items()}
     torch.save({"state_dict": held}, path)
-    read = networks.network_of(SMALL | {"checkpoint": str(path)})
+    read = networks.build_network(SMALL | {"checkpoint": str(path)})
     assert all(torch.equal(v, read.state_dict()[n]) for n, v in network.state_dict().items())
 
 
 def _cut(path):
-    torch.save(networks.network_of(SMALL).state_dict(), path)
+    torch.save(networks.build_network(SMALL).state_dict(), path)
     path.write_bytes(path.read_bytes()[:1000])
 
 
@@ -176,5 +181,5 @@ DAMAGES = {
 def test_another_file_is_no_checkpoint(tmp_path, damage):
     DAMAGES[damage](tmp_path / "net.pt")
     with pytest.raises(OrlaError, match=r"net\.pt: ") as error:
-        networks.network_of(SMALL | {"checkpoint": str(tmp_path / "net.pt")})
+        networks.build_network(SMALL | {"checkpoint": str(tmp_path / "net.pt")})
     assert "\n" not in str(error.value)

@@ -20,7 +20,7 @@ from orla.files import load_arrays, sha256
 from orla.provenance import networks
 from orla.provenance.tables import read_table
 from orla.vision.corruptions import EXTRA, SCORED
-from orla.vision.networks import network_of
+from orla.vision.networks import build_network
 
 PLUGINS = ROOT / "tests/plugins"
 ECHO = {"pretraining": 400, "adapt": 200, "heldout": 100, "window": 50}
@@ -262,14 +262,14 @@ def test_nothing_is_left_to_do_and_verification_walks_it_all(study):
 def test_an_exchanged_checkpoint_is_noticed(study):
     """Of images, in results of its own; and of language, which the tests before have read."""
     result = "results/given/vision/network.safetensors"
-    state, path = network_of(NETWORK).state_dict(), study.folder / "net.pt"
+    state, path = build_network(NETWORK).state_dict(), study.folder / "net.pt"
     torch.save(state, path)
     own = {
         "vision": {"network": {"checkpoint": "net.pt"}},
         "pathvars": {"results": "results/given"},
     }
     study.changed(**own).made(result)
-    inputs = networks.provenance(study.folder / result)["inputs"]
+    inputs = networks.read_provenance(study.folder / result)["inputs"]
     assert inputs == {"../../../net.pt": sha256(path)}
     torch.save({name: value + 1 for name, value in state.items()}, path)
     assert study.planned(result) == ["Training the network of images"]

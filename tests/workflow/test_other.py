@@ -37,7 +37,7 @@ from orla.programs import compiling
 from orla.provenance.arrays import read_arrays
 from orla.provenance.tables import read_table
 from orla.results import base
-from orla.results.frames import frames
+from orla.results.frames import result_frames
 from orla.sessions import mat_read, nwb, simulator
 from orla.sessions.from_spikes import prepare_sessions
 from orla.sessions.preparation import Features, Preparation, Target
@@ -237,7 +237,7 @@ def wide(results):
     paths.append("text/sweeps/gated/immediate-40/adafactor/stationary")
     tables = [read_table(results / f"{path}.parquet") for path in paths]
     traces = [read_arrays(results / f"{path}.npz")[0] for path in paths]
-    return frames(tables, traces, ["rtrl"])
+    return result_frames(tables, traces, ["rtrl"])
 
 
 def test_the_tables_of_models_are_those_of_the_conditions_in_their_order(results, wide):
@@ -265,9 +265,9 @@ SETTINGS = base.Settings(
 
 def statistics(wide, settings):
     found = wide | {"models": wide["lr_curves"]}
-    for name in base.in_order():
+    for name in base.dependency_order():
         found[name] = base.build(name, found, settings)
-    return {name: found[name].reset_index(drop=True) for name in base.in_order()}
+    return {name: found[name].reset_index(drop=True) for name in base.dependency_order()}
 
 
 def test_the_statistics_are_those_of_the_settings(results, wide):

@@ -15,7 +15,7 @@ def forecast():
     if COMPUTE["compile"] and not os.path.exists(f"{RESULTS}/programs.txt"):
         jobs.append(foreseen().compiling_cpu_s([c for part in parts for c in part.conditions]))
     adapted = sum(len(part.conditions) for part in parts)
-    words = cost.forecast(jobs, os.cpu_count())
+    words = cost.forecast_text(jobs, os.cpu_count())
     return f"{adapted} conditions to adapt in {len(parts)} jobs: {words}"
 
 

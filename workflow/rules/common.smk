@@ -5,10 +5,10 @@ import sys
 from functools import cache
 
 from orla.engine.memory_request import job_mb
-from orla.errors import OrlaError, one_line
+from orla.errors import OrlaError, exit_in_one_line
 from orla.prereg import documents
 from orla.programs import store
-from orla.provenance.code import code_hash, files_of
+from orla.provenance.code import code_hash, part_files
 from orla.sessions.streams import stream_settings
 from orla.study.config import plan_from_config
 from orla.study.forecast import Forecast, session_lengths
@@ -19,7 +19,7 @@ from orla.study.workflow import language_files, language_jobs, vision_jobs
 # Jobs keep the memory that they free: the C library would return it to the system at every window.
 os.environ.setdefault("GLIBC_TUNABLES", store.MALLOC)
 
-with one_line():
+with exit_in_one_line():
     for file in workflow.configfiles:
         documents.read_yaml(Path(file))  # Snakemake takes the last of two equal keys without a word
     PLAN = plan_from_config(config)
@@ -103,7 +103,7 @@ wildcard_constraints:
 
 @cache
 def hash_of(modules, parts):
-    return code_hash(*modules, *(file for kind, name in parts for file in files_of(kind, name)))
+    return code_hash(*modules, *(file for kind, name in parts for file in part_files(kind, name)))
 
 
 def code(*modules, parts=()):

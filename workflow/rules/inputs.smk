@@ -131,7 +131,7 @@ def adaptation_mb(w, attempt):
     """What the memory model predicts of the largest condition, doubled after a killed job."""
     preparation = PLAN.task_settings(w.domain).get("preparation", {})
     inputs = preparation.get("features", {}).get("count", MOST_INPUTS)
-    with one_line():
+    with exit_in_one_line():
         return attempt * max(
             job_mb(
                 PLAN.job(c),
@@ -186,7 +186,7 @@ if "language" in STUDY:
 
 
 LANGUAGE = STUDY.get("language", {})
-with one_line():
+with exit_in_one_line():
     ADAPTED = language_jobs(STUDY)
 
 

@@ -11,7 +11,7 @@ FOLDERS = [Path(folder) for folder in STUDY["registrations"]["folders"]]
 # Values of these columns for a registration that names none.
 ASSUMED = DEFAULTS | {k: v for k, v in STUDY["registrations"]["assume"].items() if v is not None}
 # What this study binds, for its registrations; the job of the verdict adds its behaviour.
-with one_line():
+with exit_in_one_line():
     lock.require_locks(FOLDERS)
     REGISTERED = [each for folder in FOLDERS for each in reader.read_registrations(folder)]
     BINDINGS = binding.study_records(PLAN, REGISTERED)

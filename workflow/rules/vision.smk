@@ -2,7 +2,7 @@
 VISION = STUDY.get("vision", {})
 # (What adapts, optimizer) -> the optimizer's specification; two ways have none, and are named "-".
 WAYS = vision_jobs(STUDY)
-with one_line():
+with exit_in_one_line():
     TENT = {way: PLAN.spec("optimizer", way[1]) if way[1] != "-" else {} for way in WAYS.values()}
 
 

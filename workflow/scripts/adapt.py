@@ -3,7 +3,7 @@
 from orla.programs import machine
 
 params, compute, output = snakemake.params, snakemake.params.compute, snakemake.output
-machine.ask(compute.get("instructions"))
+machine.restrict_instructions(compute.get("instructions"))
 
 from orla.jobs import job
 from orla.study import adaptation

@@ -8,7 +8,7 @@ with job(snakemake.log[0], snakemake.output.nwb, "simulating"):
     recording, source = snakemake.input.recording, snakemake.params.source
     settings = snakemake.params.settings
     if source == "nwb":
-        known = options.settings(nwb.Source, dict(settings), "config: nwb")
+        known = options.parse_settings(nwb.Source, dict(settings), "config: nwb")
         session = nwb.read_session(recording, known)
     else:
         outside = settings.get("spikes_outside", "refuse")

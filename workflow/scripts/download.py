@@ -8,5 +8,7 @@ from orla.sessions import zenodo
 
 with job(snakemake.log[0], snakemake.output.mat, "downloading"):
     session, mat = snakemake.wildcards.session, Path(snakemake.output.mat)
-    source = options.settings(zenodo.Source, dict(snakemake.params.source), "config: odoherty")
+    source = options.parse_settings(
+        zenodo.Source, dict(snakemake.params.source), "config: odoherty"
+    )
     zenodo.download(session, mat, source)

@@ -8,9 +8,9 @@ from orla.errors import prefix_errors
 from orla.jobs import job
 from orla.provenance import collect
 from orla.provenance.arrays import read_arrays
-from orla.provenance.tables import merge, read_table, write_table
+from orla.provenance.tables import merge_provenances, read_table, write_table
 from orla.results import base
-from orla.results.frames import beside_peers, frames
+from orla.results.frames import result_frames, with_peers
 from orla.study import adaptation
 
 params = snakemake.params
@@ -27,8 +27,8 @@ with job(snakemake.log[0], snakemake.output[0], "statistics", params.plugins):
     adapted = [adapted[i] for i in np.argsort(params.order)]
     given = {path: table.attrs["provenance"] for path, table in tables.items()}
     here = collect.collect("orla.results.frames", config=dict(params.study))
-    source = merge(given | {"": here}, allow_mixed=params.allow_mixed)
-    results = frames(*zip(*adapted, strict=True), params.exact)
+    source = merge_provenances(given | {"": here}, allow_mixed=params.allow_mixed)
+    results = result_frames(*zip(*adapted, strict=True), params.exact)
     for name, frame in results.items():
         write_table(frame, outputs[name], source, tables)
 
@@ -37,12 +37,12 @@ with job(snakemake.log[0], snakemake.output[0], "statistics", params.plugins):
         beside = read_table(snakemake.input.peers)
         tables[snakemake.input.peers] = beside
         given = {"": source, snakemake.input.peers: beside.attrs["provenance"]}
-        source = merge(given, allow_mixed=params.allow_mixed)
-        results["models"] = beside_peers(results["models"], beside)
-    settings = base.Settings.of(params.statistics, params.comparisons, params.quantities)
+        source = merge_provenances(given, allow_mixed=params.allow_mixed)
+        results["models"] = with_peers(results["models"], beside)
+    settings = base.Settings.from_config(params.statistics, params.comparisons, params.quantities)
     chosen = {"statistics": dict(params.statistics)}
-    for name in base.in_order():
+    for name in base.dependency_order():
         results[name] = base.build(name, results, settings)
         own = collect.collect("orla.results.base", statistic=name, config=chosen)
-        merged = merge({"": source, name: own}, allow_mixed=params.allow_mixed)
+        merged = merge_provenances({"": source, name: own}, allow_mixed=params.allow_mixed)
         write_table(results[name], outputs[name], merged, tables)

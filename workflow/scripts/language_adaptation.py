@@ -17,10 +17,12 @@ with job(snakemake.log[0], output.losses):
     folder = snakemake.input.get("folder")
     paths = Path(folder).glob("[!.]*") if folder else map(Path, snakemake.input)
     files = [path for path in paths if path.is_file()]
-    given = {n: texts.parts(source, settings["shares"]) for n, source in settings["texts"].items()}
-    room = adaptation.room(settings, adapters, params.grids)
-    language = models.opened(params.config["model"], folder, room)
-    losses, norms = adaptation.results(language, given, settings, adapters, params.grids)
+    given = {
+        n: texts.split_text(source, settings["shares"]) for n, source in settings["texts"].items()
+    }
+    room = adaptation.room_request(settings, adapters, params.grids)
+    language = models.open_model(params.config["model"], folder, room)
+    losses, norms = adaptation.losses_and_norms(language, given, settings, adapters, params.grids)
     source = collect.collect("orla.language.adaptation", config=params.config, datasets={})
     source["versions"] |= VERSIONS
     more = {"model": snakemake.wildcards.model, "parameters": language.parameters}

@@ -10,7 +10,7 @@ with job(snakemake.log[0], output):
 
     settings, shares = params.settings, params.settings["shares"]
     given = {
-        name: texts.parts(settings["texts"][name], shares)["pretraining"]
+        name: texts.split_text(settings["texts"][name], shares)["pretraining"]
         for name in settings["pretraining"]["shares"]
     }
     pretraining.pretrain(params.make, given, settings["pretraining"], Path(output))

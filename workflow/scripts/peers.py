@@ -13,4 +13,4 @@ with job(snakemake.log[0], output, plugins=params.plugins):
     config = {"task": params.task, "probe": params.probe}
     source = collect.collect("orla.streams.peers", config=config, seeds=[seed])
     source["versions"]["river"] = RIVER
-    write_table(peers.beside(task, seed, params.probe), output, source)
+    write_table(peers.peer_accuracies(task, seed, params.probe), output, source)

@@ -11,14 +11,15 @@ from orla.reports.report import Report
 from orla.reports.study import StudyFacts
 
 params, output = snakemake.params, snakemake.output
-with job(snakemake.log[0], output[0], "reports", params.plugins):
+# Its cost stands beside its log, with those of all other jobs: reports lie elsewhere.
+with job(snakemake.log[0], snakemake.log[0].removesuffix(".log"), "reports", params.plugins):
     results = {Path(path).stem: read_table(path) for path in snakemake.input.results}
     first = ("verdicts", "drift_report", *results)
     origin = next(results[name] for name in first if name in results).attrs["provenance"]
     facts = StudyFacts.from_config(params.study, origin)
     report = Report(results, facts, origin, unrun=list(params.unrun.items()))
     if snakemake.rule == "findings":
-        texts = {output.findings: findings.findings(report)}
+        texts = {output.findings: findings.findings_markdown(report)}
     else:
         folder, pictures = Path(output.html).parent, {}
         if snakemake.rule == "reports":
@@ -26,13 +27,13 @@ with job(snakemake.log[0], output[0], "reports", params.plugins):
         for name in params.figures:
             figure = catalogue.part("figure", name)
             paths = [folder / f"figure_{name}.{form}" for form in ("pdf", "png")]
-            figure().render(*report.needed(figure), paths=paths, study=facts)
+            figure().render(*report.needed_results(figure), paths=paths, study=facts)
             pictures[name] = paths[1]
         texts = {
-            output.html: page.page(report, pictures),
-            output.text: terminal.terminal(report, 100, output.html)
+            output.html: page.page_html(report, pictures),
+            output.text: terminal.terminal_text(report, 100, output.html)
             if snakemake.rule == "reports"
-            else sessions.text(results["drift_report"]),
+            else sessions.report_text(results["drift_report"]),
         }
     for path, text in texts.items():
         with atomic(path) as partial:

@@ -4,7 +4,7 @@ import pandas as pd
 
 from orla.jobs import job
 from orla.provenance import collect
-from orla.provenance.tables import merge, read_table, write_table
+from orla.provenance.tables import merge_provenances, read_table, write_table
 from orla.results import base
 from orla.truth import matched, verdicts
 
@@ -13,13 +13,13 @@ with job(snakemake.log[0], output, "truth"):
     tables = {path: read_table(path) for path in snakemake.input.models}
     worlds = {table.attrs["provenance"]["world"]: table for table in tables.values()}
     statistics = {**params.statistics, "resamples": params.truth["resamples"]}
-    settings = base.Settings.of(statistics, {})
+    settings = base.Settings.from_config(statistics, {})
     controls = verdicts.control_table(worlds, params.truth["seeds"], settings)
     study = {path: read_table(path) for path in snakemake.input.study}
-    compared = base.Settings.of(statistics, params.comparisons)
+    compared = base.Settings.from_config(statistics, params.comparisons)
     own = matched.matched_control_table(*study.values(), compared, params.truth["studies"])
     controls = pd.concat([controls, own], ignore_index=True) if len(own) else controls
     given = {path: table.attrs["provenance"] for path, table in {**tables, **study}.items()}
     given[output] = collect.collect("orla.truth.matched", config={"truth": dict(params.truth)})
-    source = merge(given, allow_mixed=params.allow_mixed)
+    source = merge_provenances(given, allow_mixed=params.allow_mixed)
     write_table(controls, output, source, [*tables, *study])

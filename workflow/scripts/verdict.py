@@ -8,7 +8,7 @@ from orla.files import sha256
 from orla.jobs import job
 from orla.prereg import amendments, binding, judge, lock, power, reader
 from orla.provenance import collect
-from orla.provenance.tables import merge, read_table, write_table
+from orla.provenance.tables import merge_provenances, read_table, write_table
 from orla.study.config import plan_from_config
 from orla.study.verification import find_problems
 
@@ -32,12 +32,12 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
     )
     mixed = ""
     try:
-        source = merge(given)
+        source = merge_provenances(given)
     except OrlaError as error:
         if not params.allow_mixed:
             raise
         mixed = str(error)  # provenance.allow_mixed lets them stand in a table, not in a verdict
-        source = merge(given, allow_mixed=True)
+        source = merge_provenances(given, allow_mixed=True)
     tested = [each for each in registered if each.is_tested and params.study in each.studies]
     bindings = {name: dict(bound) for name, bound in params.bindings.items()}
     plan = plan_from_config(snakemake.config)

@@ -12,7 +12,7 @@ params, words, output, rule = (
 )
 with job(snakemake.log[0], output, rule, params.get("plugins", [])):
     from orla.vision import images, tent
-    from orla.vision.networks import network_of, trained
+    from orla.vision.networks import build_network, train
 
     pictures, wanted = params.vision["images"], params.vision["network"]
     about = {"vision": {"label": images.LABELS[pictures["kind"]], "source": "images"}}
@@ -20,14 +20,14 @@ with job(snakemake.log[0], output, rule, params.get("plugins", [])):
     source["optimizer"] = params.get("spec", {})
     if rule == "vision_adapt":
         held = networks.load(snakemake.input.network)
-        network = network_of(wanted, {name: values[0] for name, values in held.items()})
-        streams = images.streams(pictures, params.vision["scored"])
+        network = build_network(wanted, {name: values[0] for name, values in held.items()})
+        streams = images.corruption_streams(pictures, params.vision["scored"])
         given = (words.adapts, words.optimizer, params.spec, params.growth)
-        table = tent.table(network, streams, params.vision, *given)
+        table = tent.adaptation_table(network, streams, params.vision, *given)
         write_table(table, output, source, snakemake.input)
     else:
-        network = network_of(wanted)
+        network = build_network(wanted)
         if "checkpoint" not in wanted:
-            network = trained(network, wanted, *images.fashion_mnist(pictures, "train"))
+            network = train(network, wanted, *images.fashion_mnist(pictures, "train"))
         held = {name: values[None] for name, values in network.state_dict().items()}
         networks.save(held, output, source, snakemake.input)

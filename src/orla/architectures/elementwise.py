@@ -50,13 +50,13 @@ class ElementWise(Architecture):
     now_size: ClassVar[int] = 0
 
     @property
-    def numbers(self) -> int:
+    def complex_count(self) -> int:
         """n, complex numbers of all units."""
         return self.hidden * self.per_unit
 
     @property
     def state_size(self) -> int:
-        return 2 * self.numbers + self.now_size
+        return 2 * self.complex_count + self.now_size
 
     @abstractmethod
     def decay(self, params: Parameters) -> Complex:
@@ -70,13 +70,13 @@ class ElementWise(Architecture):
         """What the readout needs of the present input x (n_in,): (now_size,)."""
         return x[:0]
 
-    def parts(self, state: Tensor) -> tuple[Complex, Tensor]:
+    def split_state(self, state: Tensor) -> tuple[Complex, Tensor]:
         """h and `now` of a state."""
-        real, imaginary, now = state.split([self.numbers, self.numbers, self.now_size])
+        real, imaginary, now = state.split([self.complex_count, self.complex_count, self.now_size])
         return (real, imaginary), now
 
     def step(self, params: Parameters, state: Tensor, x: Tensor) -> Tensor:
-        h, _ = self.parts(state)
+        h, _ = self.split_state(state)
         past, drive = product(self.decay(params), h), self.drive(params, x)
         return torch.cat([past[0] + drive[0], past[1] + drive[1], self.now(params, x)])
 

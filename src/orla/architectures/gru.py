@@ -140,6 +140,7 @@ def _in_blocks(vector: Tensor, blocks: int) -> Tensor:
 
 
 def _dense(params: Parameters, name: str, v: Tensor) -> Tensor:
+    """SiLU(RMSNorm(W v + b)) by the weights of a name."""
     wide = matvec(params[f"W_{name}"], v) + params[f"b_{name}"]
     return _activation(wide, params[f"scale_{name}"])
 

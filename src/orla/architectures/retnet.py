@@ -101,6 +101,7 @@ class RetNet(Architecture, name="retnet", label="RetNet", order=38):
         return torch.cat([h, S.flatten()])
 
     def _rotate_keys(self, S: Tensor) -> Tensor:
+        """S with the keys of each head turned by one step, pair by pair."""
         pair = torch.arange(0, self.key_size, 2, dtype=S.dtype, device=S.device)
         angle = torch.exp(-math.log(10000.0) * pair / self.key_size)
         cos, sin = torch.cos(angle), torch.sin(angle)

@@ -57,14 +57,14 @@ class CTRNN(RNN, name="ctrnn", label="CTRNN", order=15):
         return cache * cotangent, (1.0 - self.dt_over_tau) * cotangent
 
 
-def orthogonal(size: int, generator: torch.Generator) -> Tensor:
+def random_orthogonal_matrix(size: int, generator: torch.Generator) -> Tensor:
     """A random orthogonal matrix (size, size), float64, uniform over all (Mezzadri 2007)."""
     normal = torch.randn(size, size, generator=generator, dtype=torch.float64)
     q, r = torch.linalg.qr(normal)
     return q * torch.where(r.diagonal() < 0, -1.0, 1.0)
 
 
-def power_law(size: int, condition: float, largest: float) -> Tensor:
+def power_law_singular_values(size: int, condition: float, largest: float) -> Tensor:
     """Singular values s_k = s_1 k^(-p) (size,), float64, with s_1 / s_size = condition.
 
     largest: s_1; 0 for the one with which the sum of squares is size / 3, the mean of that of a
@@ -97,8 +97,11 @@ class SpectralRNN(RNN, name="spectral_rnn", label="RNN, cond(W_hh) {condition:g}
     def init(self, generator: torch.Generator, dtype: torch.dtype = torch.float64) -> Parameters:
         """As `Architecture`; then U and V are drawn, which make W_hh."""
         params = super().init(generator, dtype)
-        U, V = orthogonal(self.hidden, generator), orthogonal(self.hidden, generator)
-        s = power_law(self.hidden, self.condition, self.largest)
+        U, V = (
+            random_orthogonal_matrix(self.hidden, generator),
+            random_orthogonal_matrix(self.hidden, generator),
+        )
+        s = power_law_singular_values(self.hidden, self.condition, self.largest)
         return params | {"W_hh": ((U * s) @ V.T).to(dtype)}
 
 
@@ -141,9 +144,11 @@ class SingularRNN(
         """As a spectral RNN of the same seed, whose W_hh is U diag(s) V^T."""
         params = RNN(self.hidden, self.n_in, self.n_out).init(generator, dtype)
         params["U_hh"], params["V_hh"] = (
-            orthogonal(self.hidden, generator).to(dtype) for _ in range(2)
+            random_orthogonal_matrix(self.hidden, generator).to(dtype) for _ in range(2)
         )
-        params["s_hh"] = power_law(self.hidden, self.condition, self.largest).to(dtype)
+        params["s_hh"] = power_law_singular_values(self.hidden, self.condition, self.largest).to(
+            dtype
+        )
         return {name: params[name] for name in self.shapes()}
 
     def step(self, params: Parameters, state: Tensor, x: Tensor) -> Tensor:

@@ -72,16 +72,16 @@ class RWKV(Architecture, name="rwkv", label="RWKV-4", order=36):
         if self.running_maximum:
             p = torch.where(b == 0, _LOWEST, p).detach()
         now = params["bonus"] + k
-        highest = self._highest(p, now)
+        highest = self._common_exponent(p, now)
         past, present = torch.exp(p - highest), torch.exp(now - highest)
         wkv = (past * a + present * v) / (past * b + present)
         exponent = p - torch.exp(params["decay"])
-        p = self._highest(exponent, k)
+        p = self._common_exponent(exponent, k)
         past, present = torch.exp(exponent - p), torch.exp(k - p)
         h = matvec(params["W_o"], torch.sigmoid(r) * wkv)
         return torch.cat([h, u, past * a + present * v, past * b + present, p])
 
-    def _highest(self, first: Tensor, second: Tensor) -> Tensor:
+    def _common_exponent(self, first: Tensor, second: Tensor) -> Tensor:
         """What both exponents are reduced by."""
         if self.running_maximum:
             return torch.maximum(first, second).detach()

@@ -39,7 +39,7 @@ class Stack(Architecture, name="stack", label="stack {layers}", order=50):
         layers: list[Architecture] = []
         for place, spec in enumerate(self.layers):
             with prefix_errors(f"stack: layers[{place}]"):
-                layers.append(self._layer(spec, layers[-1].hidden if layers else self.n_in))
+                layers.append(self._make_layer(spec, layers[-1].hidden if layers else self.n_in))
         if layers[-1].hidden != self.hidden:
             raise OrlaError(
                 f"stack: the top layer has {layers[-1].hidden} hidden units and the stack, whose"
@@ -47,7 +47,8 @@ class Stack(Architecture, name="stack", label="stack {layers}", order=50):
             )
         object.__setattr__(self, "layers", tuple(layers))
 
-    def _layer(self, spec: str | Mapping[str, Any] | Architecture, n_in: int) -> Architecture:
+    def _make_layer(self, spec: str | Mapping[str, Any] | Architecture, n_in: int) -> Architecture:
+        """A layer from its specification; OrlaError where its readout is not linear."""
         if isinstance(spec, Architecture):
             layer = replace(spec, n_in=n_in, n_out=self.n_out)
         else:
@@ -71,7 +72,7 @@ class Stack(Architecture, name="stack", label="stack {layers}", order=50):
         return all(isinstance(layer, LinearGates) for layer in self.layers)
 
     def recurrent_shapes(self) -> dict[str, tuple[int, ...]]:
-        return in_stack(layer.recurrent_shapes() for layer in self.layers)
+        return join_layer_mappings(layer.recurrent_shapes() for layer in self.layers)
 
     def init(self, generator: torch.Generator, dtype: torch.dtype = torch.float64) -> Parameters:
         """Fresh parameters: each layer's as it draws them, the readout that of the top layer."""
@@ -79,7 +80,7 @@ class Stack(Architecture, name="stack", label="stack {layers}", order=50):
         for layer in self.layers:
             layer_params = layer.init(generator, dtype)
             recurrent.append({name: layer_params.pop(name) for name in layer.recurrent_shapes()})
-        return in_stack(recurrent) | layer_params
+        return join_layer_mappings(recurrent) | layer_params
 
     def initial_state(self, params: Parameters) -> Tensor:
         """The layers' initial states (state_size,)."""
@@ -117,7 +118,7 @@ class Stack(Architecture, name="stack", label="stack {layers}", order=50):
         return torch.cat(states[::-1], -1)
 
 
-def in_stack(layers: Iterable[Mapping[str, T]]) -> dict[str, T]:
+def join_layer_mappings(layers: Iterable[Mapping[str, T]]) -> dict[str, T]:
     """The layers' mappings, the bottom one first, by the names in the stack: W_hh.0 for W_hh."""
     return {
         f"{name}.{place}": value

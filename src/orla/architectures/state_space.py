@@ -88,11 +88,11 @@ class S4(ElementWise, name="s4", label="S4 (S4D)", order=42):
         return params | {name: p.to(dtype) for name, p in initial.items()}
 
     def decay(self, params: Parameters) -> Complex:
-        real, imaginary = self._discrete(params)[0]
+        real, imaginary = self._discrete_coefficients(params)[0]
         return real.flatten(), imaginary.flatten()
 
     def drive(self, params: Parameters, x: Tensor) -> Complex:
-        real, imaginary = self._discrete(params)[1]
+        real, imaginary = self._discrete_coefficients(params)[1]
         v = self.now(params, x)[:, None]
         return (real * v).flatten(), (imaginary * v).flatten()
 
@@ -100,7 +100,7 @@ class S4(ElementWise, name="s4", label="S4 (S4D)", order=42):
         """v = W_in x + b_in (hidden,)."""
         return matvec(params["W_in"], x) + params["b_in"]
 
-    def _discrete(self, params: Parameters) -> tuple[Complex, Complex]:
+    def _discrete_coefficients(self, params: Parameters) -> tuple[Complex, Complex]:
         """lambda and beta, each (hidden, modes)."""
         dt = torch.exp(params["log_dt"])[:, None]
         A = -torch.exp(params["log_A_real"]), params["A_imag"]
@@ -113,7 +113,7 @@ class S4(ElementWise, name="s4", label="S4 (S4D)", order=42):
         return product((1.0 + half[0], half[1]), inverse), (dt * inverse[0], dt * inverse[1])
 
     def outputs(self, params: Parameters, state: Tensor) -> Tensor:
-        h, v = self.parts(state)
+        h, v = self.split_state(state)
         real, imaginary = (part.view(self.hidden, self.modes) for part in h)
         y = 2.0 * (params["C_re"] * real - params["C_im"] * imaginary).sum(-1)
         return y + params["D"] * v
@@ -187,6 +187,6 @@ class LRU(ElementWise, name="lru", label="LRU", order=44):
         return x
 
     def outputs(self, params: Parameters, state: Tensor) -> Tensor:
-        (real, imaginary), x = self.parts(state)
+        (real, imaginary), x = self.split_state(state)
         y = matvec(params["C_re"], real) - matvec(params["C_im"], imaginary)
         return y + matvec(params["D"], x)

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 from orla.catalogue import plugins
 from orla.catalogue.options import option as option
-from orla.catalogue.options import options_of, values
+from orla.catalogue.options import options_of, parse_options
 from orla.errors import OrlaError
 from orla.schema import nearest
 
@@ -150,19 +150,20 @@ def parts(kind: str) -> dict[str, type[Any]]:
     """Every part of a kind by name, in order; OrlaError where two have one name."""
     if kind not in _parts:
         _import_room(kind)
-        plugins.import_all(_plugins)
+        plugins.import_plugins(_plugins)
         _parts[kind] = _parts_by_name(kind)
     return _parts[kind]
 
 
 def _parts_by_name(kind: str) -> dict[str, type[Part]]:
+    """Every part of a kind that was imported and is in use, by name, in order."""
     classes: dict[str, type[Part]] = {}
     for part in _subclasses(Part):
         if part.kind != kind or part.part is None or not _belongs(part):
             continue
-        name, file = part.part.name, _file(part)
+        name, file = part.part.name, _defining_file(part)
         if classes.get(name, part) is not part:
-            files = sorted((_file(classes[name]), file))
+            files = sorted((_defining_file(classes[name]), file))
             raise OrlaError(
                 f"two parts of the kind {kind} are called {name!r}: {' and '.join(files)};"
                 " rename one"
@@ -177,14 +178,14 @@ def _parts_by_name(kind: str) -> dict[str, type[Part]]:
     return dict(sorted(classes.items(), key=lambda item: (item[1].part.order, item[0])))
 
 
-def _file(part: type[Part]) -> str:
+def _defining_file(part: type[Part]) -> str:
     # A part that is defined at a prompt or in a notebook stands in no file.
     return getattr(sys.modules[part.__module__], "__file__", None) or ""
 
 
 def kinds_from_outside() -> list[str]:
     """The kinds that plug-in folders and installed packages, which are imported, add parts to."""
-    if not plugins.import_all(_plugins):
+    if not plugins.import_plugins(_plugins):
         return []
     kinds = {
         part.kind
@@ -195,6 +196,7 @@ def kinds_from_outside() -> list[str]:
 
 
 def _import_room(kind: str) -> str:
+    """Import all modules of a kind's package; the package's name."""
     room = importlib.import_module(f"orla.{ROOMS[kind]}")
     for module in pkgutil.iter_modules(room.__path__):
         importlib.import_module(f"{room.__name__}.{module.name}")
@@ -202,7 +204,8 @@ def _import_room(kind: str) -> str:
 
 
 @functools.cache
-def _package_parts(kind: str) -> dict[str, type[Part]]:
+def _built_in_parts(kind: str) -> dict[str, type[Part]]:
+    """The parts of a kind in the package, by name."""
     room = f"{_import_room(kind)}."
     classes = (part for part in _subclasses(Part) if part.kind == kind and part.part is not None)
     return {part.part.name: part for part in classes if part.__module__.startswith(room)}
@@ -219,6 +222,7 @@ def _belongs(part: type[Part]) -> bool:
 
 
 def _subclasses(root: type) -> Iterator[type]:
+    """All subclasses of a class, and theirs."""
     for child in root.__subclasses__():
         yield child
         yield from _subclasses(child)
@@ -230,7 +234,7 @@ def part(kind: str, name: str) -> type[Any]:
     For a part of the package no plug-in is imported: these may need PyTorch, which the job of a
     table or figure does without.
     """
-    if kind not in _parts and (built_in := _package_parts(kind).get(name)):
+    if kind not in _parts and (built_in := _built_in_parts(kind).get(name)):
         return built_in
     parts_of_kind = parts(kind)
     if name not in parts_of_kind:
@@ -239,8 +243,7 @@ def part(kind: str, name: str) -> type[Any]:
 
 
 def specification(kind: str, spec: str | Mapping[str, Any]) -> tuple[type[Any], dict[str, Any]]:
-    """The part and options of a short form or a mapping with ``kind``; OrlaError where it is
-    unknown.
+    """The part and options of a short form or of a mapping with ``kind``; OrlaError of others.
 
     ``"tbptt-200-50"`` is ``{kind: tbptt, window: 200, update_every: 50}``: numbers after a name are
     the options that the part declares as `short`.
@@ -255,15 +258,15 @@ def specification(kind: str, spec: str | Mapping[str, Any]) -> tuple[type[Any], 
                 numbers = [int(n) for n in spec[len(name) + 1 :].split("-")]
                 if len(numbers) == len(chosen.part.short):
                     return chosen, dict(zip(chosen.part.short, numbers, strict=True))
-                raise OrlaError(f"{kind} {spec!r}: write {' or '.join(forms(chosen))}")
-        raise OrlaError(f"{kind} {spec!r} is unknown; {nearest(spec, all_forms(kind))}")
+                raise OrlaError(f"{kind} {spec!r}: write {' or '.join(short_forms(chosen))}")
+        raise OrlaError(f"{kind} {spec!r} is unknown; {nearest(spec, all_short_forms(kind))}")
     if not isinstance(spec, Mapping) or "kind" not in spec:
         raise OrlaError(f"{kind}: {spec!r} names none; give a name, or kind: and options")
     options = dict(spec)
     return part(kind, str(options.pop("kind"))), options
 
 
-def forms(part: type[Any]) -> list[str]:
+def short_forms(part: type[Any]) -> list[str]:
     """The short forms of a part: its name, and its name with its short options in capitals."""
     declaration = part.part
     if not declaration.short:
@@ -271,12 +274,12 @@ def forms(part: type[Any]) -> list[str]:
     return [declaration.name, "-".join([declaration.name, *(o.upper() for o in declaration.short)])]
 
 
-def all_forms(kind: str) -> list[str]:
+def all_short_forms(kind: str) -> list[str]:
     """The short forms of all parts of a kind."""
-    return [form for part in parts(kind).values() for form in forms(part)]
+    return [form for part in parts(kind).values() for form in short_forms(part)]
 
 
 def make(kind: str, spec: str | Mapping[str, Any], **context: Any) -> Any:
     """An instance of the part of a short form or mapping; `context` sets further fields."""
     part, options = specification(kind, spec)
-    return part(**values(part, options, f"{kind} {part.part.name}"), **context)
+    return part(**parse_options(part, options, f"{kind} {part.part.name}"), **context)

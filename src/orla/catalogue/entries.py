@@ -10,8 +10,9 @@ FILE = Path(__file__).with_name("declarations.json")
 
 @functools.cache
 def read_entry(what: str) -> Any:
-    """One entry of the file: "parts" (`study.declarations.describe_parts`), "memory"
-    (`engine.memory.memory_of_parts`) or "fits", the questions of this repository's configs
-    to which `study.fitting` found no refusal. Not to be changed.
+    """One entry of the file of declarations: "parts", "memory" or "fits". Not to be changed.
+
+    They are of `study.declarations.describe_parts` and `engine.memory.memory_of_parts`; "fits" are
+    the questions of this repository's configs to which `study.fitting` found no refusal.
     """
     return json.loads(FILE.read_text(encoding="utf-8"))[what]

@@ -23,11 +23,11 @@ def option(
     choices: Sequence[Any] | None = None,
     parts: str = "",
 ) -> Any:
-    """A field of a part that a config may set; without a default it must. TypeError for a
-    default that the limits forbid.
+    """A field of a part that a config may set; without a default it must.
 
-    `least` and `most` belong to the range, `above` does not. Of a list of `parts` of a kind, short
-    forms or mappings that the part makes by `catalogue.make`, they bound the length.
+    TypeError for a default that the limits forbid. `least` and `most` belong to the range, `above`
+    does not. Of a list of `parts` of a kind, short forms or mappings that the part makes by
+    `catalogue.make`, they bound the length.
     """
     limits = {"minimum": least, "maximum": most, "exclusiveMinimum": above}
     if parts:
@@ -92,12 +92,13 @@ def option_schema(part: type[Any], f: dataclasses.Field) -> dict[str, Any]:
 
 
 def _type_schema(hint: Any) -> dict[str, Any]:
+    """The JSON schema of the values of a type hint."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return {"anyOf": [_type_schema(a) for a in arguments]}
     if dataclasses.is_dataclass(hint):
         text = " ".join((hint.__doc__ or "").split("\n\n")[0].split())
-        return schema_of(hint, dataclasses.fields(hint), description=text)
+        return fields_schema(hint, dataclasses.fields(hint), description=text)
     kind = _TYPES.get(origin or hint)
     schema = {"type": kind} if kind else {}
     if kind == "array" and arguments:
@@ -107,7 +108,7 @@ def _type_schema(hint: Any) -> dict[str, Any]:
     return schema
 
 
-def schema_of(
+def fields_schema(
     part: type[Any], fields: Sequence[dataclasses.Field], **keywords: str
 ) -> dict[str, Any]:
     """The JSON schema of a mapping that gives these fields; `keywords` are further keywords."""
@@ -121,17 +122,17 @@ def schema_of(
     }
 
 
-def settings(kind: type[Any], mapping: Any, name: str) -> Any:
-    """Settings, with those nested in them, from a mapping (or themselves); errors name `name`."""
+def parse_settings(kind: type[Any], mapping: Any, name: str) -> Any:
+    """Settings of a dataclass from a mapping, or as they are; errors name `name`."""
     if isinstance(mapping, kind):
         return mapping
     validate(mapping, _type_schema(kind), name)
     return _plain_to_type(kind, mapping)
 
 
-def values(part: type[Any], mapping: Mapping[str, Any], name: str) -> dict[str, Any]:
+def parse_options(part: type[Any], mapping: Mapping[str, Any], name: str) -> dict[str, Any]:
     """The checked options of a part, converted to their types: 1.0 to 1, a list to a tuple."""
-    validate(mapping, schema_of(part, options_of(part)), name)
+    validate(mapping, fields_schema(part, options_of(part)), name)
     hints = get_type_hints(part) if mapping else {}
     options = {}
     for key, value in mapping.items():

@@ -18,13 +18,14 @@ ENTRY_POINTS = "orla.plugins"
 PREFIX = "orla_plugin_"
 
 
-def import_all(folders: Sequence[Path]) -> bool:
-    """Import what entry points name, and files of the folders that no underscore begins; whether
-    there is any. OrlaError where one of them cannot be imported.
+def import_plugins(folders: Sequence[Path]) -> bool:
+    """Import what entry points name and the folders' files; whether there are any.
+
+    Files that an underscore begins are left out. OrlaError where an import fails.
     """
     points = entry_points(group=ENTRY_POINTS)
     for point in points:
-        with _one_line(f"entry point {point.name} ({point.value})"):
+        with _refuse_failed_import(f"entry point {point.name} ({point.value})"):
             point.load()
     for folder in folders:
         for file in sorted(folder.glob("*.py")):
@@ -41,7 +42,7 @@ def import_all(folders: Sequence[Path]) -> bool:
             if str(folder) not in sys.path:
                 sys.path.append(str(folder))  # for helper modules beside the parts
             try:
-                with _one_line(str(file)):
+                with _refuse_failed_import(str(file)):
                     spec.loader.exec_module(module)
             except OrlaError:
                 del sys.modules[module_name]
@@ -50,7 +51,8 @@ def import_all(folders: Sequence[Path]) -> bool:
 
 
 @contextmanager
-def _one_line(place: str) -> Iterator[None]:
+def _refuse_failed_import(place: str) -> Iterator[None]:
+    """Turn any error of the block into an OrlaError that names `place`."""
     try:
         yield
     except Exception as error:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from orla.catalogue.options import settings as checked
+from orla.catalogue.options import parse_settings as checked
 from orla.errors import OrlaError
 from orla.files import load_arrays
 from orla.schema import nearest

@@ -109,7 +109,7 @@ class Decoder:
     @classmethod
     def load(cls, path: str | Path, batch_size: int = 1) -> Self:
         """Read what `save` wrote; a network from a plug-in needs `catalogue.use_plugins` first."""
-        specification = networks.provenance(path).get("decoder")
+        specification = networks.read_provenance(path).get("decoder")
         if specification is None:
             raise OrlaError(
                 f"{path}: no decoder, but networks of a study; write one: orla decoder FILE "

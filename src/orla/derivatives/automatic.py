@@ -27,7 +27,7 @@ class AutomaticDerivatives(Derivatives):
         return after, {"state": state, "x": x.expand(state.shape[0], -1)}
 
     def pull_step(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
-        recurrent = {name: params[name] for name in self.recurrent()}
+        recurrent = {name: params[name] for name in self.recurrent_names()}
 
         def pull_one(
             recurrent: Parameters, state: Tensor, x: Tensor, cotangent: Tensor
@@ -40,28 +40,29 @@ class AutomaticDerivatives(Derivatives):
 
     def local_like(self, params: Parameters, tape: Tape, cotangent: Tensor) -> Local:
         # Not from derivatives, for which PyTorch loads its compiler.
-        return self.no_terms(params)
+        return self.zero_terms(params)
 
-    def gather(self, tapes: Tape, locals_: Local) -> Parameters:
+    def summed_gradient(self, tapes: Tape, locals_: Local) -> Parameters:
         return {name: gradient.sum(0) for name, gradient in locals_.items()}
 
-    def history(self) -> tuple[str, ...]:
-        return self.recurrent()
+    def names_for_pull(self) -> tuple[str, ...]:
+        return self.recurrent_names()
 
-    def sensitivity(self, params: Parameters) -> Parameters:
+    def zero_sensitivity(self, params: Parameters) -> Parameters:
         size = self.architecture.state_size
         return {
-            name: params[name].new_zeros(*params[name].shape, size) for name in self.recurrent()
+            name: params[name].new_zeros(*params[name].shape, size)
+            for name in self.recurrent_names()
         }
 
-    def no_terms(self, params: Parameters) -> Parameters:
-        return {name: params[name].new_zeros(params[name].shape) for name in self.recurrent()}
+    def zero_terms(self, params: Parameters) -> Parameters:
+        return {name: params[name].new_zeros(params[name].shape) for name in self.recurrent_names()}
 
-    def with_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
-        gradient = self.gather(tapes, locals_)
+    def add_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
+        gradient = self.summed_gradient(tapes, locals_)
         return {name: g + terms[name] for name, g in gradient.items()}
 
-    def with_sensitivity(self, P: Parameters, on_start: Tensor, terms: Parameters) -> Parameters:
+    def block_gradient(self, P: Parameters, on_start: Tensor, terms: Parameters) -> Parameters:
         return {name: terms[name] + vmap(torch.matmul)(p, on_start) for name, p in P.items()}
 
     def rebuild(self, P: Parameters, rows: Tensor, tapes: Tape, locals_: Local) -> None:
@@ -88,7 +89,7 @@ class RetentionDerivatives(AutomaticDerivatives):
 
     architecture: RetNet
 
-    def sensitivity(self, params: Parameters) -> Parameters:
+    def zero_sensitivity(self, params: Parameters) -> Parameters:
         a, like = self.architecture, params["W_in"]
         models, n, heads = len(like), a.hidden, a.heads
         return {
@@ -97,13 +98,13 @@ class RetentionDerivatives(AutomaticDerivatives):
             "C": like.new_zeros(models, heads, a.value_size, a.key_size, n, a.n_in + 1),
         }
 
-    def by_heads(self, params: Parameters) -> tuple[Tensor, Tensor]:
+    def head_matrices(self, params: Parameters) -> tuple[Tensor, Tensor]:
         """W_v (..., heads, values, n) and W_k / sqrt(keys) (..., heads, keys, n)."""
         heads = (self.architecture.heads, -1)
         W_v, W_k = (params[name].unflatten(-2, heads) for name in ("W_v", "W_k"))
         return W_v, W_k / math.sqrt(self.architecture.key_size)
 
-    def past(
+    def past_gradient(
         self, P: Parameters, on_S: Tensor, share: Tensor, weights: Parameters, tapes: Tape
     ) -> Parameters:
         """Gradient of the parameters by steps before the present one, with `P` before these.
@@ -113,7 +114,7 @@ class RetentionDerivatives(AutomaticDerivatives):
             since `P`; 0 for a step that does not count.
         tapes: With what each step wrote: "u", "v" and "k" of `RetNet.key_value`.
         """
-        W_v, W_k = self.by_heads(weights)
+        W_v, W_k = self.head_matrices(weights)
         u, v, k = tapes["u"], tapes["v"], tapes["k"]
         scale = math.sqrt(self.architecture.key_size)
         some, before = share[:-1], share[-1][..., None, None] * on_S
@@ -131,9 +132,11 @@ class RetentionDerivatives(AutomaticDerivatives):
             "b_in": on_u.sum(0) + on_C[..., -1],
         }
 
-    def fade(self, P: Parameters, share: Tensor, weights: Parameters, tapes: Tape) -> None:
-        """Compute P after steps from P before them, in place; arguments as those of `past`."""
-        W_v, W_k = self.by_heads(weights)
+    def advance_sensitivity(
+        self, P: Parameters, share: Tensor, weights: Parameters, tapes: Tape
+    ) -> None:
+        """Compute P after steps from P before them, in place; arguments as `past_gradient`."""
+        W_v, W_k = self.head_matrices(weights)
         u, v, k = tapes["u"], tapes["v"], tapes["k"]
         scale = math.sqrt(self.architecture.key_size)
         x = torch.cat([tapes["x"], torch.ones_like(tapes["x"][..., :1])], -1)

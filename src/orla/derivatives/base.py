@@ -20,7 +20,7 @@ Moment = dict[str, Tensor]
 Tape = dict[str, Tensor]
 # Maps a cotangent on the outputs to the cotangent on the state and the readout's gradient.
 Pull = Callable[[Tensor], tuple[Tensor, Parameters]]
-# One step's term of the parameters' gradient, before `gather` sums the terms.
+# One step's term of the parameters' gradient, before `summed_gradient` sums the terms.
 Local = dict[str, Tensor]
 
 
@@ -35,17 +35,17 @@ class Derivatives(ABC):
 
     architecture: Architecture
 
-    # Whether `gather` answers one step's gradient as outer products, written as such.
+    # Whether `summed_gradient` answers one step's gradient as outer products, written as such.
     outer_products: ClassVar[bool] = False
 
     def forward(self, params: Parameters, state: Tensor, moment: Moment) -> tuple[Tensor, Tape]:
         """The next state (models, state_size), and the tape; "keep" is 0 where trials start."""
-        after, tape = self.step(params, self.before(params, state, moment), moment)
+        after, tape = self.step(params, self.state_before(params, state, moment), moment)
         if "starts" in moment:
             tape = tape | {"keep": (~moment["starts"].expand(len(state))).to(state.dtype)}
         return after, tape
 
-    def before(self, params: Parameters, state: Tensor, moment: Moment) -> Tensor:
+    def state_before(self, params: Parameters, state: Tensor, moment: Moment) -> Tensor:
         """The state that a step starts from: the initial one where a trial starts."""
         if "starts" not in moment:
             return state
@@ -57,7 +57,7 @@ class Derivatives(ABC):
         """A cotangent, or rows of them, on the new state, pulled back through the step.
 
         (models, state_size) or (models, rows, state_size). Answers the cotangent on the previous
-        state, and the local term. Of `params` only those of `history` are read.
+        state, and the local term. Of `params` only those of `names_for_pull` are read.
         """
         before, local = self.pull_step(params, tape, cotangent)
         if "keep" in tape:
@@ -100,23 +100,23 @@ class Derivatives(ABC):
         return tape
 
     @abstractmethod
-    def gather(self, tapes: Tape, locals_: Local) -> Parameters:
+    def summed_gradient(self, tapes: Tape, locals_: Local) -> Parameters:
         """Gradient of the recurrent parameters, summed over the first axis (steps) of both."""
 
     def gradient_square(self, tapes: Tape, locals_: Local) -> Tensor:
-        """Sum of the squares of what `gather` answers for one step, (models,)."""
-        gradient = self.gather(tapes, locals_).values()
+        """Sum of the squares of what `summed_gradient` answers for one step, (models,)."""
+        gradient = self.summed_gradient(tapes, locals_).values()
         return sum((g * g).flatten(1).sum(1) for g in gradient)
 
     @abstractmethod
-    def history(self) -> tuple[str, ...]:
+    def names_for_pull(self) -> tuple[str, ...]:
         """Names of the parameters that `pull` reads; exact RTRL stores them at each step."""
 
-    def recurrent(self) -> tuple[str, ...]:
+    def recurrent_names(self) -> tuple[str, ...]:
         """Names of the parameters that the state depends on."""
         return tuple(self.architecture.recurrent_shapes())
 
-    def outputs(
+    def readout_error(
         self, loss: Loss, params: Parameters, state: Tensor, moment: Moment
     ) -> tuple[Tensor, Tensor, Pull]:
         """Error (models,), cotangent on the outputs (models, n_out), and what pulls that back.
@@ -136,17 +136,20 @@ class Derivatives(ABC):
         return error, on_outputs, pull
 
     def _linear_readout(self, params: Parameters, state: Tensor) -> tuple[Tensor, Pull]:
+        """Outputs of W_out h + b_out, and what pulls a cotangent on them back."""
+
         # By hand, because compiling automatic differentiation takes seconds.
         def pull(on_outputs: Tensor) -> tuple[Tensor, Parameters]:
             h = state[:, : self.architecture.hidden]
             gradient = {"W_out": on_outputs[:, :, None] * h[:, None], "b_out": on_outputs}
             on_h = (params["W_out"] * on_outputs[:, :, None]).sum(1)
-            return self.on_state(on_h), gradient
+            return self.pad_cotangent(on_h), gradient
 
         return vmap(self.architecture.readout)(params, state), pull
 
     def _automatic_readout(self, params: Parameters, state: Tensor) -> tuple[Tensor, Pull]:
-        recurrent = {name: params[name] for name in self.recurrent()}
+        """Outputs of an architecture's own readout, and what pulls a cotangent on them back."""
+        recurrent = {name: params[name] for name in self.recurrent_names()}
         readout = {name: p for name, p in params.items() if name not in recurrent}
 
         def outputs_of(readout: Parameters, state: Tensor) -> Tensor:
@@ -160,25 +163,25 @@ class Derivatives(ABC):
 
         return outputs, pull
 
-    def on_state(self, on_h: Tensor) -> Tensor:
+    def pad_cotangent(self, on_h: Tensor) -> Tensor:
         """A cotangent on the first `hidden` numbers of the state, padded to the whole state."""
         padding = self.architecture.state_size - self.architecture.hidden
         return torch.nn.functional.pad(on_h, (0, padding)) if padding else on_h
 
     @abstractmethod
-    def sensitivity(self, params: Parameters) -> Parameters:
+    def zero_sensitivity(self, params: Parameters) -> Parameters:
         """Exact RTRL's P = dstate/dtheta before the first step, in a layout of its own."""
 
     @abstractmethod
-    def no_terms(self, params: Parameters) -> Parameters:
+    def zero_terms(self, params: Parameters) -> Parameters:
         """Terms lambda_k D_k of no step: zeros, of the shape of P without the state's axis."""
 
     @abstractmethod
-    def with_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
+    def add_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
         """`terms` plus those of further steps (first axis of `tapes` and `locals_`)."""
 
     @abstractmethod
-    def with_sensitivity(self, P: Parameters, on_start: Tensor, terms: Parameters) -> Parameters:
+    def block_gradient(self, P: Parameters, on_start: Tensor, terms: Parameters) -> Parameters:
         """Gradient of the recurrent parameters at a step within a block."""
 
     @abstractmethod

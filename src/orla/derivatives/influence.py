@@ -29,7 +29,7 @@ class Words(ABC):
     x: Tensor
     tape: Tape
 
-    def _recurrent(self) -> Parameters:
+    def _recurrent_params(self) -> Parameters:
         return {name: self.params[name] for name in self.architecture.recurrent_shapes()}
 
     @abstractmethod
@@ -70,13 +70,15 @@ class DenseWords(Words):
 
     def zeros(self) -> Influence:
         size = self.architecture.state_size
-        return {name: p.new_zeros(size, *p.shape) for name, p in self._recurrent().items()}
+        return {name: p.new_zeros(size, *p.shape) for name, p in self._recurrent_params().items()}
 
     def direct(self) -> Influence:
-        return jacrev(lambda p: self.architecture.step(p, self.state, self.x))(self._recurrent())
+        return jacrev(lambda p: self.architecture.step(p, self.state, self.x))(
+            self._recurrent_params()
+        )
 
     def jacobian(self) -> Tensor:
-        """(state_size, state_size)."""
+        """J_t (state_size, state_size)."""
         return jacrev(lambda s: self.architecture.step(self.params, s, self.x))(self.state)
 
     def transport(self, jacobian: Tensor, influence: Influence) -> Influence:
@@ -86,19 +88,19 @@ class DenseWords(Words):
         return {name: torch.tensordot(cotangent, e, 1) for name, e in influence.items()}
 
     @property
-    def _units(self) -> int:
+    def _unit_count(self) -> int:
         """`hidden` where the state is whole blocks of that; else each number is a unit."""
         size, hidden = self.architecture.state_size, self.architecture.hidden
         return size if size % hidden else hidden
 
     def within(self) -> Tensor:
-        by_block = (-1, self._units)
+        by_block = (-1, self._unit_count)
         blocks = self.jacobian().unflatten(1, by_block).unflatten(0, by_block)
         return torch.diagonal(blocks, dim1=1, dim2=3)
 
     def transport_within(self, jacobian: Tensor, influence: Influence) -> Influence:
         def transport_one(e: Tensor) -> Tensor:
-            blocks = e.flatten(1).unflatten(0, (-1, self._units))
+            blocks = e.flatten(1).unflatten(0, (-1, self._unit_count))
             return (jacobian[..., None] * blocks[None]).sum(1).view(e.shape)
 
         return {name: transport_one(e) for name, e in influence.items()}
@@ -115,33 +117,33 @@ class OwnUnitWords(Words):
     architecture: LinearGates
 
     @property
-    def _blocks(self) -> int:
+    def _block_count(self) -> int:
         return self.architecture.state_size // self.architecture.hidden
 
     def zeros(self) -> Influence:
         a = self.architecture
-        return {"e": self.state.new_zeros(self._blocks, a.gates, a.n_in + a.hidden + 1)}
+        return {"e": self.state.new_zeros(self._block_count, a.gates, a.n_in + a.hidden + 1)}
 
     def direct(self) -> Influence:
         on_gates, _ = self.architecture.unit_jacobian(self.tape["cache"])
         inputs = torch.cat([self.x, self.tape["h"], self.x.new_ones(1)])
         return {"e": materialize(on_gates)[:, :, None] * inputs}
 
-    def around(self) -> Tensor:
-        """`within` without what passes through W_hh: a leak, the cell of an LSTM."""
+    def leak_jacobian(self) -> Tensor:
+        """J_t within the units without what passes through W_hh: a leak, the cell of an LSTM."""
         _, around = self.architecture.unit_jacobian(self.tape["cache"])
         return around.unflatten(1, (-1, self.architecture.hidden))
 
     def jacobian(self) -> Tensor:
-        """(blocks, blocks, hidden): of each unit's state blocks by its own previous ones."""
+        """J_t within the units (blocks, blocks, hidden): of their blocks by their previous ones."""
         a = self.architecture
         on_gates, _ = a.unit_jacobian(self.tape["cache"])
         self_weights = torch.diagonal(
             self.params["W_hh"].unflatten(0, (-1, a.hidden)), dim1=1, dim2=2
         )
         through = (on_gates.unflatten(1, (-1, a.hidden)) * self_weights).sum(1)
-        by_h = torch.nn.functional.pad(through[:, None], (0, 0, 0, self._blocks - 1))
-        return self.around() + by_h
+        by_h = torch.nn.functional.pad(through[:, None], (0, 0, 0, self._block_count - 1))
+        return self.leak_jacobian() + by_h
 
     def transport(self, jacobian: Tensor, influence: Influence) -> Influence:
         e = influence["e"].unflatten(1, (-1, self.architecture.hidden))
@@ -150,7 +152,7 @@ class OwnUnitWords(Words):
 
     def contract(self, cotangent: Tensor, influence: Influence) -> Parameters:
         a = self.architecture
-        by_unit = cotangent.view(self._blocks, 1, a.hidden, 1)
+        by_unit = cotangent.view(self._block_count, 1, a.hidden, 1)
         gradient = (by_unit * influence["e"].unflatten(1, (-1, a.hidden))).sum(0).flatten(0, 1)
         return {
             "W_ih": gradient[:, : a.n_in],
@@ -171,17 +173,19 @@ class ElementWords(Words):
     architecture: ElementWise
 
     def _by_unit(self, numbers: Tensor) -> Tensor:
-        """(..., 2 n), in the order of a state, as (..., 2, per_unit, hidden)."""
+        """Numbers (..., 2 n) in the order of a state, as (..., 2, per_unit, hidden)."""
         a = self.architecture
         return numbers.unflatten(-1, (2, a.hidden, a.per_unit)).transpose(-1, -2)
 
     def zeros(self) -> Influence:
         parts = 2, self.architecture.per_unit
-        return {name: p.new_zeros(*parts, *p.shape) for name, p in self._recurrent().items()}
+        return {name: p.new_zeros(*parts, *p.shape) for name, p in self._recurrent_params().items()}
 
     def direct(self) -> Influence:
         a, size = self.architecture, 2 * self.architecture.per_unit
-        _, pull = vjp(lambda p: a.step(p, self.state, self.x)[: 2 * a.numbers], self._recurrent())
+        _, pull = vjp(
+            lambda p: a.step(p, self.state, self.x)[: 2 * a.complex_count], self._recurrent_params()
+        )
         # One number of every unit at a time: row u of a parameter moves unit u's numbers alone.
         unit_vectors = torch.eye(size).to(self.state).view(size, 2, 1, a.per_unit)
         (rows,) = vmap(pull)(unit_vectors.expand(-1, -1, a.hidden, -1).flatten(1))
@@ -200,7 +204,7 @@ class ElementWords(Words):
 
     def contract(self, cotangent: Tensor, influence: Influence) -> Parameters:
         a = self.architecture
-        on_h, on_now = cotangent.split([2 * a.numbers, a.now_size])
+        on_h, on_now = cotangent.split([2 * a.complex_count, a.now_size])
         on_h = self._by_unit(on_h)
         gradient = {
             name: (on_h.view(*on_h.shape, *[1] * (e.dim() - 3)) * e).sum((0, 1))
@@ -208,11 +212,11 @@ class ElementWords(Words):
         }
         if not a.now_size:
             return gradient
-        _, pull = vjp(lambda p: a.now(p, self.x), self._recurrent())
+        _, pull = vjp(lambda p: a.now(p, self.x), self._recurrent_params())
         (present,) = pull(on_now)
         return {name: g + present[name] for name, g in gradient.items()}
 
 
-def own_units(architecture: Architecture) -> bool:
+def has_independent_units(architecture: Architecture) -> bool:
     """Whether `OwnUnitWords` can be used with the architecture."""
     return isinstance(architecture, LinearGates) and architecture.units_independent

@@ -7,7 +7,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from orla.architectures.base import Parameters
-from orla.architectures.stack import Stack, in_stack
+from orla.architectures.stack import Stack, join_layer_mappings
 from orla.derivatives.base import Derivatives, Local, Moment, Tape
 from orla.derivatives.structured import StructuredDerivatives, transpose_product
 
@@ -28,32 +28,35 @@ class StackedDerivatives(Derivatives):
     outer_products: ClassVar[bool] = True
 
     @property
-    def _layers(self) -> tuple[StructuredDerivatives, ...]:
+    def _layer_derivatives(self) -> tuple[StructuredDerivatives, ...]:
         return tuple(StructuredDerivatives(layer) for layer in self.architecture.layers)
 
     @property
-    def _reach(self) -> tuple[int, ...]:
+    def _influenced_sizes(self) -> tuple[int, ...]:
         """Numbers of the state that each layer's parameters move, the first ones."""
         sizes = [layer.state_size for layer in self.architecture.layers]
         return tuple(sum(sizes[place:]) for place in range(len(sizes)))
 
-    def _tapes(self, tape: Tape) -> list[Tape]:
+    def _layer_tapes(self, tape: Tape) -> list[Tape]:
+        """The tape of each layer, the bottom one first."""
         bottom, *upper = self.architecture.by_layer(tape)
         return [bottom | {"x": tape["x"]}, *upper]
 
-    def _by_layer(self, *mappings: Parameters) -> Iterator[tuple[StructuredDerivatives, ...]]:
+    def _layers_with_entries(
+        self, *mappings: Parameters
+    ) -> Iterator[tuple[StructuredDerivatives, ...]]:
         """Each layer, with its entries of every mapping."""
-        return zip(self._layers, *map(self.architecture.by_layer, mappings), strict=True)
+        return zip(self._layer_derivatives, *map(self.architecture.by_layer, mappings), strict=True)
 
     def step(self, params: Parameters, state: Tensor, moment: Moment) -> tuple[Tensor, Tape]:
         after, tapes, x = [], [], moment["x"]
         before = self.architecture.layer_states(state)
-        for (layer, layer_params), h in zip(self._by_layer(params), before, strict=True):
+        for (layer, layer_params), h in zip(self._layers_with_entries(params), before, strict=True):
             new, tape = layer.step(layer_params, h, {"x": x})
             after.append(new)
             tapes.append(tape)
             x = new[:, : layer.architecture.hidden]
-        stack_tape = in_stack(tapes)
+        stack_tape = join_layer_mappings(tapes)
         stack_tape["x"] = stack_tape.pop("x.0")
         return self.architecture.stack_state(after), stack_tape
 
@@ -61,60 +64,69 @@ class StackedDerivatives(Derivatives):
         before, locals_, above = [], [], None
         layer_params, tapes = self.architecture.by_layer(params), self.architecture.by_layer(tape)
         parts = self.architecture.layer_states(cotangent)
-        for place in reversed(range(len(self._layers))):
-            layer, on_state = self._layers[place], parts[place]
+        for place in reversed(range(len(self._layer_derivatives))):
+            layer, on_state = self._layer_derivatives[place], parts[place]
             if above is not None:
-                on_state = on_state + layer.on_state(above)
+                on_state = on_state + layer.pad_cotangent(above)
             on_before, local = layer.pull_step(layer_params[place], tapes[place], on_state)
             before.insert(0, on_before)
             locals_.insert(0, local)
             if place:
                 above = transpose_product(layer_params[place]["W_ih"], local["gates"])
-        return self.architecture.stack_state(before), in_stack(locals_)
+        return self.architecture.stack_state(before), join_layer_mappings(locals_)
 
     def tape_for_pull(self, tape: Tape) -> Tape:
         return {name: t for name, t in tape.items() if name == "keep" or name.startswith("cache.")}
 
-    def gather(self, tapes: Tape, locals_: Local) -> Parameters:
-        every = zip(self._by_layer(locals_), self._tapes(tapes), strict=True)
-        return in_stack(layer.gather(tape, local) for (layer, local), tape in every)
+    def summed_gradient(self, tapes: Tape, locals_: Local) -> Parameters:
+        every = zip(self._layers_with_entries(locals_), self._layer_tapes(tapes), strict=True)
+        return join_layer_mappings(
+            layer.summed_gradient(tape, local) for (layer, local), tape in every
+        )
 
     def gradient_square(self, tapes: Tape, locals_: Local) -> Tensor:
-        every = zip(self._by_layer(locals_), self._tapes(tapes), strict=True)
+        every = zip(self._layers_with_entries(locals_), self._layer_tapes(tapes), strict=True)
         return sum(layer.gradient_square(tape, local) for (layer, local), tape in every)
 
-    def history(self) -> tuple[str, ...]:
-        places = range(len(self._layers))
+    def names_for_pull(self) -> tuple[str, ...]:
+        places = range(len(self._layer_derivatives))
         return tuple(f"W_hh.{k}" for k in places) + tuple(f"W_ih.{k}" for k in places[1:])
 
-    def sensitivity(self, params: Parameters) -> Parameters:
+    def zero_sensitivity(self, params: Parameters) -> Parameters:
         P: Parameters = {}
-        for name, terms in self.no_terms(params).items():
-            size = self._reach[len(P)]
+        for name, terms in self.zero_terms(params).items():
+            size = self._influenced_sizes[len(P)]
             P[name] = terms.new_zeros(len(terms), size, *terms.shape[1:])
         return P
 
-    def no_terms(self, params: Parameters) -> Parameters:
-        return in_stack(
-            layer.no_terms(layer_params) for layer, layer_params in self._by_layer(params)
+    def zero_terms(self, params: Parameters) -> Parameters:
+        return join_layer_mappings(
+            layer.zero_terms(layer_params)
+            for layer, layer_params in self._layers_with_entries(params)
         )
 
-    def with_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
-        every = zip(self._by_layer(terms, locals_), self._tapes(tapes), strict=True)
-        return in_stack(
-            layer.with_terms(layer_terms, tape, local)
-            for (layer, layer_terms, local), tape in every
+    def add_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
+        every = zip(
+            self._layers_with_entries(terms, locals_), self._layer_tapes(tapes), strict=True
+        )
+        return join_layer_mappings(
+            layer.add_terms(layer_terms, tape, local) for (layer, layer_terms, local), tape in every
         )
 
-    def with_sensitivity(self, P: Parameters, on_start: Tensor, terms: Parameters) -> Parameters:
-        every = zip(self._by_layer(P, terms), self._reach, strict=True)
-        return in_stack(
-            layer.with_sensitivity(layer_P, on_start[:, :size], term)
+    def block_gradient(self, P: Parameters, on_start: Tensor, terms: Parameters) -> Parameters:
+        every = zip(self._layers_with_entries(P, terms), self._influenced_sizes, strict=True)
+        return join_layer_mappings(
+            layer.block_gradient(layer_P, on_start[:, :size], term)
             for (layer, layer_P, term), size in every
         )
 
     def rebuild(self, P: Parameters, rows: Tensor, tapes: Tape, locals_: Local) -> None:
-        every = zip(self._by_layer(P, locals_), self._tapes(tapes), self._reach, strict=True)
+        every = zip(
+            self._layers_with_entries(P, locals_),
+            self._layer_tapes(tapes),
+            self._influenced_sizes,
+            strict=True,
+        )
         for (layer, layer_P, local), tape, size in every:
             gates = local["gates"][:, :, :size]
             layer.rebuild(layer_P, rows[:, :size, :size], tape, {"gates": gates})

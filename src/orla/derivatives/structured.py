@@ -37,7 +37,7 @@ class StructuredDerivatives(Derivatives):
 
     def pull_step(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
         on_gates, around = vmap(self.architecture.pull)(tape["cache"], cotangent)
-        on_state = self.on_state(transpose_product(params["W_hh"], on_gates))
+        on_state = self.pad_cotangent(transpose_product(params["W_hh"], on_gates))
         return on_state + around, {"gates": on_gates}
 
     def push_step(self, params: Parameters, tape: Tape, before: Tensor, tangent: Tensor) -> Tensor:
@@ -61,7 +61,7 @@ class StructuredDerivatives(Derivatives):
     def tape_for_pull(self, tape: Tape) -> Tape:
         return {name: tape[name] for name in ("cache", "keep") if name in tape}
 
-    def gather(self, tapes: Tape, locals_: Local) -> Parameters:
+    def summed_gradient(self, tapes: Tape, locals_: Local) -> Parameters:
         on_gates = locals_["gates"]
         if on_gates.shape[0] == 1:
             delta = on_gates[0][:, :, None]
@@ -81,7 +81,7 @@ class StructuredDerivatives(Derivatives):
         [on_gates], [inputs] = locals_["gates"], self.gate_inputs(tapes)
         return (on_gates * on_gates).sum(-1) * (inputs * inputs).sum(-1)
 
-    def history(self) -> tuple[str, ...]:
+    def names_for_pull(self) -> tuple[str, ...]:
         return ("W_hh",)
 
     def gate_inputs(self, tape: Tape) -> Tensor:
@@ -98,20 +98,20 @@ class StructuredDerivatives(Derivatives):
             "b_h": gradient[:, :, -1],
         }
 
-    def sensitivity(self, params: Parameters) -> Parameters:
+    def zero_sensitivity(self, params: Parameters) -> Parameters:
         a, W_hh = self.architecture, params["W_hh"]
         return {"P": W_hh.new_zeros(len(W_hh), a.state_size, a.gates, a.n_in + a.hidden + 1)}
 
-    def no_terms(self, params: Parameters) -> Parameters:
+    def zero_terms(self, params: Parameters) -> Parameters:
         a, W_hh = self.architecture, params["W_hh"]
         return {"P": W_hh.new_zeros(len(W_hh), a.gates, a.n_in + a.hidden + 1)}
 
-    def with_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
+    def add_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
         delta = locals_["gates"].permute(1, 2, 0)
         inputs = self.gate_inputs(tapes).transpose(0, 1)
         return {"P": torch.baddbmm(terms["P"], delta, inputs)}
 
-    def with_sensitivity(self, P: Parameters, on_start: Tensor, terms: Parameters) -> Parameters:
+    def block_gradient(self, P: Parameters, on_start: Tensor, terms: Parameters) -> Parameters:
         rows = terms["P"].flatten(1)[:, None]
         gradient = torch.baddbmm(rows, on_start[:, None], P["P"].flatten(2))
         return self.by_parameter(gradient.view(terms["P"].shape))

@@ -26,9 +26,9 @@ def outputs_of(
     moments: "x" (steps, n_in), or (steps, models, n_in), in the precision of `params`, and "starts"
         where trials begin; other entries are ignored.
     """
-    forward = _forward(architecture)
+    run = _compiled_forward(architecture)
     steps = len(moments["x"]) * len(next(iter(params.values())))
-    with torch.no_grad(), cost.work("scoring", steps):
+    with torch.no_grad(), cost.work_phase("scoring", steps):
         params = rows_along_memory(params)
         if state is None:
             # Contiguous as later states are, so that one compiled program serves both.
@@ -37,24 +37,32 @@ def outputs_of(
         outputs = []
         for start in range(0, len(inputs["x"]), SEGMENT):
             part = {name: m[start : start + SEGMENT] for name, m in inputs.items()}
-            state, output = forward(params, state, pad(part, SEGMENT))
+            state, output = run(params, state, pad(part, SEGMENT))
             outputs.append(output[: len(part["x"])])
         return torch.cat(outputs).transpose(0, 1)
 
 
 @functools.cache
-def _forward(architecture: Architecture) -> Compiled:
-    def forward(params: Parameters, state: Tensor, moments: Moments) -> tuple[Tensor, Tensor]:
+def _compiled_forward(architecture: Architecture) -> Compiled:
+    """The program that runs frozen networks over a stretch of steps."""
+
+    def last_state_and_outputs(
+        params: Parameters, state: Tensor, moments: Moments
+    ) -> tuple[Tensor, Tensor]:
+        """The last state and the outputs of a stretch of steps; `moments` are inputs by step."""
+
         def step_and_readout(params: Parameters, state: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
             after = architecture.step(params, state, x)
             return after, architecture.readout(params, after)
 
         def step(state: Tensor, moment: Moments, params: Parameters) -> tuple[Tensor, Tensor]:
-            before = derivatives(architecture).before(params, state, moment)
+            before = derivatives(architecture).state_before(params, state, moment)
             return vmap(step_and_readout, in_dims=(0, 0, axis_of_models(moment)))(
                 params, before, moment["x"]
             )
 
         return scan(step, state, moments, constants=(params,))
 
-    return Compiled(forward, f"{type(architecture).__name__}, forward", [architecture])
+    return Compiled(
+        last_state_and_outputs, f"{type(architecture).__name__}, forward", [architecture]
+    )

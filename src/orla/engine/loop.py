@@ -99,7 +99,7 @@ class Loop(Parts):
         optimizer: State of the optimizer; a fresh one by default.
         """
         with torch.no_grad():
-            params = _copies(rows_along_memory(params))
+            params = _clone_tree(rows_along_memory(params))
             models = len(next(iter(params.values())))
             network = vmap(self.learner.architecture.initial_state)(params)
             if optimizer is None:
@@ -108,11 +108,11 @@ class Loop(Parts):
             return State(
                 params=params,
                 network=network.clone(),
-                learners={n: _copies(x.init(params)) for n, x in self.learners.items()},
-                optimizer=_copies(optimizer),
-                interventions=[_copies(vmap(i.init)(params)) for i in self.interventions],
-                probes=[_copies(vmap(p.init)(params)) for p in self.probes],
-                buffers={n: _buffers(x, params, seeds) for n, x in self.learners.items()},
+                learners={n: _clone_tree(x.init(params)) for n, x in self.learners.items()},
+                optimizer=_clone_tree(optimizer),
+                interventions=[_clone_tree(vmap(i.init)(params)) for i in self.interventions],
+                probes=[_clone_tree(vmap(p.init)(params)) for p in self.probes],
+                buffers={n: _initial_buffers(x, params, seeds) for n, x in self.learners.items()},
                 seeds=seeds,
             )
 
@@ -137,32 +137,35 @@ class Loop(Parts):
         length = len(moments["x"])
         steps = length - length % self.learner.stride
         first, updates = state.step, steps // self.learner.stride
-        self._check(first, steps, snapshots)
-        with torch.no_grad(), cost.work("learners", steps * len(state.network)):
+        self._check_length_and_snapshots(first, steps, snapshots)
+        with torch.no_grad(), cost.work_phase("learners", steps * len(state.network)):
             moments = {name: m[:steps].contiguous() for name, m in moments.items()}
             errors, series, networks, at = [], [], {}, 0
             seldom: dict[str, list[Tensor]] = {}
             while at < steps:
                 stop = min(steps, at + self.segment - (first + at) % self.segment)
                 part = {name: m[at:stop] for name, m in moments.items()}
-                for name, value in self._look(state, part).items():
+                for name, value in self._probe_looks(state, part).items():
                     seldom.setdefault(name, []).append(value)
                 part = self.with_noise(part, state)
                 error, measurements = self.driver.advance(state, rates, part, updates)
                 errors.append(error)
                 series.append(measurements)
-                for name, values in self._keep(state).items():
+                for name, values in self._pop_kept_states(state).items():
                     seldom.setdefault(name, []).append(values)
                 if state.step in snapshots:
-                    networks[state.step] = (_copies(state.params), state.network.clone())
+                    networks[state.step] = (_clone_tree(state.params), state.network.clone())
                 if on_segment:
                     on_segment(stop - at)
                 at = stop
         joined = {k: torch.cat([s[k] for s in series]).transpose(0, 1) for k in series[0]}
-        values = {k: v.cpu().numpy() for k, v in joined.items()} | self._seldom(seldom, state)
+        values = {k: v.cpu().numpy() for k, v in joined.items()} | self._sparse_series(
+            seldom, state
+        )
         return Adaptation(torch.cat(errors).T.cpu().numpy(), state, values, networks)
 
-    def _check(self, first: int, steps: int, snapshots: Sequence[int]) -> None:
+    def _check_length_and_snapshots(self, first: int, steps: int, snapshots: Sequence[int]) -> None:
+        """Refuse (OrlaError) a run without an update, or snapshots that it cannot take."""
         if steps == 0:
             raise OrlaError(f"the stream is shorter than one update ({self.learner.stride} steps)")
         for step in snapshots:
@@ -172,7 +175,9 @@ class Loop(Parts):
                     f" choose a multiple of {self.segment}"
                 )
 
-    def _seldom(self, values: Mapping[str, list[Tensor]], state: State) -> dict[str, np.ndarray]:
+    def _sparse_series(
+        self, values: Mapping[str, list[Tensor]], state: State
+    ) -> dict[str, np.ndarray]:
         """Series (models, times, ...) of looks and of states kept; of a short run empty ones."""
         models, none = len(state.network), {}
         for probe, state_of_probe in zip(self.probes, state.probes, strict=True):
@@ -182,14 +187,14 @@ class Loop(Parts):
                 none |= {n: np.empty((models, 0, *v.shape[1:])) for n, v in state_of_probe.items()}
         return none | {name: torch.stack(rows, 1).cpu().numpy() for name, rows in values.items()}
 
-    def _look(self, state: State, moments: Moments) -> dict[str, Tensor]:
-        """What probes see before the first of these steps, where it is one that they look at."""
+    def _probe_looks(self, state: State, moments: Moments) -> dict[str, Tensor]:
+        """What probes see before the first of these steps; {} where none looks at it."""
         values: dict[str, Tensor] = {}
         for probe in self.probes:
             if not probe.look_stride or not state.step or state.step % probe.look_stride:
                 continue
             moment = {name: m[0] for name, m in moments.items()}
-            before = self.learner.derivatives.before(state.params, state.network, moment)
+            before = self.learner.derivatives.state_before(state.params, state.network, moment)
             look = functools.partial(probe.look, self.learner.architecture)
             axes = (0, 0, axis_of_models(moment), 0)
             arguments = state.params, before, moment["x"], self._sensitivity(state, moment)
@@ -209,13 +214,13 @@ class Loop(Parts):
             for name, p in sensitivity.items()
         }
 
-    def _keep(self, state: State) -> dict[str, Tensor]:
-        """The states of the probes that are kept after this step, which begin anew."""
+    def _pop_kept_states(self, state: State) -> dict[str, Tensor]:
+        """The states of the probes whose states are kept after this step, and begin anew."""
         states: dict[str, Tensor] = {}
         for i, probe in enumerate(self.probes):
             if probe.kept_every and state.step % probe.kept_every == 0:
-                states |= _copies(state.probes[i])
-                state.probes[i] = _copies(vmap(probe.init)(state.params))
+                states |= _clone_tree(state.probes[i])
+                state.probes[i] = _clone_tree(vmap(probe.init)(state.params))
         return states
 
 
@@ -233,7 +238,7 @@ def loop_of(
     def learner_of(spec: str | Mapping[str, Any]) -> Learner:
         return catalogue.make("learner", spec, architecture=network)
 
-    def parts(kind: str) -> list[Any]:
+    def make_parts(kind: str) -> list[Any]:
         return [catalogue.make(kind, spec) for spec in job.get(f"{kind}s", [])]
 
     learner = learner_of(job["learner"])
@@ -242,21 +247,24 @@ def loop_of(
         catalogue.make("optimizer", job["optimizer"]),
         loss,
         observers={name: learner_of(spec) for name, spec in job.get("observers", {}).items()},
-        interventions=parts("intervention"),
-        probes=parts("probe"),
+        interventions=make_parts("intervention"),
+        probes=make_parts("probe"),
         segment=segment or learner.stride,
     )
 
 
-def _buffers(learner: Learner, params: Parameters, seeds: tuple[int, ...]) -> dict[str, Any]:
-    buffers = _copies(learner.buffers(params))
+def _initial_buffers(
+    learner: Learner, params: Parameters, seeds: tuple[int, ...]
+) -> dict[str, Any]:
+    """A learner's buffers before the first step, with its fixed random numbers."""
+    buffers = _clone_tree(learner.buffers(params))
     if learner.fixed_noise:
         like = next(iter(params.values()))
         buffers["fixed_noise"] = fixed_noise(seeds, learner.fixed_noise, like)
     return buffers
 
 
-def _copies(tree: Any) -> Any:
+def _clone_tree(tree: Any) -> Any:
     """The same tensors, each in memory of its own: they are changed in place.
 
     An axis of one model has the stride of what it was cut from; a compiled loop asks for the usual.

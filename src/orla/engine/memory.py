@@ -30,25 +30,25 @@ _MOST_COUNTED = 2**22
 _CACHE = 8_000_000
 
 
-def batch_models(loop: Loop, most: int, dtype: torch.dtype, device: str = "cpu") -> int:
+def fitting_batch_size(loop: Loop, most: int, dtype: torch.dtype, device: str = "cpu") -> int:
     """How many models to compute together: `most`, or on a CPU as many as fit into a cache.
 
     The parts alone decide it, so that a job's digits depend on no machine and no limit of memory.
     """
     if device != "cpu":
         return most
-    sizes = one_model(loop, dtype)
+    sizes = model_bytes(loop, dtype)
     step_bytes = sizes["buffers"] + sizes["stepped"] + 2 * (sizes["params"] + sizes["optimizer"])
     return max(1, min(most, _CACHE // step_bytes))
 
 
 def carried_bytes(learner: Learner, optimizer: Optimizer, dtype: torch.dtype) -> int:
     """Bytes that a learner holds of one model between updates: its carry, its buffers and tapes."""
-    sizes = one_model(Loop(learner, optimizer, SquaredError(), segment=learner.stride), dtype)
+    sizes = model_bytes(Loop(learner, optimizer, SquaredError(), segment=learner.stride), dtype)
     return sizes["carry"] + sizes["buffers"] + sizes["tapes"]
 
 
-def one_model(loop: Loop, dtype: torch.dtype) -> dict[str, int]:
+def model_bytes(loop: Loop, dtype: torch.dtype) -> dict[str, int]:
     """Bytes of one model: "params", "optimizer", and of all learners "carry", "buffers", "tapes".
 
     "stepped" is what of the carry a step goes through: of a block of steps only one is written.
@@ -57,20 +57,21 @@ def one_model(loop: Loop, dtype: torch.dtype) -> dict[str, int]:
     recurrent = sum(math.prod(shape) for shape in network.recurrent_shapes().values())
     if network.state_size * recurrent > _MOST_COUNTED:
         try:
-            return _model_bytes(loop, dtype, "meta")
+            return _count_model_bytes(loop, dtype, "meta")
         except (RuntimeError, NotImplementedError):  # a part that looks at values as it begins
             pass
-    return _model_bytes(loop, dtype, "cpu")
+    return _count_model_bytes(loop, dtype, "cpu")
 
 
-def _model_bytes(loop: Loop, dtype: torch.dtype, device: str) -> dict[str, int]:
+def _count_model_bytes(loop: Loop, dtype: torch.dtype, device: str) -> dict[str, int]:
+    """`model_bytes`, counted from a state that is made on `device`."""
     params = {
         name: torch.zeros(1, *shape, dtype=dtype, device=device)
         for name, shape in loop.learner.architecture.shapes().items()
     }
     state, learners = loop.start(params), loop.learners
     with torch.no_grad():
-        tapes = sum(_tapes(learner, params, state.network) for learner in learners.values())
+        tapes = sum(_tape_bytes(learner, params, state.network) for learner in learners.values())
     step_carries = [c for n, c in state.learners.items() if not learners[n].block_length]
     return {
         "params": bytes_of(params),
@@ -82,7 +83,7 @@ def _model_bytes(loop: Loop, dtype: torch.dtype, device: str) -> dict[str, int]:
     }
 
 
-def _tapes(learner: Learner, params: Parameters, network: Tensor) -> int:
+def _tape_bytes(learner: Learner, params: Parameters, network: Tensor) -> int:
     """Bytes that a learner stores of one model's steps, from one step and the steps it reads."""
     d, a = learner.derivatives, learner.architecture
     after, tape = d.forward(params, network, {"x": network.new_zeros(a.n_in)})
@@ -124,18 +125,19 @@ def memory_of_parts() -> dict[str, dict[str, list[float]]]:
             for form, steps in forms.items():
                 more = dict.fromkeys(learner.part.short, steps) if steps else {}
                 try:
-                    mbs = [_mb(network, {"kind": name, **more}) for network in networks]
+                    mbs = [_learner_mb(network, {"kind": name, **more}) for network in networks]
                 except OrlaError:
                     break
                 table.setdefault(architecture, {})[form] = mbs
     return table
 
 
-def _mb(network: Architecture, spec: dict[str, Any]) -> float:
+def _learner_mb(network: Architecture, spec: dict[str, Any]) -> float:
+    """MB of one model with a learner of this specification, as a table of memory has it."""
     learner = catalogue.make("learner", spec, architecture=network)
     adam = catalogue.make("optimizer", "adam")
     loop = Loop(learner, adam, SquaredError(), segment=learner.stride)
-    sizes = one_model(loop, torch.float64)
+    sizes = model_bytes(loop, torch.float64)
     copies = COPIES * sum(sizes[name] for name in ("params", "optimizer", "stepped"))
     mb = (copies + sum(sizes[name] for name in ("carry", "buffers", "tapes"))) / 1e6
     return float(f"{mb:.3g}")

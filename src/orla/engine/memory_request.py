@@ -48,15 +48,17 @@ def job_mb(
     wider = max(1.0, (hidden + max(n_in, n_out)) / (hidden + WIDTH))
     learners = [job["learner"], *job["observers"].values()]
     model_mb = wider * sum(
-        _model_mb(network["kind"], hidden, spec, _window(spec)) for spec in learners
+        _estimated_model_mb(network["kind"], hidden, spec, _window_steps(spec)) for spec in learners
     )
     # Gradients of interventions, states of probes, and networks kept until they are scored.
     params = 8e-6 * (hidden * (hidden + n_in + 1) + n_out * (hidden + 1))
     networks = 2 * job["stable_windows"] + 2 * len(job["horizons"])
     model_mb += params * (networks + 2 * len(job["interventions"]) + 2 * len(job["probes"]))
     unknown = {"more": {"stride": "unknown"}}
-    if _window(job["learner"]) == 1:
-        models = min(models, 1 + int(_FEW / model_mb))  # about as `memory.batch_models` has it
+    if _window_steps(job["learner"]) == 1:
+        models = min(
+            models, 1 + int(_FEW / model_mb)
+        )  # about as `memory.fitting_batch_size` has it
     looks = any(kinds["probe"].get(p["kind"], unknown)["more"]["stride"] for p in job["probes"])
     streams = steps * (n_in + n_out) * (own_streams + models if own_streams else 2)
     streams += steps * models * (4 * n_out + 4)
@@ -64,15 +66,18 @@ def job_mb(
     return math.ceil(1.1 * peak)
 
 
-def _window(learner: Mapping[str, Any]) -> int:
+def _window_steps(learner: Mapping[str, Any]) -> int:
+    """Steps of a learner's window by its specification; 1 where it updates at each step."""
     declaration = read_entry("parts")["learner"].get(learner["kind"])
     if not declaration or not declaration["more"]["stride"]:
         return 1
     return max((declaration["defaults"] | learner)[option] for option in declaration["short"])
 
 
-def _model_mb(network: str, hidden: int, learner: Mapping[str, Any], window: int) -> float:
-    """Of one model; of a network or learner that is not in the file, the plainest one's."""
+def _estimated_model_mb(
+    network: str, hidden: int, learner: Mapping[str, Any], window: int
+) -> float:
+    """MB of one model; of a network or learner that is not in the file, the plainest one's."""
     table = read_entry("memory")
     row = table.get(network, next(iter(table.values())))
     name = learner["kind"] if window == 1 else f"{learner['kind']}-{WINDOW}"

@@ -53,6 +53,7 @@ def _trial_parameters(network: Architecture) -> Parameters:
 def _state_shapes(
     network: Architecture, params: Parameters, place: str
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Shapes of the state before and after a trial step; OrlaError for a step of other faults."""
     x = next(iter(params.values())).new_zeros(network.n_in)
     with torch.no_grad():
         state = network.initial_state(params)

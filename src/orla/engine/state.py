@@ -52,7 +52,7 @@ class State:
         others = ("buffers", "seeds", "step")
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in others}
 
-    def take(self, after: dict[str, Any]) -> None:
+    def set_variables(self, after: dict[str, Any]) -> None:
         """Set the `variables` that an update returned."""
         for name, value in after.items():
             setattr(self, name, value)
@@ -62,13 +62,15 @@ class State:
         return deepcopy(self)
 
 
-def noise(seeds: tuple[int, ...], first: int, steps: int, numbers: int, like: Tensor) -> Tensor:
+def step_noise(
+    seeds: tuple[int, ...], first: int, steps: int, numbers: int, like: Tensor
+) -> Tensor:
     """Uniform numbers on [0, 1) (steps, models, numbers), for steps from `first` on.
 
     They depend on a model's seed and the step alone, and are drawn in float64 for any precision.
     """
     blocks = range(first // DRAWN_TOGETHER, -(-(first + steps) // DRAWN_TOGETHER))
-    draws = [[_block(seed, block, numbers) for seed in seeds] for block in blocks]
+    draws = [[_noise_block(seed, block, numbers) for seed in seeds] for block in blocks]
     by_step = torch.cat([torch.stack(models, 1) for models in draws])
     start = first - blocks.start * DRAWN_TOGETHER
     return by_step[start : start + steps].to(like.dtype).to(like.device)
@@ -82,7 +84,8 @@ def fixed_noise(seeds: tuple[int, ...], numbers: int, like: Tensor) -> Tensor:
     return torch.stack(draws).to(like.dtype).to(like.device)
 
 
-def _block(seed: int, block: int, numbers: int) -> Tensor:
+def _noise_block(seed: int, block: int, numbers: int) -> Tensor:
+    """Uniform numbers (DRAWN_TOGETHER, numbers) of a seed for one block of steps."""
     source = generator(seed, 1, block)
     return torch.rand(DRAWN_TOGETHER, numbers, generator=source, dtype=torch.float64)
 

@@ -28,7 +28,7 @@ class Steps:
         moments = pad(moments, self.segment)
         errors, series, at = [], [], 0
         while at < steps:
-            stop = min(steps, at + self._room(state))
+            stop = min(steps, at + self._steps_to_block_end(state))
             ends = torch.tensor(at), torch.tensor(stop)
             _, (error, values) = self.program(
                 state.variables(), state.buffers, rates, moments, *ends
@@ -40,7 +40,7 @@ class Steps:
             at = stop
         return torch.cat(errors), {k: torch.cat([s[k] for s in series]) for k in series[0]}
 
-    def _room(self, state: State) -> int:
+    def _steps_to_block_end(self, state: State) -> int:
         """Steps until the next end of a learner's block, at most a segment."""
         lengths = [x.block_length for x in self.parts.learners.values() if x.block_length]
         return min([self.segment, *(length - state.step % length for length in lengths)])
@@ -67,7 +67,7 @@ class Steps:
             for name, carry in variables["learners"].items():
                 arguments = name, carry, buffers[name], params, record, moment
                 learners[name], gradient = parts.gradient_of(*arguments)
-                gradients[name] = parts.laid_out(gradient | readout, params)
+                gradients[name] = parts.match_layout(gradient | readout, params)
             after, series = parts.update(variables, gradients, rates, network, moment, error)
             return after | {"network": network, "learners": learners}, (error, series)
 

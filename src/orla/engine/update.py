@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.func import vmap
 
 from orla.architectures.base import Parameters
-from orla.engine.state import State, noise
+from orla.engine.state import State, step_noise
 from orla.interventions.base import Gradients, Intervention
 from orla.learners.base import Carry, Learner
 from orla.losses.base import Loss
@@ -58,9 +58,9 @@ class Parts:
     ) -> tuple[Tensor, dict[str, Any], Tensor, Parameters]:
         """One step forward: the next network state, `learners.base.Step`, error and readout."""
         d = self.learner.derivatives
-        before = d.before(params, network, moment)
+        before = d.state_before(params, network, moment)
         after, tape = d.forward(params, network, moment)
-        error, on_outputs, pull = d.outputs(self.loss, params, after, moment)
+        error, on_outputs, pull = d.readout_error(self.loss, params, after, moment)
         cotangent, readout = pull(on_outputs)
         step = {"moment": without_noise(moment), "before": before, "tape": tape}
         step["cotangent"] = cotangent
@@ -80,11 +80,11 @@ class Parts:
         """The next carry and gradient of a learner; `moments` hold the random numbers of `step`."""
         learner = self.learners[name]
         if learner.noise:
-            step = step | {"noise": moments[noise_of(learner)]}
+            step = step | {"noise": moments[noise_entry(learner)]}
         after, gradient = learner.gradient(carry | buffers, params, step)
         return {key: after[key] for key in carry}, gradient
 
-    def laid_out(self, gradient: Parameters, params: Parameters) -> Parameters:
+    def match_layout(self, gradient: Parameters, params: Parameters) -> Parameters:
         """The gradient, in the memory layout of the parameters where that is faster.
 
         Outer products are left to the compiler where an update depends on each number alone: it
@@ -120,7 +120,7 @@ class Parts:
         arguments = gradient, variables["optimizer"], params, rates
         updates, optimizer = vmap(self.optimizer.update)(*arguments)
         moment = without_noise(moment)
-        recurrent = {name: params[name] for name in self.learner.derivatives.recurrent()}
+        recurrent = {name: params[name] for name in self.learner.derivatives.recurrent_names()}
         seen = params, gradient, observers, gradients["own"], updates, network
         update = Update(*seen, moment, error, recurrent)
         if reads := any(probe.reads_outputs for probe in self.probes):
@@ -152,7 +152,7 @@ class Parts:
     def with_noise(self, moments: Moments, state: State) -> Moments:
         """The next steps, with the random numbers that the learners need."""
         draws = {
-            noise_of(learner): noise(
+            noise_entry(learner): step_noise(
                 state.seeds, state.step, len(moments["x"]), learner.noise, state.network
             )
             for learner in self.learners.values()
@@ -161,7 +161,7 @@ class Parts:
         return moments | draws
 
 
-def noise_of(learner: Learner) -> str:
+def noise_entry(learner: Learner) -> str:
     """The entry of a moment with a learner's random numbers, named by their number."""
     return f"{_NOISE}-{learner.noise}"
 

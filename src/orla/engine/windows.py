@@ -39,24 +39,24 @@ class Windows:
             network, gradients, error, steps = self.program(
                 learners, state.buffers, state.params, network, window
             )
-            for name in self._stepwise:
+            for name in self._stepwise_observers:
                 gradients[name] = self._gradient_sum(state, name, window, steps)
             state.step += stride
-            if not self._stepwise:
+            if not self._stepwise_observers:
                 parts.end_blocks(state)
             after, values = update(variables, gradients, rates, network, window, error)
-            state.take(after | {"network": network})
+            state.set_variables(after | {"network": network})
             errors.append(error)
             series.append(values)
         return torch.cat(errors), {k: torch.stack([s[k] for s in series]) for k in series[0]}
 
     @cached_property
-    def _stepwise(self) -> list[str]:
+    def _stepwise_observers(self) -> list[str]:
         """Observers with stride 1 where the learner updates once a window."""
         learners = self.parts.learners.items()
         return [name for name, x in learners if x.stride < self.parts.learner.stride]
 
-    def window(
+    def run_window(
         self,
         carries: dict[str, Any],
         buffers: dict[str, Any],
@@ -85,7 +85,7 @@ class Windows:
         last = {name: g[-1] for name, g in readouts.items()}
         gradients = {}
         for name, learner in learners.items():
-            if name in self._stepwise:
+            if name in self._stepwise_observers:
                 continue
             inputs = steps, moments
             if learner.stride == 1:
@@ -94,8 +94,8 @@ class Windows:
             after, gradient = self.parts.gradient_of(name, *arguments)
             overwrite(carries[name], after)
             with_readout = gradient | (last if learner.last_alone else readout)
-            gradients[name] = self.parts.laid_out(with_readout, params)
-        return network, gradients, error, (steps, readout) if self._stepwise else ()
+            gradients[name] = self.parts.match_layout(with_readout, params)
+        return network, gradients, error, (steps, readout) if self._stepwise_observers else ()
 
     def _gradient_sum(
         self, state: State, name: str, moments: Moments, steps_and_readout: Any
@@ -114,10 +114,10 @@ class Windows:
 
     @cached_property
     def program(self) -> Compiled:
-        """`window`, compiled."""
+        """`run_window`, compiled."""
         learner, observers = self.parts.learner, list(self.parts.observers.items())
         key_parts = [learner, self.parts.loss, observers]
-        return Compiled(self.window, f"{type(learner).__name__}, a window", key_parts)
+        return Compiled(self.run_window, f"{type(learner).__name__}, a window", key_parts)
 
     @cached_property
     def update_program(self) -> Compiled:
@@ -125,5 +125,5 @@ class Windows:
         # Whose gradients they are is no part of it: one program serves all learners.
         parts = self.parts
         key_parts = [parts.optimizer, list(parts.observers), *parts.extras[1:]]
-        key_parts.append(parts.learner.derivatives.recurrent())
+        key_parts.append(parts.learner.derivatives.recurrent_names())
         return Compiled(parts.update, f"{type(parts.optimizer).__name__}, an update", key_parts)

@@ -44,33 +44,35 @@ def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
         "learner": "likewise; capitals are numbers",
     }
     for name, text in parts.items():
-        parser.add_argument(f"--{name}", required=True, type=_part, help=text)
+        parser.add_argument(f"--{name}", required=True, type=_parse_part, help=text)
     for name in ("weights", "stream", "out"):
         parser.add_argument(f"--{name}", required=True, type=Path, metavar="NPZ")
     parser.add_argument(
         "--precision", default="float64", choices=["float64", "float32"], help="default: float64"
     )
     parser.set_defaults(run=_run)
-    parser.format_help = functools.partial(_help, parser)
+    parser.format_help = functools.partial(_help_text, parser)
 
 
-def _part(text: str) -> str | dict[str, Any]:
+def _parse_part(text: str) -> str | dict[str, Any]:
+    """A part's name, or its kind and options from YAML in braces."""
     if not text.lstrip().startswith("{"):
         return text
     try:
-        given = yaml.safe_load(text)
+        mapping = yaml.safe_load(text)
     except yaml.YAMLError:
-        given = None
-    if not isinstance(given, dict) or "kind" not in given:
+        mapping = None
+    if not isinstance(mapping, dict) or "kind" not in mapping:
         raise argparse.ArgumentTypeError(
             f"{text!r} is no name and no mapping like '{{kind: NAME, OPTION: VALUE}}'"
         )
-    return given
+    return mapping
 
 
-def _help(parser: argparse.ArgumentParser) -> str:
+def _help_text(parser: argparse.ArgumentParser) -> str:
+    """The help of the command, with the names of all architectures and learners."""
     # Only where help is asked for: the catalogue loads PyTorch, which takes seconds.
-    names = {f"{kind}s": catalogue.all_forms(kind) for kind in ("architecture", "learner")}
+    names = {f"{kind}s": catalogue.all_short_forms(kind) for kind in ("architecture", "learner")}
     parser.epilog = "\n".join(f"{kind}: {', '.join(known)}" for kind, known in names.items())
     return argparse.ArgumentParser.format_help(parser)
 
@@ -88,7 +90,7 @@ def _run(arguments: argparse.Namespace) -> None:
     network, params = frozen.read_weights(arguments.weights, arguments.architecture, *sizes, dtype)
     rule = catalogue.make("learner", arguments.learner, architecture=network)
     with progress.bar(len(X), f"gradients of {rule.part.name}", "step") as bar:
-        found = frozen.gradients(rule, params, X, Y, on_steps=bar.update)
-    frozen.write_arrays(arguments.out, found)
+        arrays = frozen.gradients(rule, params, X, Y, on_steps=bar.update)
+    frozen.write_npz(arguments.out, arrays)
     if left := len(X) % rule.stride:
         print(f"the last {left} steps fill no update and were passed over", file=sys.stderr)

@@ -70,7 +70,9 @@ def gradients(
 def read_stream(path: Path) -> tuple[np.ndarray, np.ndarray]:
     """X (steps, n_in) and Y (steps, n_out) of a stream; an OrlaError names what is wrong."""
     arrays, _ = load_arrays(path)
-    X, Y = (_matrix(path, arrays, *named) for named in (("X", "steps, in"), ("Y", "steps, out")))
+    X, Y = (
+        _checked_matrix(path, arrays, *named) for named in (("X", "steps, in"), ("Y", "steps, out"))
+    )
     if len(X) != len(Y):
         raise OrlaError(f"{path}: X has {len(X)} steps and Y has {len(Y)}; give both as many")
     return X, Y
@@ -81,10 +83,13 @@ def read_weights(
 ) -> tuple[Architecture, Parameters]:
     """The network of an architecture (by name, or kind and options) and its weights in `path`."""
     arrays, _ = load_arrays(path)
-    named = {"kind": part} if isinstance(part, str) else part
-    name = named["kind"]
-    given = {"hidden": _matrix(path, arrays, "W_out", "out, hidden").shape[1], **named}
-    network = catalogue.make("architecture", given, n_in=n_in, n_out=n_out)
+    options = {"kind": part} if isinstance(part, str) else part
+    name = options["kind"]
+    specification = {
+        "hidden": _checked_matrix(path, arrays, "W_out", "out, hidden").shape[1],
+        **options,
+    }
+    network = catalogue.make("architecture", specification, n_in=n_in, n_out=n_out)
     shapes = network.shapes()
     for key in arrays:
         if key not in shapes:
@@ -105,7 +110,10 @@ def read_weights(
     }
 
 
-def _matrix(path: Path, arrays: Mapping[str, np.ndarray], name: str, axes: str) -> np.ndarray:
+def _checked_matrix(
+    path: Path, arrays: Mapping[str, np.ndarray], name: str, axes: str
+) -> np.ndarray:
+    """The matrix of a name as float64; OrlaError where it is missing, empty or not finite."""
     if name not in arrays:
         raise OrlaError(f"{path}: {name} is missing; it needs {name} ({axes})")
     _check_numbers(path, name, array := arrays[name])
@@ -118,6 +126,7 @@ def _matrix(path: Path, arrays: Mapping[str, np.ndarray], name: str, axes: str) 
 
 
 def _check_numbers(path: Path, name: str, array: np.ndarray) -> None:
+    """Refuse (OrlaError) an array that does not hold finite real numbers."""
     if array.dtype.kind not in "fiu":
         raise OrlaError(f"{path}: {name} holds {array.dtype}; give real numbers")
     if not np.isfinite(array).all():
@@ -125,7 +134,7 @@ def _check_numbers(path: Path, name: str, array: np.ndarray) -> None:
         raise OrlaError(f"{path}: {name} is not finite at {first}; give finite numbers")
 
 
-def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+def write_npz(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Write an .npz file, whole or not at all. Raises OrlaError where it cannot be written."""
     try:
         with atomic(path) as temporary, open(temporary, "wb") as file:

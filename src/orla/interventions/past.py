@@ -40,7 +40,7 @@ class OfPast(Intervention):
         return {name: full[name] for name in names}, {name: imm[name] for name in names}
 
 
-def dot(a: Parameters, b: Parameters) -> Tensor:
+def inner_product(a: Parameters, b: Parameters) -> Tensor:
     """Inner product over all parameters ()."""
     return torch.stack([(a[name] * b[name]).sum() for name in a]).sum()
 
@@ -87,10 +87,10 @@ class Route(
         full, imm = self.full_and_immediate(gradients)
         past = {name: full[name] - imm[name] for name in full}
         # Not divided by the norms, because one of them may be 0.
-        agrees = dot(imm, past) >= self.above * norm(imm) * norm(past)
+        agrees = inner_product(imm, past) >= self.above * norm(imm) * norm(past)
         if self.quantile:
             lengths = norm(imm) * norm(past)
-            cosine = torch.where(lengths > 0, dot(imm, past) / lengths, 0.0)
+            cosine = torch.where(lengths > 0, inner_product(imm, past) / lengths, 0.0)
             cosines = torch.cat([state["cosines"][1:], cosine[None]])
             finite = torch.isfinite(cosines)
             # It has reached the quantile where so many of the others lie below it.
@@ -138,19 +138,19 @@ class ProjectPast(
         }
 
     def update(self, gradients: Gradients, state: State, params: Parameters) -> Answer:
-        past = self._past(gradients, params)
+        past = self._flat_past_gradient(gradients, params)
         at = torch.arange(self.windows, device=past.device) == state["seen"] % self.windows
         columns = torch.where(at[:, None], past, state["columns"])
         products = matvec(columns, past)
         gram = torch.where(at[:, None], products, state["gram"])
         gram = torch.where(at, products[:, None], gram)
-        component = _along_leading(columns, gram, past)
+        component = _leading_component(columns, gram, past)
         shares = component.split([math.prod(p.shape) for p in params.values()])
         by_name = {n: t.view(p.shape) for (n, p), t in zip(params.items(), shares, strict=True)}
         answer = {name: g - by_name[name] for name, g in gradients.own.items()}
         return answer, {"columns": columns, "gram": gram, "seen": state["seen"] + 1}
 
-    def _past(self, gradients: Gradients, params: Parameters) -> Tensor:
+    def _flat_past_gradient(self, gradients: Gradients, params: Parameters) -> Tensor:
         """g_past (d,), in the order of `params`; 0 where one of the two gradients has none."""
         full, imm = self.full_and_immediate(gradients)
         return torch.cat(
@@ -161,7 +161,7 @@ class ProjectPast(
         )
 
 
-def _along_leading(columns: Tensor, gram: Tensor, past: Tensor) -> Tensor:
+def _leading_component(columns: Tensor, gram: Tensor, past: Tensor) -> Tensor:
     """u_1 (u_1 . past) (d,), from G^T (columns, d) and G^T G (columns, columns)."""
     finite = torch.isfinite(gram).all()
     # An eigenvalue problem that is not finite raises, and would end the run of all models.

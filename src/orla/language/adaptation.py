@@ -17,7 +17,7 @@ from torch.func import vmap
 from orla import catalogue, progress
 from orla.errors import OrlaError
 from orla.language import texts
-from orla.language.models import Language, adapted
+from orla.language.models import Language, insert_adapters
 from orla.language.steps import State, Steps
 from orla.optimizers.base import Optimizer
 from orla.provenance import cost
@@ -44,8 +44,10 @@ class Group(NamedTuple):
 
 
 class Updates:
-    """The updates, in place, of the adapters' weights (models, ...) of a batch of models, which are
-    those of the groups in order."""
+    """The updates, in place, of the adapters' weights (models, ...) of a batch of models.
+
+    The models are those of the groups in order.
+    """
 
     def __init__(self, weights: Mapping[str, nn.Parameter], groups: Iterable[Group]) -> None:
         self._parts: list[dict[str, Any]] = []
@@ -57,7 +59,7 @@ class Updates:
             for i, weight in enumerate(self._weights):
                 alike[() if optimizer.elementwise else weight.shape[1:]].append(i)
             for shape, chosen in alike.items():
-                values = _packed([self._weights[i].detach()[rows] for i in chosen], shape)
+                values = _pack([self._weights[i].detach()[rows] for i in chosen], shape)
                 rates = torch.tensor(group.rates, dtype=values.dtype)
                 if shape:
                     rates = rates.repeat_interleave(len(chosen))
@@ -72,7 +74,7 @@ class Updates:
         for part in self._parts:
             optimizer, rows, shape, chosen, rates, state = part
             weights = [self._weights[i][rows] for i in chosen]
-            given = _packed([gradients[i][rows] for i in chosen], shape)
+            given = _pack([gradients[i][rows] for i in chosen], shape)
 
             def update(
                 g: Tensor, p: Tensor, state: Any, rate: Tensor, of: Optimizer = optimizer
@@ -80,7 +82,7 @@ class Updates:
                 updates, after = of.update({"": g}, state, {"": p}, rate)
                 return updates[""], after
 
-            values = given, _packed(weights, shape), state, rates
+            values = given, _pack(weights, shape), state, rates
             updates, part[-1] = (vmap(update) if shape else update)(*values)
             if shape:
                 unpacked = updates.unflatten(0, (-1, len(chosen))).unbind(1)
@@ -90,7 +92,7 @@ class Updates:
                 weight += one.view(weight.shape)
 
 
-def _packed(values: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
+def _pack(values: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
     """Tensors (models, ...) as numbers (models, all); those of one shape as models of their own."""
     if shape:
         return torch.stack(values, 1).flatten(0, 1)
@@ -98,16 +100,17 @@ def _packed(values: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
 
 
 @torch.no_grad()
-def read(steps: Steps, tokens: Tensor, state: State | None = None) -> np.ndarray:
+def token_losses(steps: Steps, tokens: Tensor, state: State | None = None) -> np.ndarray:
     """Loss (models, T) of each next token of (models, T + 1), by weights as they are."""
     state, losses = state or steps.start(len(tokens)), []
-    for given, target in _windows(tokens, _READ):
-        logits, state = steps(given, state)
+    for inputs, target in _input_target_windows(tokens, _READ):
+        logits, state = steps(inputs, state)
         losses.append(F.cross_entropy(logits.mT, target, reduction="none"))
     return torch.cat(losses, 1).numpy()
 
 
-def _windows(tokens: Tensor, size: int) -> Iterator[tuple[Tensor, Tensor]]:
+def _input_target_windows(tokens: Tensor, size: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """Tokens that are read and the next ones, in windows of `size`."""
     yield from zip(tokens[:, :-1].split(size, 1), tokens[:, 1:].split(size, 1), strict=True)
 
 
@@ -140,13 +143,13 @@ def adapt(
     goes on to learn. The progress bar says what is `said`.
     """
     update, state = Updates(weights, groups), steps.start(len(tokens))
-    norms, losses, at, kept = Counter(), [], 0, None
+    norms, losses, at, frozen_part = Counter(), [], 0, None
     count = tokens.shape[1] - 1
-    with cost.work(f"adapting by {learner}", tokens[:, 1:].numel()):
+    with cost.work_phase(f"adapting by {learner}", tokens[:, 1:].numel()):
         bar = progress.bar(count, said, "token")
-        for given, target in _windows(tokens, LEARNERS[learner]):
-            if freeze is not None and kept is None and at >= freeze:
-                kept = at, {n: w.detach().clone() for n, w in weights.items()}, dict(state)
+        for given, target in _input_target_windows(tokens, LEARNERS[learner]):
+            if freeze is not None and frozen_part is None and at >= freeze:
+                frozen_part = at, {n: w.detach().clone() for n, w in weights.items()}, dict(state)
             logits, state = steps(given, state)
             loss = F.cross_entropy(logits.mT, target, reduction="none")
             gradients = torch.autograd.grad(loss.mean(1).sum(), list(weights.values()))
@@ -165,24 +168,29 @@ def adapt(
     measured = -(-len(losses) // _MEASURED)
     loss = torch.cat(losses, 1).numpy()
     heldout = np.full_like(loss, np.nan)
-    if kept:
-        at, values, state = kept
+    if frozen_part:
+        at, values, state = frozen_part
         for name, weight in weights.items():
             weight.data.copy_(values[name])
-        heldout[:, at:] = read(steps, tokens[:, at:], state)
+        heldout[:, at:] = token_losses(steps, tokens[:, at:], state)
     return Pass(loss, heldout, {n: value.numpy() / measured for n, value in norms.items()})
 
 
-def room(
+def room_request(
     settings: Mapping[str, Any],
     adapters: Mapping[str, Any],
     grids: Mapping[str, Mapping[str, Sequence[float]]],
 ) -> dict[str, float]:
-    """What `models.require_room` asks of a job: "models" of the largest batch (all streams and
-    seeds, or all rates that are tried), "tokens" that all read together, and "most_hours"."""
+    """What a job needs, for `models.require_room`: "models", "tokens" and "most_hours".
+
+    "models" of the largest batch (all streams and seeds, or all rates that are tried), and "tokens"
+    that all read together.
+    """
     learners, names = adapters["learners"], adapters["optimizers"]
     adapted_models = len(names) * len(settings["streams"]) * settings["seeds"]
-    tried = (sum(len(_rates(grids, n, _cadence(learner))) for n in names) for learner in learners)
+    tried = (
+        sum(len(_grid_rates(grids, n, _cadence(learner))) for n in names) for learner in learners
+    )
     most = max(adapted_models, *tried)
     tokens = adapted_models * settings["tokens"] + most * settings["choosing"]
     hours = settings["most_hours"]
@@ -200,19 +208,19 @@ def domain_losses(steps: Steps, text: Sequence[int], rows: int) -> tuple[float, 
     for first in range(0, len(starts), rows):
         some = [text[at : at + length] for at in starts[first : first + rows]]
         batch = torch.tensor(some + some[:1] * (rows - len(some)))
-        means += read(steps, batch).mean(1)[: len(some)].tolist()
+        means += token_losses(steps, batch).mean(1)[: len(some)].tolist()
     over = moments(means)
     return over.mean, over.standard_error
 
 
-def results(
+def losses_and_norms(
     language: Language,
     domain_texts: Mapping[str, Mapping[str, str]],
     settings: Mapping[str, Any],
     adapters: Mapping[str, Any],
     grids: Mapping[str, Mapping[str, Sequence[float]]],
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Everything of one model with adapters of one rank: losses and norms of gradients.
+    """Tables of losses and of norms of gradients, of one model with adapters of one rank.
 
     Losses have a row a learner, optimizer, stream, seed and bin of tokens, with the frozen model's
     over all of the bin's domain (`domain_losses`); norms a row a learner, optimizer, stream, seed
@@ -232,31 +240,33 @@ def results(
         part: {name: language.encode(parts[part]) for name, parts in domain_texts.items()}
         for part in ("choosing", "streams")
     }
-    chosen_on = texts.stream(read_in["choosing"], streams[0], settings["choosing"], 0.0)
+    chosen_on = texts.token_stream(read_in["choosing"], streams[0], settings["choosing"], 0.0)
     rows, norms = [], []
     tokens = {
-        (i, seed): texts.stream(read_in["streams"], stream, length, seed / len(seeds))
+        (i, seed): texts.token_stream(read_in["streams"], stream, length, seed / len(seeds))
         for (i, stream), seed in product(enumerate(streams), seeds)
     }
     every = torch.stack(list(tokens.values()))
-    adapted(steps, rank, [0] * len(every))
-    frozen = dict(zip(tokens, read(steps, every), strict=True))
+    insert_adapters(steps, rank, [0] * len(every))
+    frozen = dict(zip(tokens, token_losses(steps, every), strict=True))
     whole = {n: domain_losses(steps, text, len(every)) for n, text in read_in["streams"].items()}
     for learner in adapters["learners"]:
         names = adapters["optimizers"]
-        tried = {name: _rates(grids, name, _cadence(learner)) for name in names}
-        chosen = _chosen(steps, rank, chosen_on, learner, tried, len(streams[0]))
-        weights = adapted(steps, rank, [seed for _ in names for _, seed in tokens])
-        groups = [Group(name, [chosen[name][0]] * len(tokens)) for name in names]
+        tried = {name: _grid_rates(grids, name, _cadence(learner)) for name in names}
+        best = _best_rates(steps, rank, chosen_on, learner, tried, len(streams[0]))
+        weights = insert_adapters(steps, rank, [seed for _ in names for _, seed in tokens])
+        groups = [Group(name, [best[name][0]] * len(tokens)) for name in names]
         freeze = round(length * (1 - settings["heldout"]))
         batch = every.repeat(len(names), 1)
-        done = adapt(steps, weights, groups, batch, learner, freeze, f"{learner}, rank {rank}")
+        adaptation = adapt(
+            steps, weights, groups, batch, learner, freeze, f"{learner}, rank {rank}"
+        )
         for at, (name, (i, seed)) in enumerate(product(names, tokens)):
             row = {"rank": rank, "learner": learner, "optimizer": name, "seed": seed}
-            row |= {"rate": chosen[name][0], "edge": chosen[name][1]}
+            row |= {"rate": best[name][0], "edge": best[name][1]}
             norms += [
                 row | {"stream": i, "layer": layer, "norm": float(value[at])}
-                for layer, value in done.norms.items()
+                for layer, value in adaptation.norms.items()
             ]
             index = np.arange(length // size)
             segment = index * len(streams[i]) // len(index)
@@ -264,7 +274,11 @@ def results(
             frame["domain"] = [streams[i][s] for s in segment]
             kinds = ("domain_loss", "domain_error")
             frame[[*kinds]] = [whole[domain] for domain in frame["domain"]]
-            series = {"frozen": frozen[i, seed], "loss": done.loss[at], "heldout": done.heldout[at]}
+            series = {
+                "frozen": frozen[i, seed],
+                "loss": adaptation.loss[at],
+                "heldout": adaptation.heldout[at],
+            }
             for kind, values in series.items():
                 frame[kind] = values[: size * len(index)].reshape(-1, size).mean(1)
             rows.append(frame)
@@ -272,18 +286,20 @@ def results(
 
 
 def _cadence(learner: str) -> str:
+    """Whether a learner updates each "step" or each "window"."""
     return "step" if LEARNERS[learner] == 1 else "window"
 
 
-def _rates(
+def _grid_rates(
     grids: Mapping[str, Mapping[str, Sequence[float]]], optimizer: str, cadence: str
 ) -> Sequence[float]:
+    """The rates of an optimizer for a cadence; OrlaError where the config has none."""
     if cadence not in grids.get(optimizer, {}):
         raise OrlaError(f'config: "grids.{optimizer}" has no rates for an update each {cadence}')
     return grids[optimizer][cadence]
 
 
-def _chosen(
+def _best_rates(
     steps: Steps,
     rank: int,
     tokens: Tensor,
@@ -291,11 +307,13 @@ def _chosen(
     tried: Mapping[str, Sequence[float]],
     segments: int,
 ) -> dict[str, tuple[float, bool]]:
-    """Of each optimizer the rate with the lowest loss after the first segment of that text, and
-    whether that lies on the edge of its grid."""
+    """The best rate of each optimizer, and whether it lies on the edge of its grid.
+
+    The best one has the lowest loss after the first segment of that text.
+    """
     groups = [Group(name, grid) for name, grid in tried.items()]
     models = sum(len(group.rates) for group in groups)
-    weights = adapted(steps, rank, [_CHOOSING] * models)
+    weights = insert_adapters(steps, rank, [_CHOOSING] * models)
     said = f"choosing rates for {learner}, rank {rank}"
     loss = adapt(steps, weights, groups, tokens.expand(models, -1), learner, said=said).loss
     after = loss[:, loss.shape[1] // segments :].mean(1)

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor, nn
 
 from orla.errors import OrlaError
-from orla.files import MOST_TEXT, content, sha256
-from orla.language.steps import State, Steps, loop
+from orla.files import MOST_TEXT, read_file, sha256
+from orla.language.steps import State, Steps, run_recurrence
 from orla.sessions.hdf5 import open_checked
 
 WINDOW, CONTEXT = 40, 20
@@ -51,7 +51,7 @@ class LSTM(Steps):
     def start(self, models: int) -> State:
         return {name: s.expand(models, *s.shape[1:]) for name, s in self._begun.items()}
 
-    def filled(self, state: State) -> int:
+    def tokens_held(self, state: State) -> int:
         return state["features"].shape[1] - WINDOW
 
     def read(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
@@ -68,7 +68,7 @@ class LSTM(Steps):
                 return {"hidden": hidden, "cell": cell}, hidden
 
             carried = {name: state[f"{layer}.{name}"] for name in ("hidden", "cell")}
-            x, last = loop(step, carried, self.model[f"{layer}_input"](x))
+            x, last = run_recurrence(step, carried, self.model[f"{layer}_input"](x))
             after |= {f"{layer}.{name}": value for name, value in last.items()}
             features.append(x)
         seen = after["features"] = torch.cat([state["features"], torch.cat(features, -1)], 1)
@@ -79,7 +79,9 @@ class LSTM(Steps):
         return self.model["output"](share @ seen), after
 
 
-def load(weights: Path, vocabulary: Path, digest: str = "") -> tuple[LSTM, dict[str, int]]:
+def load_textgenrnn(
+    weights: Path, vocabulary: Path, digest: str = ""
+) -> tuple[LSTM, dict[str, int]]:
     """The model of textgenrnn's two files, and the category of each character.
 
     Raises:
@@ -95,9 +97,9 @@ def load(weights: Path, vocabulary: Path, digest: str = "") -> tuple[LSTM, dict[
             paths: list[str] = []
             file.visit(paths.append)
             ends = (path for path in paths if path.endswith(":0"))
-            given = {tuple(path[:-2].split("/")[-2:]): file[path][()] for path in ends}
-        embeddings = torch.tensor(given["embedding", "embeddings"])
-        categories = json.loads(content(vocabulary, MOST_TEXT))
+            arrays = {tuple(path[:-2].split("/")[-2:]): file[path][()] for path in ends}
+        embeddings = torch.tensor(arrays["embedding", "embeddings"])
+        categories = json.loads(read_file(vocabulary, MOST_TEXT))
         if not isinstance(categories, dict) or not all(
             type(c) is int and 0 <= c < len(embeddings) for c in categories.values()
         ):
@@ -105,11 +107,11 @@ def load(weights: Path, vocabulary: Path, digest: str = "") -> tuple[LSTM, dict[
         model = nn.ModuleDict({"embedding": nn.Embedding.from_pretrained(embeddings)})
         for layer in _LAYERS:
             kinds = ("kernel", "recurrent_kernel", "bias")
-            below, recurrent, bias = _from_cudnn(*(given[layer, kind] for kind in kinds))
-            model[f"{layer}_input"] = _linear(below, bias)
-            model[f"{layer}_recurrent"] = _linear(recurrent)
-        model["attention"] = _linear(given["attention", "attention_W"])
-        model["output"] = _linear(given["output", "kernel"], given["output", "bias"])
+            below, recurrent, bias = _from_cudnn(*(arrays[layer, kind] for kind in kinds))
+            model[f"{layer}_input"] = _linear_layer(below, bias)
+            model[f"{layer}_recurrent"] = _linear_layer(recurrent)
+        model["attention"] = _linear_layer(arrays["attention", "attention_W"])
+        model["output"] = _linear_layer(arrays["output", "kernel"], arrays["output", "bias"])
         return LSTM(model, categories[_MARK]), categories
     except (OSError, KeyError, ValueError, RuntimeError) as error:
         raise OrlaError(
@@ -117,7 +119,8 @@ def load(weights: Path, vocabulary: Path, digest: str = "") -> tuple[LSTM, dict[
         ) from None
 
 
-def _linear(kernel: np.ndarray, bias: np.ndarray | None = None) -> nn.Linear:
+def _linear_layer(kernel: np.ndarray, bias: np.ndarray | None = None) -> nn.Linear:
+    """A linear layer with a kernel (inputs, outputs) of Keras."""
     layer = nn.Linear(*kernel.shape, bias=bias is not None)
     with torch.no_grad():
         layer.weight.copy_(torch.tensor(kernel.T))

@@ -35,7 +35,7 @@ class Language(NamedTuple):
     parameters: int
 
 
-def opened(spec: Mapping[str, Any], folder: str | None, room: Mapping[str, float]) -> Language:
+def open_model(spec: Mapping[str, Any], folder: str | None, room: Mapping[str, float]) -> Language:
     """The model of an entry of ``language.models``, in float32, if `require_room` finds room.
 
     With ``make`` it was written into `folder`.
@@ -45,35 +45,35 @@ def opened(spec: Mapping[str, Any], folder: str | None, room: Mapping[str, float
     """
     if "weights" in spec:
         paths = Path(spec["weights"]), Path(spec["vocabulary"])
-        steps, categories = lstm.load(*paths, spec.get("sha256", ""))
+        steps, categories = lstm.load_textgenrnn(*paths, spec.get("sha256", ""))
         # Characters that are not in the table are passed over.
         encode = lambda text: [categories[c] for c in text if c in categories]  # noqa: E731
     else:
         name = folder or spec["load"]
-        config = _read(AutoConfig, name)
+        config = _load_pretrained(AutoConfig, name)
         if config.model_type not in FAMILIES:
             raise OrlaError(
                 f"{name} is of the family {config.model_type}; give one of {', '.join(FAMILIES)}"
             )
         require_room(name, config, **room)
-        model, told = _read(
+        model, loading = _load_pretrained(
             AutoModelForCausalLM, name, dtype=torch.float32, output_loading_info=True
         )
-        if lacking := sorted({*told["missing_keys"], *map(str, told["mismatched_keys"])}):
+        if missing := sorted({*loading["missing_keys"], *map(str, loading["mismatched_keys"])}):
             raise OrlaError(
-                f"{name} has no weights for {len(lacking)} layers of its own configuration, such as"
-                f" {lacking[0]}; give a folder that save_pretrained wrote of this model"
+                f"{name} has no weights for {len(missing)} layers of its own configuration, such as"
+                f" {missing[0]}; give a folder that save_pretrained wrote of this model"
             )
         model.eval()
-        tokenizer = _read(AutoTokenizer, name)
+        tokenizer = _load_pretrained(AutoTokenizer, name)
         steps = FAMILIES[config.model_type](model)
         encode = lambda text: tokenizer(text, add_special_tokens=False)["input_ids"]  # noqa: E731
     steps.model.requires_grad_(False)
     return Language(steps, encode, sum(p.numel() for p in steps.model.parameters()))
 
 
-def _read(kind: Any, name: str, **how: Any) -> Any:
-    """What is on this machine, else, of what is no folder, what the hub has."""
+def _load_pretrained(kind: Any, name: str, **how: Any) -> Any:
+    """Load what `kind` reads of a name, from this machine, else from the hub; else OrlaError."""
     what, places = "is neither on this machine nor found on the hub", (True, False)
     if Path(name).is_dir():
         what, places = "cannot be read", (True,)
@@ -109,7 +109,7 @@ def require_room(
             f"{name} would take about {needed / 1e9:.1f} GB of memory and {free / 1e9:.1f} GB are "
             "free; take a smaller model, fewer seeds or optimizers"
         )
-    hours = 6 * size * tokens / _speed() / 3600
+    hours = 6 * size * tokens / _flops_per_second() / 3600
     if hours > most_hours:
         raise OrlaError(
             f"{name} would take about {hours:.0f} hours on a core and language.most_hours is "
@@ -117,7 +117,7 @@ def require_room(
         )
 
 
-def _speed() -> float:
+def _flops_per_second() -> float:
     """Floating-point operations a second, of a product of matrices on this machine."""
     x, began, turns = torch.ones(256, 256), time.perf_counter(), 8
     for _ in range(turns):
@@ -136,7 +136,7 @@ class PerModel(nn.Module):
         return x @ self.weight.mT
 
 
-def adapted(steps: Steps, rank: int, seeds: Sequence[int]) -> dict[str, nn.Parameter]:
+def insert_adapters(steps: Steps, rank: int, seeds: Sequence[int]) -> dict[str, nn.Parameter]:
     """Put an adapter of each of these seeds into a model, as rows of the batches that it reads.
 
     peft puts them in and draws them, A by He's rule and B zero; alpha is the rank, so that B A is
@@ -144,22 +144,22 @@ def adapted(steps: Steps, rank: int, seeds: Sequence[int]) -> dict[str, nn.Param
 
     Weights are "LAYER.A" (models, rank, in) and "LAYER.B" (models, out, rank).
     """
-    turned = {"fan_in_fan_out": isinstance(steps, GPT2)}  # how that keeps its matrices
-    chosen = LoraConfig(r=rank, lora_alpha=rank, target_modules=list(steps.targets), **turned)
+    storage = {"fan_in_fan_out": isinstance(steps, GPT2)}  # how that keeps its matrices
+    config = LoraConfig(r=rank, lora_alpha=rank, target_modules=list(steps.targets), **storage)
     if not any(isinstance(m, LoraLayer) for m in steps.model.modules()):
-        inject_adapter_in_model(chosen, steps.model, adapter_name=_ADAPTER)
+        inject_adapter_in_model(config, steps.model, adapter_name=_ADAPTER)
     layers = {n: m for n, m in steps.model.named_modules() if isinstance(m, LoraLayer)}
-    drawn: dict[str, list[Tensor]] = {}
+    by_name: dict[str, list[Tensor]] = {}
     with torch.random.fork_rng(devices=[]):
         for seed in seeds:
             torch.manual_seed(seed)
             for name, layer in layers.items():
-                layer.update_layer(_ADAPTER, r=rank, lora_alpha=rank, config=chosen)
+                layer.update_layer(_ADAPTER, r=rank, lora_alpha=rank, config=config)
                 for kind, part in (("A", layer.lora_A), ("B", layer.lora_B)):
-                    drawn.setdefault(f"{name}.{kind}", []).append(part[_ADAPTER].weight.detach())
+                    by_name.setdefault(f"{name}.{kind}", []).append(part[_ADAPTER].weight.detach())
     weights = {}
     for name, layer in layers.items():
         for kind, part in (("A", layer.lora_A), ("B", layer.lora_B)):
-            part[_ADAPTER] = PerModel(torch.stack(drawn[f"{name}.{kind}"]))
+            part[_ADAPTER] = PerModel(torch.stack(by_name[f"{name}.{kind}"]))
             weights[f"{name}.{kind}"] = part[_ADAPTER].weight
     return weights

@@ -21,17 +21,17 @@ from orla.schema import nearest
 _TOKENIZED = 2_000_000
 
 
-def tokenizer(texts: Sequence[str], size: int) -> PreTrainedTokenizerFast:
-    """Byte pairs (Sennrich et al. 2016) of these texts, with a vocabulary of `size`."""
-    made = Tokenizer(models.BPE())
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.decoder = decoders.ByteLevel()
+def train_tokenizer(texts: Sequence[str], size: int) -> PreTrainedTokenizerFast:
+    """A tokenizer by byte pairs (Sennrich et al. 2016) of these texts, of `size` tokens."""
+    byte_pairs = Tokenizer(models.BPE())
+    byte_pairs.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    byte_pairs.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(
         vocab_size=size, initial_alphabet=sorted(alphabet), show_progress=False
     )
-    made.train_from_iterator([text[:_TOKENIZED] for text in texts], trainer)
-    return PreTrainedTokenizerFast(tokenizer_object=made)
+    byte_pairs.train_from_iterator([text[:_TOKENIZED] for text in texts], trainer)
+    return PreTrainedTokenizerFast(tokenizer_object=byte_pairs)
 
 
 def pretrain(
@@ -47,7 +47,7 @@ def pretrain(
             it would be trained on, or a text is shorter than a window.
     """
     _check_options(make)
-    read = tokenizer(list(texts.values()), settings["vocabulary"])
+    read = train_tokenizer(list(texts.values()), settings["vocabulary"])
     torch.manual_seed(settings["seed"])
     model = AutoModelForCausalLM.from_config(
         AutoConfig.for_model(**make, vocab_size=len(read), bos_token_id=None, eos_token_id=None)
@@ -72,7 +72,7 @@ def pretrain(
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, settings["steps"])
     rows, length, turns = settings["batch"], settings["window"], settings["steps"]
     of_domain = torch.tensor([float(share) for share in shares.values()])
-    with cost.work("pretraining", turns * rows * length):
+    with cost.work_phase("pretraining", turns * rows * length):
         for _ in progress.bar(range(turns), f"pretraining {make['model_type']}", "step"):
             chosen = torch.multinomial(of_domain, rows, replacement=True, generator=draw)
             windows = []

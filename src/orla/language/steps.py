@@ -37,7 +37,7 @@ class Steps:
         """The state of so many models before the first token."""
         raise NotImplementedError
 
-    def filled(self, state: State) -> int:
+    def tokens_held(self, state: State) -> int:
         """How many tokens a state holds, where there is a most."""
         return 0
 
@@ -52,15 +52,15 @@ class Steps:
         """
         logits, at = [], 0
         while at < tokens.shape[1]:
-            if self.context and self.filled(state) >= self.context:
+            if self.context and self.tokens_held(state) >= self.context:
                 state = self.start(len(tokens))
-            fits = self.context - self.filled(state) if self.context else tokens.shape[1]
+            fits = self.context - self.tokens_held(state) if self.context else tokens.shape[1]
             more, state = self.read(tokens[:, at : at + fits], state)
             logits, at = [*logits, more], at + fits
         return torch.cat(logits, 1), state
 
 
-def loop(
+def run_recurrence(
     step: Callable[..., tuple[State, Tensor]], state: State, *inputs: Tensor
 ) -> tuple[Tensor, State]:
     """A recurrence over inputs (models, T, ...): outputs (models, T, ...), and the last state."""
@@ -103,13 +103,14 @@ class Mamba(Steps):
             decay = torch.exp(dt * -torch.exp(m.A_log))
             added = dt * write[:, :, None] * u[..., None]
             scan = {"scan": state[f"{i}.scan"]}
-            seen, last = loop(_scan, scan, decay, added, read[..., None])
+            seen, last = run_recurrence(_scan_step, scan, decay, added, read[..., None])
             after[f"{i}.scan"] = last["scan"]
             x = x + m.out_proj((seen[..., 0] + m.D * u) * m.act(gate))
         return self.model.lm_head(self.model.backbone.norm_f(x)), after
 
 
-def _scan(state: State, decay: Tensor, added: Tensor, read: Tensor) -> tuple[State, Tensor]:
+def _scan_step(state: State, decay: Tensor, added: Tensor, read: Tensor) -> tuple[State, Tensor]:
+    """One step of Mamba's scan: its next state, and its output."""
     scan = decay * state["scan"] + added
     return {"scan": scan}, scan @ read
 
@@ -135,30 +136,34 @@ class RWKV(Steps):
             a, f = block.attention, block.feed_forward
             x = block.pre_ln(x) if i == 0 else x
             h = block.ln1(x)
-            before, after[f"{i}.attention"] = _shifted(state[f"{i}.attention"], h), h[:, -1]
-            key = a.key(_mixed(h, before, a.time_mix_key))
-            value = a.value(_mixed(h, before, a.time_mix_value))
-            gate = torch.sigmoid(a.receptance(_mixed(h, before, a.time_mix_receptance)))
+            before, after[f"{i}.attention"] = _shift_right(state[f"{i}.attention"], h), h[:, -1]
+            key = a.key(_mix(h, before, a.time_mix_key))
+            value = a.value(_mix(h, before, a.time_mix_value))
+            gate = torch.sigmoid(a.receptance(_mix(h, before, a.time_mix_receptance)))
             carried = {name: state[f"{i}.{name}"] for name in ("sum", "weight", "most")}
-            seen, last = loop(_attend(a.time_first, -torch.exp(a.time_decay)), carried, key, value)
+            seen, last = run_recurrence(
+                _attention_step(a.time_first, -torch.exp(a.time_decay)), carried, key, value
+            )
             after |= {f"{i}.{name}": value for name, value in last.items()}
             x = x + a.output(gate * seen)
             h = block.ln2(x)
-            before, after[f"{i}.feed"] = _shifted(state[f"{i}.feed"], h), h[:, -1]
-            gate = torch.sigmoid(f.receptance(_mixed(h, before, f.time_mix_receptance)))
-            x = x + gate * f.value(torch.relu(f.key(_mixed(h, before, f.time_mix_key))) ** 2)
+            before, after[f"{i}.feed"] = _shift_right(state[f"{i}.feed"], h), h[:, -1]
+            gate = torch.sigmoid(f.receptance(_mix(h, before, f.time_mix_receptance)))
+            x = x + gate * f.value(torch.relu(f.key(_mix(h, before, f.time_mix_key))) ** 2)
         return self.model.head(self.model.rwkv.ln_out(x)), after
 
 
-def _shifted(before: Tensor, x: Tensor) -> Tensor:
+def _shift_right(before: Tensor, x: Tensor) -> Tensor:
+    """The inputs of the steps before: `before`, then all of `x` but its last."""
     return torch.cat([before[:, None], x[:, :-1]], 1)
 
 
-def _mixed(h: Tensor, before: Tensor, share: Tensor) -> Tensor:
+def _mix(h: Tensor, before: Tensor, share: Tensor) -> Tensor:
+    """Token shift: `share` of h and the rest of what was before."""
     return h * share + before * (1 - share)
 
 
-def _attend(first: Tensor, decay: Tensor) -> Callable[..., tuple[State, Tensor]]:
+def _attention_step(first: Tensor, decay: Tensor) -> Callable[..., tuple[State, Tensor]]:
     """A step of RWKV's attention; sums are kept divided by exp(most), as in the library."""
 
     def step(state: State, key: Tensor, value: Tensor) -> tuple[State, Tensor]:
@@ -190,11 +195,11 @@ class GPT2(Steps):
         empty = self.model.lm_head.weight.new_zeros(models, 0, size)
         return {f"{i}.{name}": empty for i in range(len(blocks)) for name in ("key", "value")}
 
-    def filled(self, state: State) -> int:
+    def tokens_held(self, state: State) -> int:
         return state["0.key"].shape[1]
 
     def read(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        body, filled, count = self.model.transformer, self.filled(state), tokens.shape[1]
+        body, filled, count = self.model.transformer, self.tokens_held(state), tokens.shape[1]
         here = torch.arange(filled, filled + count, device=tokens.device)
         seen = torch.arange(filled + count, device=tokens.device) <= here[:, None]
         after, x = {}, body.wte(tokens) + body.wpe(here)

@@ -12,14 +12,14 @@ import torch
 from torch import Tensor
 
 from orla.errors import OrlaError
-from orla.files import content
+from orla.files import read_file
 from orla.tasks import bytes as library
 
 PARTS = ("pretraining", "choosing", "streams")
 _SHIPPED = ("code", "prose")
 
 
-def parts(source: str, shares: Mapping[str, float]) -> dict[str, str]:
+def split_text(source: str, shares: Mapping[str, float]) -> dict[str, str]:
     """The parts of a text: consecutive, each paragraph once, by its first occurrence.
 
     Paragraphs are set apart by blank lines and alike where they differ in white space alone: the
@@ -27,7 +27,7 @@ def parts(source: str, shares: Mapping[str, float]) -> dict[str, str]:
     of the characters.
     """
     seen, paragraphs, length = set(), [], 0
-    for paragraph in re.split(r"\n\s*\n", _text(source)):
+    for paragraph in re.split(r"\n\s*\n", _read_text(source)):
         key = " ".join(paragraph.split())
         if key and key not in seen:
             seen.add(key)
@@ -41,11 +41,12 @@ def parts(source: str, shares: Mapping[str, float]) -> dict[str, str]:
     return cut
 
 
-def _text(source: str) -> str:
+def _read_text(source: str) -> str:
+    """The text of a source; OrlaError where it is no text."""
     if source in _SHIPPED:
         return library.read_text(source).decode("utf-8", "replace").replace("\r\n", "\n")
     try:
-        return content(source).decode("utf-8").replace("\r\n", "\n")
+        return read_file(source).decode("utf-8").replace("\r\n", "\n")
     except (OrlaError, UnicodeDecodeError) as error:
         raise OrlaError(
             f'config: "language.texts" names {source}, which is no text ({error}); give code, prose'
@@ -53,7 +54,7 @@ def _text(source: str) -> str:
         ) from None
 
 
-def stream(
+def token_stream(
     categories: Mapping[str, Sequence[int]], domains: Sequence[str], length: int, place: float
 ) -> Tensor:
     """Token categories (length + 1,): segments of equal length, one a domain.

@@ -108,6 +108,6 @@ class Learner(Part, ABC):
         return {}
 
 
-def name_of(architecture: Architecture) -> str:
+def network_name(architecture: Architecture) -> str:
     """What a message calls a network."""
     return architecture.part.name if architecture.part else type(architecture).__name__

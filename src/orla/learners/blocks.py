@@ -15,7 +15,7 @@ from orla.derivatives.base import Derivatives, Tape
 from orla.derivatives.structured import StructuredDerivatives
 from orla.programs import kernels
 from orla.programs.compiling import Compiled
-from orla.programs.scan import repeat, scan, stack_trees
+from orla.programs.scan import scan, stack_trees, while_loop
 
 # Most steps that one iteration of a loop pulls back through. The overhead of an iteration equals
 # about one step; more steps take longer to compile.
@@ -25,7 +25,7 @@ _GROUP = 4
 Slots = dict[str, Any]
 
 
-def length_of(slots: Slots) -> int:
+def block_steps(slots: Slots) -> int:
     """Steps of a full block."""
     return pytree.tree_leaves(slots)[0].shape[0]
 
@@ -36,9 +36,9 @@ class PulledBlocks:
 
     derivatives: Derivatives
 
-    def slot(self, tape: Tape, params: Parameters) -> dict[str, Any]:
+    def new_slot(self, tape: Tape, params: Parameters) -> dict[str, Any]:
         """What is stored of a step that was computed with `params`."""
-        weights = {name: params[name] for name in self.derivatives.history()}
+        weights = {name: params[name] for name in self.derivatives.names_for_pull()}
         ones = torch.ones_like(next(iter(tape.values()))[:, 0])
         return {"tape": {"keep": ones} | tape, "weights": weights}
 
@@ -49,20 +49,20 @@ class PulledBlocks:
 
         `sensitivity` is P before the steps; the last `stored` of the slots are filled.
         """
-        none = self.derivatives.no_terms({name: w[0] for name, w in slots["weights"].items()})
-        on_start, terms = self._pull(slots, stored, cotangent, none)
-        return self.derivatives.with_sensitivity(sensitivity, on_start, terms)
+        none = self.derivatives.zero_terms({name: w[0] for name, w in slots["weights"].items()})
+        on_start, terms = self._pull_to_start(slots, stored, cotangent, none)
+        return self.derivatives.block_gradient(sensitivity, on_start, terms)
 
-    def _pull(
+    def _pull_to_start(
         self, slots: Slots, stored: Tensor, cotangent: Tensor, terms: Parameters
     ) -> tuple[Tensor, Parameters]:
         """The cotangent at the block's start, and `terms` with those of the block's steps."""
-        length = length_of(slots)
+        length = block_steps(slots)
         exists = torch.arange(length, device=cotangent.device) >= length - stored
         size = max(size for size in range(1, _GROUP + 1) if length % size == 0)
         groups = pytree.tree_map(lambda t: t.unflatten(0, (-1, size)), (slots, exists))
 
-        def more(at: Tensor, *_: Any) -> Tensor:
+        def goes_on(at: Tensor, *_: Any) -> Tensor:
             return at < length // size
 
         def backward(
@@ -72,7 +72,7 @@ class PulledBlocks:
             return at + 1, *self._pull_group(group, cotangent, terms)
 
         first = (length - stored) // size
-        _, on_start, terms = repeat(more, backward, (first, cotangent, terms), (groups,))
+        _, on_start, terms = while_loop(goes_on, backward, (first, cotangent, terms), (groups,))
         return on_start, terms
 
     def _pull_group(
@@ -87,11 +87,11 @@ class PulledBlocks:
             none = pytree.tree_map(torch.zeros_like, local)
             locals_.append(pytree.tree_map(functools.partial(torch.where, exists), local, none))
             cotangent = torch.where(exists, before, cotangent)
-        return cotangent, self.derivatives.with_terms(terms, slots["tape"], stack_trees(locals_))
+        return cotangent, self.derivatives.add_terms(terms, slots["tape"], stack_trees(locals_))
 
     def rebuild(self, sensitivity: Parameters, slots: Slots) -> None:
         """Compute P after a full block from P before it, in place."""
-        on_start, locals_ = _pull_units(self)(slots)
+        on_start, locals_ = _compiled_pull_units(self)(slots)
         self.derivatives.rebuild(sensitivity, on_start, slots["tape"], locals_)
 
     def pull_units(self, slots: Slots) -> tuple[Tensor, dict[str, Tensor]]:
@@ -109,7 +109,8 @@ class PulledBlocks:
 
 
 @functools.cache
-def _pull_units(blocks: PulledBlocks) -> Compiled:
+def _compiled_pull_units(blocks: PulledBlocks) -> Compiled:
+    """The blocks' `pull_units`, compiled."""
     return Compiled(blocks.pull_units, "RTRL, rebuilding its sensitivities", [blocks])
 
 
@@ -119,7 +120,7 @@ class KernelBlocks:
 
     derivatives: StructuredDerivatives
 
-    def slot(self, tape: Tape, params: Parameters) -> dict[str, Any]:
+    def new_slot(self, tape: Tape, params: Parameters) -> dict[str, Any]:
         on_gates, around = vmap(self.derivatives.architecture.unit_jacobian)(tape["cache"])
         W_hh = params["W_hh"]
         if "keep" in tape:  # nothing is pulled back over the start of a trial
@@ -143,26 +144,30 @@ class RetentionBlocks(PulledBlocks):
 
     derivatives: RetentionDerivatives
 
-    def slot(self, tape: Tape, params: Parameters) -> dict[str, Any]:
+    def new_slot(self, tape: Tape, params: Parameters) -> dict[str, Any]:
         u, v, k = vmap(self.derivatives.architecture.key_value)(params, tape["x"])
-        return super().slot(tape | {"u": u, "v": v, "k": k}, params)
+        return super().new_slot(tape | {"u": u, "v": v, "k": k}, params)
 
     def gradient(
         self, sensitivity: Parameters, slots: Slots, stored: Tensor, cotangent: Tensor
     ) -> Parameters:
-        at = length_of(slots) - stored
+        at = block_steps(slots) - stored
         newest = pytree.tree_map(lambda t: t.index_select(0, at[None])[0], slots)
         before, present = self.derivatives.pull(newest["weights"], newest["tape"], cotangent)
         on_S = self.derivatives.architecture.memories(before)
-        share = self._share(slots, at + 1)
-        past = self.derivatives.past(sensitivity, on_S, share, slots["weights"], slots["tape"])
+        share = self._retention_shares(slots, at + 1)
+        past = self.derivatives.past_gradient(
+            sensitivity, on_S, share, slots["weights"], slots["tape"]
+        )
         return {name: g + past[name] if name in past else g for name, g in present.items()}
 
     def rebuild(self, sensitivity: Parameters, slots: Slots) -> None:
-        share = self._share(slots, torch.zeros_like(slots["tape"]["x"][0, 0, 0], dtype=torch.int64))
-        self.derivatives.fade(sensitivity, share, slots["weights"], slots["tape"])
+        share = self._retention_shares(
+            slots, torch.zeros_like(slots["tape"]["x"][0, 0, 0], dtype=torch.int64)
+        )
+        self.derivatives.advance_sensitivity(sensitivity, share, slots["weights"], slots["tape"])
 
-    def _share(self, slots: Slots, newest: Tensor) -> Tensor:
+    def _retention_shares(self, slots: Slots, newest: Tensor) -> Tensor:
         """By how much S has faded since each step from `newest` on, and since the block began.
 
         (steps + 1, models, heads). 0 for slots before `newest`, and for steps before the start of
@@ -181,19 +186,22 @@ class RetentionBlocks(PulledBlocks):
 Blocks = PulledBlocks | KernelBlocks
 
 
-def blocks_for(derivatives: Derivatives, params: Parameters) -> Blocks:
+def fastest_blocks(derivatives: Derivatives, params: Parameters) -> Blocks:
     """The fastest blocks for the architecture, and the parameters' device and precision."""
     architecture = derivatives.architecture
     independent = isinstance(architecture, LinearGates) and architecture.units_independent
-    serve = independent and kernels.serve(params["W_hh"])
-    return KernelBlocks(derivatives) if serve else _without_kernels(derivatives)
+    serve = independent and kernels.can_serve(params["W_hh"])
+    return KernelBlocks(derivatives) if serve else _blocks_without_kernels(derivatives)
 
 
-def blocks_of(derivatives: Derivatives, slots: Slots) -> Blocks:
-    """The blocks that `slots` were made for."""
-    return KernelBlocks(derivatives) if "on_gates" in slots else _without_kernels(derivatives)
+def blocks_by_slots(derivatives: Derivatives, slots: Slots) -> Blocks:
+    """The kind of blocks that `slots` were made for."""
+    return (
+        KernelBlocks(derivatives) if "on_gates" in slots else _blocks_without_kernels(derivatives)
+    )
 
 
-def _without_kernels(derivatives: Derivatives) -> Blocks:
+def _blocks_without_kernels(derivatives: Derivatives) -> Blocks:
+    """The fastest blocks for the derivatives that need no kernels."""
     fade = isinstance(derivatives, RetentionDerivatives)
     return RetentionBlocks(derivatives) if fade else PulledBlocks(derivatives)

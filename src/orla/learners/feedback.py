@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from orla.catalogue import Mark, option
-from orla.derivatives.influence import Influence, OwnUnitWords, own_units
+from orla.derivatives.influence import Influence, OwnUnitWords, has_independent_units
 from orla.errors import OrlaError
-from orla.learners.base import Carry, Step, name_of
+from orla.learners.base import Carry, Step, network_name
 from orla.learners.sensitivity import SensitivityLearner
 
 
@@ -33,32 +33,34 @@ class FeedbackLearner(SensitivityLearner):
     )
 
     def __post_init__(self) -> None:
-        if not own_units(self.architecture):
+        if not has_independent_units(self.architecture):
             raise OrlaError(
-                f"{self.part.name}: the network {name_of(self.architecture)} does not declare that"
-                " its units are independent (units_independent), so that a unit's own past cannot"
-                " be told from that of the others; take a network that does"
+                f"{self.part.name}: the network {network_name(self.architecture)} does not declare"
+                " that its units are independent (units_independent), so that a unit's own past"
+                " cannot be told from that of the others; take a network that does"
             )
 
     @property
-    def _random(self) -> bool:
+    def _has_random_feedback(self) -> bool:
         return self.feedback == "random"
 
     @property
     def reads_outputs(self) -> bool:
-        return self._random
+        return self._has_random_feedback
 
     @property
     def fixed_noise(self) -> int:
-        return self.architecture.hidden * self.architecture.n_out if self._random else 0
+        return (
+            self.architecture.hidden * self.architecture.n_out if self._has_random_feedback else 0
+        )
 
     def signal(self, carry: Carry, step: Step) -> Tensor:
-        if not self._random:
+        if not self._has_random_feedback:
             return step["cotangent"]
         n_out = self.architecture.n_out
         weights = carry["fixed_noise"].unflatten(1, (-1, n_out))
         on_h = (weights * step["on_outputs"][:, None]).sum(-1)
-        return self.derivatives.on_state(self.feedback_scale / math.sqrt(n_out) * on_h)
+        return self.derivatives.pad_cotangent(self.feedback_scale / math.sqrt(n_out) * on_h)
 
 
 # 1/tau of the paper's simulations, tau being 10 steps.
@@ -103,13 +105,13 @@ class RFLO(
         if not a.hidden == a.state_size == a.gates:
             raise OrlaError(
                 f"{self.part.name}: its trace is for units with one number of state and one"
-                f" pre-activation each, leaky or not, and those of the network {name_of(a)} have"
-                f" {a.state_size // a.hidden} and {a.gates // a.hidden}; take another learner"
+                f" pre-activation each, leaky or not, and those of the network {network_name(a)}"
+                f" have {a.state_size // a.hidden} and {a.gates // a.hidden}; take another learner"
             )
-        _ = self._leaks  # now, because a loop that is compiled can look at no value
+        _ = self._network_leaks  # now, because a loop that is compiled can look at no value
 
     @cached_property
-    def _leaks(self) -> bool:
+    def _network_leaks(self) -> bool:
         """Whether the network leaks by itself, from one step of it away from zero."""
         a = self.architecture
         params = {name: torch.full(shape, 0.1) for name, shape in a.shapes().items()}
@@ -118,8 +120,11 @@ class RFLO(
         return bool(a.unit_jacobian(cache)[1].any())
 
     def advance(self, words: OwnUnitWords, influence: Influence) -> Influence:
-        remainder, direct = words.around(), words.direct()  # 1 - a of the network, and a phi'(u) h
-        if self.leak is None and self._leaks:
+        remainder, direct = (
+            words.leak_jacobian(),
+            words.direct(),
+        )  # 1 - a of the network, and a phi'(u) h
+        if self.leak is None and self._network_leaks:
             past = words.transport_within(remainder, influence)
         else:
             leak = _LEAK if self.leak is None else self.leak
@@ -157,4 +162,4 @@ class EProp(
 
     def transport(self, words: OwnUnitWords, influence: Influence) -> Influence:
         # z_t and s_t are blocks of one state here, so that both equations are one product.
-        return words.transport_within(words.around(), influence)
+        return words.transport_within(words.leak_jacobian(), influence)

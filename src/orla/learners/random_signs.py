@@ -74,7 +74,9 @@ class UORO(
         return self.architecture.state_size
 
     def init(self, params: Parameters) -> Carry:
-        theta = {name: torch.zeros_like(params[name]) for name in self.derivatives.recurrent()}
+        theta = {
+            name: torch.zeros_like(params[name]) for name in self.derivatives.recurrent_names()
+        }
         return {
             "s": torch.zeros_like(vmap(self.architecture.initial_state)(params)),
             "theta": theta,
@@ -87,7 +89,7 @@ class UORO(
         Js = materialize(derivatives.push(params, tape, step["before"], carry["s"]))
         along = (materialize(step["cotangent"]) * Js).sum(1)
         _, local = derivatives.pull(params, tape, step["cotangent"])
-        present = derivatives.gather(*pytree.tree_map(lambda t: t[None], (tape, local)))
+        present = derivatives.summed_gradient(*pytree.tree_map(lambda t: t[None], (tape, local)))
         gradient = {name: times(along, p) + present[name] for name, p in theta.items()}
 
         rho0 = materialize(torch.sqrt(norm(theta) / (norm(Js) + self.eps)) + self.eps)
@@ -95,7 +97,7 @@ class UORO(
         nu = signs(step["noise"])
         _, local = derivatives.pull(params, tape, nu)
         window = pytree.tree_map(lambda t: materialize(t)[None], (tape, local))
-        direct = derivatives.gather(*window)  # nu D_t
+        direct = derivatives.summed_gradient(*window)  # nu D_t
         length = torch.sqrt(derivatives.gradient_square(*window))
         rho1 = materialize(torch.sqrt(length / (norm(nu) + self.eps)) + self.eps)
 
@@ -158,7 +160,7 @@ class KFRTRL(
         if "keep" in tape:  # nothing is carried over the start of a trial
             u = times(tape["keep"], u)
         JA = materialize(derivatives.push(params, tape, step["before"], carry["A"]))
-        v, B = derivatives.gate_inputs(tape), materialize(self._by_gates(tape["cache"]))
+        v, B = derivatives.gate_inputs(tape), materialize(self._gate_jacobian(tape["cache"]))
         p1, p2 = (
             materialize(torch.sqrt((norm(left) + self.eps) / (norm(right) + self.eps)))
             for left, right in ((JA, u), (B, v))
@@ -169,7 +171,8 @@ class KFRTRL(
         on_gates = materialize((A * materialize(step["cotangent"])[:, None]).sum(2))
         return {"u": u, "A": A}, derivatives.by_parameter(on_gates[:, :, None] * u[:, None, :])
 
-    def _by_gates(self, cache: Tensor) -> Tensor:
+    def _gate_jacobian(self, cache: Tensor) -> Tensor:
+        """B_t transposed: the next state by the pre-activations (models, gates, state_size)."""
         size = self.architecture.state_size
         unit_vectors = torch.eye(size, dtype=cache.dtype, device=cache.device)
         on_gates, _ = vmap(self.architecture.pull, in_dims=(0, None))(cache, unit_vectors)

@@ -10,7 +10,13 @@ from torch.utils import _pytree as pytree
 from orla.architectures.base import Parameters
 from orla.catalogue import Mark, option
 from orla.learners.base import Carry, Learner, Step
-from orla.learners.blocks import RetentionBlocks, Slots, blocks_for, blocks_of, length_of
+from orla.learners.blocks import (
+    RetentionBlocks,
+    Slots,
+    block_steps,
+    blocks_by_slots,
+    fastest_blocks,
+)
 
 # Largest state -> steps of the block that was fastest for it; above all of these, the last.
 _CHEAPEST = {48: 32, 192: 48}
@@ -51,25 +57,25 @@ class RTRL(
         moment = {"x": state.new_zeros(self.architecture.n_in)}
         _, tape = self.derivatives.step(params, state, moment)
         tape = tape | {"keep": state.new_ones(len(state))}
-        blocks = blocks_for(self.derivatives, params)
+        blocks = fastest_blocks(self.derivatives, params)
         slots = pytree.tree_map(
-            lambda t: t.new_zeros(self.block_length, *t.shape), blocks.slot(tape, params)
+            lambda t: t.new_zeros(self.block_length, *t.shape), blocks.new_slot(tape, params)
         )
         return {"slots": slots, "stored": state.new_zeros((), dtype=torch.int64)}
 
     def buffers(self, params: Parameters) -> dict[str, Any]:
-        return {"sensitivity": self.derivatives.sensitivity(params)}
+        return {"sensitivity": self.derivatives.zero_sensitivity(params)}
 
     def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
-        blocks = blocks_of(self.derivatives, carry["slots"])
+        blocks = blocks_by_slots(self.derivatives, carry["slots"])
         stored = carry["stored"] + 1
-        slots = _append(carry["slots"], stored, blocks.slot(step["tape"], params))
+        slots = _append(carry["slots"], stored, blocks.new_slot(step["tape"], params))
         gradient = blocks.gradient(carry["sensitivity"], slots, stored, step["cotangent"])
         return {"slots": slots, "stored": stored % self.block_length}, gradient
 
     def sensitivity(self, carry: Carry, params: Parameters) -> Parameters:
         """As in the base class; {} for retention networks, whose sensitivity has another form."""
-        blocks = blocks_of(self.derivatives, carry["slots"])
+        blocks = blocks_by_slots(self.derivatives, carry["slots"])
         if isinstance(blocks, RetentionBlocks):
             return {}
         like, a = next(iter(params.values())), self.architecture
@@ -79,16 +85,19 @@ class RTRL(
         return {name: torch.stack([row[name] for row in rows], 1) for name in rows[0]}
 
     def end_block(self, carry: Carry, buffers: dict[str, Any]) -> None:
-        blocks_of(self.derivatives, carry["slots"]).rebuild(buffers["sensitivity"], carry["slots"])
+        blocks_by_slots(self.derivatives, carry["slots"]).rebuild(
+            buffers["sensitivity"], carry["slots"]
+        )
 
     def end_block_bytes(self, params: Parameters, buffers_bytes: int, local_bytes: int) -> int:
-        if isinstance(blocks_for(self.derivatives, params), RetentionBlocks):
+        if isinstance(fastest_blocks(self.derivatives, params), RetentionBlocks):
             return 2 * buffers_bytes  # measured: the products of all steps, before P has them
         # Every unit vector of the state is pulled back through all steps of the block.
         return self.block_length * self.architecture.state_size * local_bytes
 
 
 def _append(slots: Slots, stored: Tensor, latest: dict[str, Any]) -> Slots:
+    """The slots with the latest step in the place of the next empty one."""
     # The block is filled from its end, so that pulling back begins with the newest step.
-    index = length_of(slots) - stored[None]
+    index = block_steps(slots) - stored[None]
     return pytree.tree_map(lambda store, new: store.index_copy(0, index, new[None]), slots, latest)

@@ -18,11 +18,11 @@ from orla.derivatives.influence import (
     Influence,
     OwnUnitWords,
     Words,
-    own_units,
+    has_independent_units,
 )
 from orla.derivatives.stacked import DecayedStack
 from orla.errors import OrlaError
-from orla.learners.base import Carry, Learner, Step, name_of
+from orla.learners.base import Carry, Learner, Step, network_name
 from orla.learners.rtrl import RTRL
 from orla.programs.scan import in_layout_of, materialize
 
@@ -55,14 +55,18 @@ class SensitivityLearner(Learner):
         return influence
 
     @property
-    def _words(self) -> type[Words]:
-        return OwnUnitWords if own_units(self.architecture) and not self.dense else DenseWords
+    def _words_class(self) -> type[Words]:
+        return (
+            OwnUnitWords
+            if has_independent_units(self.architecture) and not self.dense
+            else DenseWords
+        )
 
     def init(self, params: Parameters) -> Carry:
         def zeros(params: Parameters) -> Influence:
             state = self.architecture.initial_state(params)
             x = state.new_zeros(self.architecture.n_in)
-            return self._words(self.architecture, params, state, x, {}).zeros()
+            return self._words_class(self.architecture, params, state, x, {}).zeros()
 
         influence = vmap(zeros)(params)
         return {"influence": {name: _rows_innermost(e) for name, e in influence.items()}}
@@ -72,13 +76,13 @@ class SensitivityLearner(Learner):
         axes = 0, 0, axis_of_models(step["moment"]), 0
 
         def advance(influence: Influence, *arguments: Any) -> Influence:
-            words = self._words(self.architecture, *arguments)
+            words = self._words_class(self.architecture, *arguments)
             if "keep" in words.tape:  # nothing is carried over the start of a trial
                 influence = {name: words.tape["keep"] * e for name, e in influence.items()}
             return self.apply_mask(self.advance(words, influence), carry)
 
         def contract(influence: Influence, signal: Tensor, *arguments: Any) -> Parameters:
-            return self._words(self.architecture, *arguments).contract(signal, influence)
+            return self._words_class(self.architecture, *arguments).contract(signal, influence)
 
         before = carry["influence"]
         after = vmap(advance, in_dims=(0, *axes))(before, *arguments)
@@ -112,7 +116,8 @@ class Trace(
     decay: float = option(0.9, "Factor of the previous trace.", least=0, most=1)
 
     @property
-    def _by_blocks(self) -> "_StackTrace | None":
+    def _block_trace(self) -> "_StackTrace | None":
+        """The learner that computes the trace by blocks of steps; None where no stack allows it."""
         a = self.architecture
         has_blocks = isinstance(a, Stack) and a.linear_gates
         return _StackTrace(a, decay=self.decay) if has_blocks else None
@@ -122,24 +127,24 @@ class Trace(
 
     @property
     def block_length(self) -> int:
-        return self._by_blocks.block_length if self._by_blocks else 0
+        return self._block_trace.block_length if self._block_trace else 0
 
     def init(self, params: Parameters) -> Carry:
-        return self._by_blocks.init(params) if self._by_blocks else super().init(params)
+        return self._block_trace.init(params) if self._block_trace else super().init(params)
 
     def buffers(self, params: Parameters) -> dict[str, Any]:
-        return self._by_blocks.buffers(params) if self._by_blocks else {}
+        return self._block_trace.buffers(params) if self._block_trace else {}
 
     def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
-        gradient = self._by_blocks.gradient if self._by_blocks else super().gradient
+        gradient = self._block_trace.gradient if self._block_trace else super().gradient
         return gradient(carry, params, step)
 
     def end_block(self, carry: Carry, buffers: dict[str, Any]) -> None:
-        self._by_blocks.end_block(carry, buffers)
+        self._block_trace.end_block(carry, buffers)
 
     def end_block_bytes(self, params: Parameters, buffers_bytes: int, local_bytes: int) -> int:
         sizes = buffers_bytes, local_bytes
-        return self._by_blocks.end_block_bytes(params, *sizes) if self._by_blocks else 0
+        return self._block_trace.end_block_bytes(params, *sizes) if self._block_trace else 0
 
 
 @dataclass(frozen=True)
@@ -176,8 +181,8 @@ class DRTRL(
     """
 
     @property
-    def _words(self) -> type[Words]:
-        return ElementWords if isinstance(self.architecture, ElementWise) else super()._words
+    def _words_class(self) -> type[Words]:
+        return ElementWords if isinstance(self.architecture, ElementWise) else super()._words_class
 
     def transport(self, words: Words, influence: Influence) -> Influence:
         return words.transport_within(words.within(), influence)
@@ -207,13 +212,14 @@ class Diagonal(
     def __post_init__(self) -> None:
         if not isinstance(self.architecture, ElementWise):
             raise OrlaError(
-                f"{self.part.name}: the recurrence of the network {name_of(self.architecture)} is"
-                " not element-wise (its class is no ElementWise), so that this would not be exact;"
-                " take rtrl, which is exact for every network"
+                f"{self.part.name}: the recurrence of the network"
+                f" {network_name(self.architecture)} is not element-wise (its class is no"
+                " ElementWise), so that this would not be exact; take rtrl, which is exact for"
+                " every network"
             )
 
     @property
-    def _words(self) -> type[Words]:
+    def _words_class(self) -> type[Words]:
         return ElementWords
 
 
@@ -254,7 +260,7 @@ class SnAp(
     @property
     def dense(self) -> bool:
         """Whether e has an entry for every number of the state and every parameter."""
-        return self.steps > 1 or not own_units(self.architecture)
+        return self.steps > 1 or not has_independent_units(self.architecture)
 
     def mask(self) -> Influence:
         """M, of a shape that broadcasts to e of one model; True where it is 1."""
@@ -266,7 +272,7 @@ class SnAp(
             return {"e": diagonal.flatten(1)[:, :, None]}
         by_state, masks = pattern.by_state.double(), pattern.by_parameter
         for _ in range(self.steps - 1):
-            masks = {name: mask | _reach(by_state, masks[name]) for name, mask in masks.items()}
+            masks = {name: mask | _next_mask(by_state, masks[name]) for name, mask in masks.items()}
         return masks
 
     def buffers(self, params: Parameters) -> dict[str, Any]:
@@ -282,6 +288,6 @@ class SnAp(
         return {name: torch.where(carry["kept"][name], e, 0.0) for name, e in influence.items()}
 
 
-def _reach(by_state: Tensor, mask: Tensor) -> Tensor:
+def _next_mask(by_state: Tensor, mask: Tensor) -> Tensor:
     """Where J times what `mask` keeps is not zero."""
     return torch.tensordot(by_state, mask.double(), 1) > 0

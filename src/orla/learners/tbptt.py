@@ -79,7 +79,7 @@ class Immediate(
         if self.window == 1:
             _, local = derivatives.pull(params, step["tape"], step["cotangent"])
             window = pytree.tree_map(lambda t: t[None], (step["tape"], local))
-            return carry, derivatives.gather(*window)
+            return carry, derivatives.summed_gradient(*window)
 
         step = self.select_errors(step)
 
@@ -89,7 +89,7 @@ class Immediate(
 
         entries = derivatives.tape_for_pull(step["tape"]), step["cotangent"]
         _, locals_ = scan(pull, step["cotangent"][0], entries, constants=(params,))
-        return carry, derivatives.gather(step["tape"], locals_)
+        return carry, derivatives.summed_gradient(step["tape"], locals_)
 
 
 @dataclass(frozen=True)
@@ -135,20 +135,21 @@ class TBPTT(
 
     @property
     def reads_before(self) -> bool:
-        return self._memory > 0
+        return self._memory_steps > 0
 
     @property
-    def _memory(self) -> int:
+    def _memory_steps(self) -> int:
+        """Steps before those of an update that its gradient goes back to."""
         return self.window - self.update_every
 
     def init(self, params: Parameters) -> Carry:
-        if not self._memory:
+        if not self._memory_steps:
             return {}
         state = torch.func.vmap(self.architecture.initial_state)(params)
         ones = state.new_ones(len(state))
         past = {"before": state, "x": state.new_zeros(len(state), self.architecture.n_in)}
         past |= {"keep": ones, "exists": 0.0 * ones}
-        return {name: p.expand(self._memory, *p.shape).clone() for name, p in past.items()}
+        return {name: p.expand(self._memory_steps, *p.shape).clone() for name, p in past.items()}
 
     def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
         derivatives = self.derivatives
@@ -157,7 +158,7 @@ class TBPTT(
         step = self.select_errors(step)
 
         # Pulling back sums over a matrix's rows, which is faster in this memory layout.
-        weights = {name: params[name].contiguous() for name in derivatives.history()}
+        weights = {name: params[name].contiguous() for name in derivatives.names_for_pull()}
 
         def backward(
             on_state: Tensor, entry: tuple, weights: Parameters
@@ -173,8 +174,8 @@ class TBPTT(
             constants=(weights,),
             reverse=True,
         )
-        gradient = derivatives.gather(step["tape"], locals_)
-        if not self._memory:
+        gradient = derivatives.summed_gradient(step["tape"], locals_)
+        if not self._memory_steps:
             return carry, gradient
         past = self._past_gradient(carry, params, weights, on_start)
         gradient = {name: g + past[name] for name, g in gradient.items()}
@@ -183,6 +184,7 @@ class TBPTT(
     def _past_gradient(
         self, carry: Carry, params: Parameters, weights: Parameters, on_start: Tensor
     ) -> Parameters:
+        """The gradient by the remembered steps, from the cotangent before those of the update."""
         derivatives = self.derivatives
 
         def tape_of(past: Carry) -> dict[str, Tensor]:
@@ -204,9 +206,10 @@ class TBPTT(
         _, locals_ = scan(
             backward, on_start, (tapes, carry["exists"]), constants=(weights,), reverse=True
         )
-        return derivatives.gather(tapes, locals_)
+        return derivatives.summed_gradient(tapes, locals_)
 
     def _remember(self, carry: Carry, step: Step) -> Carry:
+        """The remembered steps, with those of this update in the place of the oldest."""
         before = step["before"]
         steps, models = before.shape[:2]
         x = step["moment"]["x"]
@@ -218,6 +221,6 @@ class TBPTT(
             "exists": ones,
         }
         return {
-            name: torch.cat([carry[name], value])[-self._memory :].clone()
+            name: torch.cat([carry[name], value])[-self._memory_steps :].clone()
             for name, value in new.items()
         }

@@ -38,7 +38,7 @@ class Loss(Part, ABC):
         Y is (steps, ...) shared by the models or (models, steps, ...).
         """
 
-    def mean(self, outputs: Tensor, Y: Tensor, scored: Tensor | None) -> Tensor:
+    def mean_error(self, outputs: Tensor, Y: Tensor, scored: Tensor | None) -> Tensor:
         """Mean error (models,) over the scored steps; arguments as those of `scores`."""
         return mean_scored(self.errors(outputs, Y), scored)
 

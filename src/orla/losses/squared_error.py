@@ -26,10 +26,10 @@ class SquaredError(
     def errors(self, outputs: Tensor, Y: Tensor) -> Tensor:
         return ((outputs - Y) ** 2).mean(-1)
 
-    def mean(self, outputs: Tensor, Y: Tensor, scored: Tensor | None) -> Tensor:
+    def mean_error(self, outputs: Tensor, Y: Tensor, scored: Tensor | None) -> Tensor:
         if scored is None:
             return ((outputs - Y) ** 2).mean((1, 2))
-        return super().mean(outputs, Y, scored)
+        return super().mean_error(outputs, Y, scored)
 
     def constant_error(self, Y: Tensor, n_out: int) -> float:
         """The targets' variance, mean over the outputs: that of predicting their mean."""

@@ -53,6 +53,7 @@ class Adafactor(
 
     @staticmethod
     def _root_second_moment(name: str, square: Tensor, state: State, after: State) -> Tensor:
+        """Root of the new second moment of a parameter, which is written into `after`."""
         new, old = state["new_share"], 1.0 - state["new_share"]
         if square.dim() < 2:
             v = after[f"v.{name}"] = old * state[f"v.{name}"] + new * square

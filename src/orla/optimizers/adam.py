@@ -36,9 +36,10 @@ class Adam(
         one = next(iter(params.values())).new_ones(())
         state = {f"m.{name}": torch.zeros_like(p) for name, p in params.items()}
         state |= {f"v.{name}": torch.zeros_like(p) for name, p in params.items()}
-        return state | self._corrections(one * self.beta1, one * self.beta2)
+        return state | self._bias_corrections(one * self.beta1, one * self.beta2)
 
-    def _corrections(self, power1: Tensor, power2: Tensor) -> State:
+    def _bias_corrections(self, power1: Tensor, power2: Tensor) -> State:
+        """State entries of the powers of both decays, and factors that undo the bias of zeros."""
         # Computed once for the next update: inside the compiled loops over the parameters these
         # scalars would be recomputed for every number.
         return {
@@ -57,7 +58,7 @@ class Adam(
             updates[name] = step * m / (torch.sqrt(v) * root_scale + self.eps)
             after[f"m.{name}"], after[f"v.{name}"] = m, v
         powers = state["beta1_power"] * self.beta1, state["beta2_power"] * self.beta2
-        return updates, after | self._corrections(*powers)
+        return updates, after | self._bias_corrections(*powers)
 
 
 @dataclass(frozen=True)
@@ -84,10 +85,11 @@ class AdamBeta1(
     def init(self, params: Parameters) -> State:
         one = next(iter(params.values())).new_ones(())
         state = {f"m.{name}": torch.zeros_like(p) for name, p in params.items()}
-        return state | self._correction(one * self.beta1)
+        return state | self._bias_correction(one * self.beta1)
 
     @staticmethod
-    def _correction(power: Tensor) -> State:
+    def _bias_correction(power: Tensor) -> State:
+        """State entries of the power of the decay, and the factor that undoes the bias of zeros."""
         # For the next update, as in Adam.
         return {"beta1_power": power, "step_scale": 1.0 / (1.0 - power)}
 
@@ -97,7 +99,7 @@ class AdamBeta1(
         for name, g in gradients.items():
             m = after[f"m.{name}"] = self.beta1 * state[f"m.{name}"] + (1.0 - self.beta1) * g
             updates[name] = step * m
-        return updates, after | self._correction(state["beta1_power"] * self.beta1)
+        return updates, after | self._bias_correction(state["beta1_power"] * self.beta1)
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ class RMSprop(
     alpha: float = option(0.99, "Decay of the mean squared gradient.", least=0)
     eps: float = option(1e-8, "Added to the root of the mean squared gradient.", least=0)
 
-    def move(self, g: Tensor, moment: Tensor, lr: Tensor) -> tuple[Tensor, Tensor]:
+    def update_parameter(self, g: Tensor, moment: Tensor, lr: Tensor) -> tuple[Tensor, Tensor]:
         moment = self.alpha * moment + (1.0 - self.alpha) * g * g
         return -lr * g / (torch.sqrt(moment) + self.eps), moment
 
@@ -131,7 +133,7 @@ class RMSprop(
 _A, _B, _C = 3.4445, -4.7750, 2.0315
 
 
-def _product(a: Tensor, b: Tensor) -> Tensor:
+def _matrix_product(a: Tensor, b: Tensor) -> Tensor:
     """a @ b, (rows, inner) x (inner, columns) -> (rows, columns).
 
     Written as a sum for the reasons that `matvec` is.
@@ -186,11 +188,12 @@ class Muon(
         return updates, after
 
     def _orthogonalize(self, matrix: Tensor) -> Tensor:
+        """The matrix with all singular values near 1, by Newton-Schulz steps."""
         # As tall as wide or taller: the smaller Gram matrix, and products that go along memory.
         wide = matrix.shape[0] < matrix.shape[1]
         x = matrix.T if wide else matrix
         x = x / torch.clamp(torch.sqrt((x * x).sum()), min=self.eps)
         for _ in range(self.steps):
-            gram = _product(x.T, x)
-            x = _A * x + _product(x, _B * gram + _C * _product(gram, gram))
+            gram = _matrix_product(x.T, x)
+            x = _A * x + _matrix_product(x, _B * gram + _C * _matrix_product(gram, gram))
         return x.T if wide else x

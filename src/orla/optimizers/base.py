@@ -53,12 +53,12 @@ class OneMoment(Optimizer):
         return {f"{self.moment}.{name}": torch.zeros_like(p) for name, p in params.items()}
 
     @abstractmethod
-    def move(self, g: Tensor, moment: Tensor, lr: Tensor) -> tuple[Tensor, Tensor]:
-        """A parameter's update by its gradient and moment, and the next moment."""
+    def update_parameter(self, g: Tensor, moment: Tensor, lr: Tensor) -> tuple[Tensor, Tensor]:
+        """The update of one parameter by its gradient and moment, and the next moment."""
 
     def update(self, gradients: Parameters, state: State, params: Parameters, lr: Tensor) -> Answer:
         after, updates = dict(state), {}
         for name, g in gradients.items():
             key = f"{self.moment}.{name}"
-            updates[name], after[key] = self.move(g, state[key], lr)
+            updates[name], after[key] = self.update_parameter(g, state[key], lr)
         return updates, after

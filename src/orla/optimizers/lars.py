@@ -25,11 +25,12 @@ class LARS(
 
     def update(self, gradients: Parameters, state: State, params: Parameters, lr: Tensor) -> Answer:
         return {
-            name: -lr * self._trust(params[name], g) * g for name, g in gradients.items()
+            name: -lr * self._trust_ratio(params[name], g) * g for name, g in gradients.items()
         }, state
 
     @staticmethod
-    def _trust(weight: Tensor, gradient: Tensor) -> Tensor:
+    def _trust_ratio(weight: Tensor, gradient: Tensor) -> Tensor:
+        """||w|| / ||g||; 1 where either norm is 0."""
         weight_norm = torch.sqrt((weight * weight).sum())
         gradient_norm = torch.sqrt((gradient * gradient).sum())
         nonzero = (weight_norm > 0) & (gradient_norm > 0)

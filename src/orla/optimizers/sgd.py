@@ -67,7 +67,7 @@ class SignSGDMomentum(
 
     beta: float = option(0.9, "Decay of the mean gradient.", least=0)
 
-    def move(self, g: Tensor, moment: Tensor, lr: Tensor) -> tuple[Tensor, Tensor]:
+    def update_parameter(self, g: Tensor, moment: Tensor, lr: Tensor) -> tuple[Tensor, Tensor]:
         moment = self.beta * moment + (1.0 - self.beta) * g
         return -lr * torch.sign(moment), moment
 
@@ -91,6 +91,6 @@ class Lion(
     beta1: float = option(0.9, "Share of the mean gradient in the update.", least=0)
     beta2: float = option(0.99, "Decay of the mean gradient.", least=0)
 
-    def move(self, g: Tensor, moment: Tensor, lr: Tensor) -> tuple[Tensor, Tensor]:
+    def update_parameter(self, g: Tensor, moment: Tensor, lr: Tensor) -> tuple[Tensor, Tensor]:
         update = -lr * torch.sign(self.beta1 * moment + (1.0 - self.beta1) * g)
         return update, self.beta2 * moment + (1.0 - self.beta2) * g

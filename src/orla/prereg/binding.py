@@ -21,7 +21,7 @@ from orla.prereg.asked import (
 )
 from orla.prereg.documents import read_yaml
 from orla.prereg.registration import Registration
-from orla.provenance.code import files_of, hash_of, source_digests
+from orla.provenance.code import hash_of, part_files, source_digests
 from orla.study.config import normal_form, plan_from_config
 from orla.study.plan import Condition, Plan, job_parts
 from orla.study.seeds import remove_lock_seeds
@@ -118,7 +118,7 @@ def syntax_hash(plan: Plan, run: Sequence[Condition]) -> str:
     """Hash of the syntax trees, docstrings apart, of the code that conditions are computed by."""
     named = {part for c in run for part in job_parts(plan.job(c), plan.declared)}
     named |= {("task", plan.spec("task", c.task)["kind"]) for c in run}
-    files = [file for kind, name in sorted(named) for file in files_of(kind, name)]
+    files = [file for kind, name in sorted(named) for file in part_files(kind, name)]
     home = Path(__file__).parents[2]
     paths = {name: home / name for name in source_digests(*_ROOTS, *files)}
     paths |= {file.name: file for file in files}

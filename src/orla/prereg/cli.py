@@ -15,7 +15,7 @@ from orla.errors import OrlaError
 from orla.prereg import agreement, amendments, lock, reader, rows
 from orla.prereg.documents import read_yaml
 from orla.prereg.registration import Registration, check_columns, check_primary
-from orla.results.base import columns as declared
+from orla.results.base import columns_by_statistic
 from orla.study.keys import KEYS
 
 _PATH = ("architecture", "learner", "optimizer", "split")
@@ -185,7 +185,7 @@ def _columns_by_result(arguments: argparse.Namespace) -> dict[str, list[str]]:
     return {
         path.stem: pyarrow.parquet.read_schema(path).names
         for path in (arguments.results or Path("results")).glob("*.parquet")
-    } | declared()
+    } | columns_by_statistic()
 
 
 def _print_power(arguments: argparse.Namespace) -> None:

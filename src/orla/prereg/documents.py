@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from orla.errors import OrlaError
-from orla.files import MOST_TEXT, content
+from orla.files import MOST_TEXT, read_file
 from orla.prereg.rules import rules_by_name
 from orla.schema import validate
 
@@ -82,7 +82,7 @@ def read_yaml(path: Path) -> Any:
     Refused (OrlaError) are a key that stands twice or is no text, and what could be endless.
     """
     try:
-        text = content(path, MOST_TEXT).decode()
+        text = read_file(path, MOST_TEXT).decode()
         _check_depth(path, text)
         loader = _LOADER(text)
         if (root := loader.get_single_node()) is None:

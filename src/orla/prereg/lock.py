@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orla.errors import OrlaError
-from orla.files import MOST_TEXT, as_one_line, atomic, content, sha256
+from orla.files import MOST_TEXT, as_one_line, atomic, read_file, sha256
 from orla.prereg import amendments
 from orla.prereg.amendments import AMENDMENTS, Amendment
 from orla.prereg.documents import parse_date
-from orla.provenance.collect import git
+from orla.provenance.collect import git_output
 
 LOCK = "LOCK"
 GIT, UNCHECKED, UNCOMMITTED = "git", "not checked", "not committed"
@@ -187,15 +187,15 @@ def _line_histories(path: Path, lines: Sequence[Line]) -> list[str]:
     before or after its commit.
     """
     folder, log = path.resolve().parent, ""
-    is_tree = git(folder, "rev-parse", "--is-inside-work-tree", "--is-shallow-repository")
+    is_tree = git_output(folder, "rev-parse", "--is-inside-work-tree", "--is-shallow-repository")
     if is_tree == "true\nfalse":
-        log = git(folder, "log", "--reverse", "--format=%H %ct %P", "--", path.name)
+        log = git_output(folder, "log", "--reverse", "--format=%H %ct %P", "--", path.name)
     if not log:
         return [UNCHECKED] * len(lines)
     present = path.read_text().rstrip("\n") + "\n"
     imported = committed = 0
     for commit, seconds, *parents in map(str.split, log.splitlines()):
-        text = git(folder, "show", f"{commit}:./{path.name}")
+        text = git_output(folder, "show", f"{commit}:./{path.name}")
         if not text:  # the commit removed LOCK, or brought an empty one
             continue
         when = datetime.datetime.fromtimestamp(int(seconds), datetime.UTC).date()
@@ -223,7 +223,7 @@ def _lock_text(path: Path) -> str:
     if not os.path.lexists(path):
         return ""
     with as_one_line(path, "not a text in UTF-8", "restore it from git"):
-        return content(path, MOST_TEXT).decode()
+        return read_file(path, MOST_TEXT).decode()
 
 
 def _name_in_lock(folder: Path, file: Path) -> str:

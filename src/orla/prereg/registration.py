@@ -179,10 +179,10 @@ class Registration:
             if unit == SEED:
                 del words[SOUND]
         columns = {
-            way: (scale.mean(way), *map(scale.ends(way).format, ("low", "high")))
+            way: (scale.gap_column(way), *map(scale.ends_pattern(way).format, ("low", "high")))
             for way in ("", *words)
         }
-        more = {name: scale.column(name) for name in ("standard_error", "dof")}
+        more = {name: scale.test_column(name) for name in ("standard_error", "dof")}
         more["n"] = scale.count.format(unit)
         roles = dict(zip(("estimate", "low", "high"), columns.pop(""), strict=True)) | more
         ways = {way: Way(words[way], names) for way, names in columns.items()}

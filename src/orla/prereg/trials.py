@@ -160,7 +160,7 @@ def try_sweep(job: Mapping[str, Any], learners: Mapping[str, Any]) -> dict[str, 
         )
         windows = min(job["stable_windows"], 2)
         sweeps.append(sweep(run, learning_rates=[0.1, 0.3], growth=1, stable_windows=windows))
-    return frames.frames([s.table for s in sweeps], [s.traces for s in sweeps])
+    return frames.result_frames([s.table for s in sweeps], [s.traces for s in sweeps])
 
 
 def try_choices(models: Mapping[str, pd.DataFrame]) -> Any:
@@ -183,7 +183,7 @@ def try_statistics(
     signs = zip(("plus", "minus"), learners, strict=False)
     terms = [{sign: "heldout_error", "learner": learner} for sign, learner in signs]
     quantity = {"label": "", "unit": PAIR, "at": at, "sum": terms}
-    settings = base.Settings.of(
+    settings = base.Settings.from_config(
         {**statistics, "resamples": 50, "main": _COMPARISON},
         {_COMPARISON: {"minus": learners}} if len(learners) > 1 else {},
         {_COMPARISON: quantity},
@@ -209,7 +209,7 @@ def try_peer(name: str) -> np.ndarray:
     """Which rows of a short stream one of River's models has right."""
     from orla.streams import peers  # River is an extra
 
-    return peers.trial(name)
+    return peers.trial_hits(name)
 
 
 def try_episodes(task: Mapping[str, Any]) -> Any:

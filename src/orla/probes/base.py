@@ -75,14 +75,15 @@ class Probe(Part, ABC):
     @property
     def look_stride(self) -> int:
         """Steps between two looks; 0 for a probe that takes none."""
-        return self._steps("stride")
+        return self._option_steps("stride")
 
     @property
     def kept_every(self) -> int:
         """Steps after which its state is kept and begun anew; 0 for a probe whose state goes on."""
-        return self._steps("kept")
+        return self._option_steps("kept")
 
-    def _steps(self, keyword: str) -> int:
+    def _option_steps(self, keyword: str) -> int:
+        """The steps that the option declared under a keyword has; 0 where none is declared."""
         option = self.part.more[keyword] if self.part else ""
         return getattr(self, option) if option else 0
 
@@ -131,7 +132,7 @@ class Probe(Part, ABC):
         return {name: series[name].mean(1) for name in self.part.more["columns"]}
 
 
-def apart(values: Parameters, recurrent: Parameters) -> tuple[Parameters, Parameters]:
+def split_recurrent(values: Parameters, recurrent: Parameters) -> tuple[Parameters, Parameters]:
     """The values of the recurrent parameters, and those of the readout's."""
     inner = {name: v for name, v in values.items() if name in recurrent}
     return inner, {name: v for name, v in values.items() if name not in recurrent}

@@ -46,40 +46,46 @@ class Cosine(
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
         gradients = {"own": update.learner, **update.observers}
         reference = gradients[self.against]
-        size, measurements = _inner(reference, reference, update).sqrt(), {}
+        size, measurements = _inner_product(reference, reference, update).sqrt(), {}
         for name, gradient in gradients.items():
-            length = _inner(gradient, gradient, update).sqrt()
-            measurements[self._cosine + name] = _inner(gradient, reference, update) / (
-                length * size
-            )
-            measurements[self._ratio + name] = length / size
+            length = _inner_product(gradient, gradient, update).sqrt()
+            measurements[self._cosine_prefix + name] = _inner_product(
+                gradient, reference, update
+            ) / (length * size)
+            measurements[self._ratio_prefix + name] = length / size
         return state, measurements
 
     def by_observer(self, series: Mapping[str, np.ndarray]) -> dict[str, dict[str, np.ndarray]]:
-        names = [n.removeprefix(self._cosine) for n in series if n.startswith(self._cosine)]
+        names = [
+            n.removeprefix(self._cosine_prefix) for n in series if n.startswith(self._cosine_prefix)
+        ]
         return {
-            name: _summary(series[self._cosine + name], series[self._ratio + name])
+            name: _observer_columns(
+                series[self._cosine_prefix + name], series[self._ratio_prefix + name]
+            )
             for name in names
         }
 
     @property
-    def _cosine(self) -> str:
+    def _cosine_prefix(self) -> str:
         """Begins the name of a series, which the observer's ends."""
         return f"cosine with {self.against} of "
 
     @property
-    def _ratio(self) -> str:
+    def _ratio_prefix(self) -> str:
         return f"norm against {self.against} of "
 
 
-def _inner(a: Parameters, b: Parameters, update: Update) -> Tensor:
+def _inner_product(a: Parameters, b: Parameters, update: Update) -> Tensor:
+    """Inner product over the recurrent parameters that both have ()."""
     names = [name for name in update.recurrent if name in a and name in b]
     products = (a[name] * b[name] for name in names)
     # Not flattened, because the compiler would copy the tensors into another layout.
     return sum((p.sum(tuple(range(p.dim()))) for p in products), update.state.new_zeros(()))
 
 
-def _summary(cosine: np.ndarray, ratio: np.ndarray) -> dict[str, np.ndarray]:
+def _observer_columns(cosine: np.ndarray, ratio: np.ndarray) -> dict[str, np.ndarray]:
+    """The columns of one observer from its cosines and ratios (models, updates)."""
     cosine, ratio = (np.where(np.isfinite(v), v, np.nan) for v in (cosine, ratio))
     positive = np.where(np.isnan(cosine), np.nan, cosine > 0)
     with warnings.catch_warnings(action="ignore"):  # of a mean of nothing, which is NaN

@@ -1,7 +1,7 @@
 """Directions and sizes of a model's gradients, one row a window."""
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -28,7 +28,7 @@ class Windows:
         """Whether there is a window, and every number is finite."""
         return len(self.past) > 0 and bool(np.isfinite([self.past, self.now, self.update]).all())
 
-    def at(self, kind: str) -> np.ndarray:
+    def parameter_mask(self, kind: str) -> np.ndarray:
         """The numbers of W_hh, say: those of W_hh.0, W_hh.1, ... in a stack, bool (numbers,)."""
         masks = [p for name, p in self.places.items() if name.partition(".")[0] == kind]
         return np.any([np.zeros(self.past.shape[1], bool), *masks], axis=0)
@@ -39,13 +39,13 @@ class Windows:
         _, _, right = np.linalg.svd(self.past, full_matrices=False)
         return right[0] * np.sign(right[0][np.abs(right[0]).argmax()])
 
-    def share(self, kind: str) -> float:
+    def u1_share(self, kind: str) -> float:
         """Squared norm of u_1 on the parameters of a kind; NaN where there are none or no past."""
-        at = self.at(kind)
+        at = self.parameter_mask(kind)
         return float((self.u1[at] ** 2).sum()) if at.any() and self.past.any() else np.nan
 
 
-def models(series: Mapping[str, np.ndarray], reading: str = "") -> Iterator[Windows]:
+def windows_by_model(series: Mapping[str, np.ndarray], reading: str = "") -> Iterator[Windows]:
     """Each model of the series whose names a reading begins, (models, windows, ...) each."""
     start = reading + PAST
     names = [n.removeprefix(start) for n in series if n.startswith(start)]
@@ -84,7 +84,7 @@ def singular_shares(rows: np.ndarray) -> np.ndarray:
     return values / values.sum() if values.any() else values
 
 
-def cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def row_cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Cosines (rows,) of the rows of two arrays; NaN where one is 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return (a * b).sum(1) / (np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1))
@@ -96,7 +96,7 @@ def coordinate_statistics(past: np.ndarray, now: np.ndarray) -> dict[str, float]
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = np.abs(past) / np.abs(now)
     return {
-        "dominance": nan_safe(ratio, np.nanmedian),
+        "dominance": summary_or_nan(ratio, np.nanmedian),
         "past_wins_share": float(larger.mean()),
         "past_sign_sd": float(sign.mean(1).std()),
         "past_sign_sd_coordinates": float(sign.std(0).mean()),
@@ -104,7 +104,9 @@ def coordinate_statistics(past: np.ndarray, now: np.ndarray) -> dict[str, float]
     }
 
 
-def nan_safe(values: np.ndarray, summary: object = np.nanmean) -> float:
-    """Mean of what is not NaN, or another summary of it; NaN without any."""
+def summary_or_nan(
+    values: np.ndarray, summary: Callable[[np.ndarray], float] = np.nanmean
+) -> float:
+    """The summary of values, by default the mean of those that are not NaN; NaN of no values."""
     with warnings.catch_warnings(action="ignore"):  # of a mean of nothing, which is NaN
         return float(summary(values)) if np.size(values) else np.nan

@@ -93,7 +93,7 @@ class PastStructure(
         gradients = {**update.observers, "own": update.learner}
         full, imm = gradients[self.full], gradients[self.immediate]
         after = {name.removeprefix(self.reading): value for name, value in state.items()}
-        after[_WEIGHTS] = _norm_of(update.params, "W_hh") / _norm_of(update.params, "W_out")
+        after[_WEIGHTS] = _kind_norm(update.params, "W_hh") / _kind_norm(update.params, "W_out")
         for name in update.params:
             if name in full and name in imm:
                 after[PAST + name] = after[PAST + name] + (full[name] - imm[name])
@@ -103,24 +103,30 @@ class PastStructure(
         return {self.reading + name: value for name, value in after.items()}, {}
 
     def summary(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        rows = [self._columns(model) for model in directions.models(series, self.reading)]
+        rows = [
+            self._model_columns(model)
+            for model in directions.windows_by_model(series, self.reading)
+        ]
         for row, weights in zip(rows, series[self.reading + _WEIGHTS], strict=True):
             if row:
-                row["weight_ratio"] = directions.nan_safe(weights)
+                row["weight_ratio"] = directions.summary_or_nan(weights)
         base_names = {name: name.removesuffix(self.reading) for name in self.part.more["columns"]}
         return {
             name: np.array([row.get(n, np.nan) for row in rows]) for name, n in base_names.items()
         }
 
     def profile(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        rows = [_profile(model) for model in directions.models(series, self.reading)]
+        rows = [
+            _model_profile(model) for model in directions.windows_by_model(series, self.reading)
+        ]
         longest = {n: max(len(row.get(n, ())) for row in rows) for n in self.part.more["profiles"]}
         return {
             name: np.array([row.get(name, np.full(length, np.nan)) for row in rows])
             for name, length in longest.items()
         }
 
-    def _columns(self, model: Windows) -> dict[str, float]:
+    def _model_columns(self, model: Windows) -> dict[str, float]:
+        """The columns of one model; {} where it has no window or numbers that are not finite."""
         if not model.usable:
             return {}
         past, now = model.past, model.now
@@ -128,41 +134,44 @@ class PastStructure(
         row = {
             **directions.concentration(past, now),
             **{name + _CUMULATIVE: value for name, value in cumulative.items()},
-            "turn_cosine": directions.nan_safe(directions.cosines(past[:-1], past[1:])),
-            "window_cosine": directions.nan_safe(directions.cosines(now, past)),
-            "update_along_past": _along(past, model.update),
-            "whh_share": model.share("W_hh"),
-            "wout_share": model.share("W_out"),
+            "turn_cosine": directions.summary_or_nan(directions.row_cosines(past[:-1], past[1:])),
+            "window_cosine": directions.summary_or_nan(directions.row_cosines(now, past)),
+            "update_along_past": _past_update_cosine(past, model.update),
+            "whh_share": model.u1_share("W_hh"),
+            "wout_share": model.u1_share("W_out"),
         }
-        if model.at("W_hh").any():
-            row["whh_share_null"] = float(model.at("W_hh").mean())
-        coordinates = np.any([model.at(name) for name in self.weights.split("+")], axis=0)
+        if model.parameter_mask("W_hh").any():
+            row["whh_share_null"] = float(model.parameter_mask("W_hh").mean())
+        coordinates = np.any(
+            [model.parameter_mask(name) for name in self.weights.split("+")], axis=0
+        )
         if coordinates.any():
             row |= directions.coordinate_statistics(past[:, coordinates], now[:, coordinates])
         return row
 
 
-def _along(past: np.ndarray, update: np.ndarray) -> float:
-    """Mean cosine of a window's g_past and its update reversed, where there is a g_past."""
+def _past_update_cosine(past: np.ndarray, update: np.ndarray) -> float:
+    """Mean cosine of the windows' g_past and updates reversed, where there is a g_past."""
     some = past.any(0)
-    return directions.nan_safe(directions.cosines(past[:, some], -update[:, some]))
+    return directions.summary_or_nan(directions.row_cosines(past[:, some], -update[:, some]))
 
 
-def _norm_of(params: Parameters, kind: str) -> Tensor:
+def _kind_norm(params: Parameters, kind: str) -> Tensor:
     """Norm of W_hh, say: of W_hh.0, W_hh.1, ... together in a stack; NaN where there is none."""
     squares = [(p * p).sum() for name, p in params.items() if name.partition(".")[0] == kind]
     none = next(iter(params.values())).new_full((), torch.nan)
     return torch.stack(squares).sum().sqrt() if squares else none
 
 
-def _profile(model: Windows) -> dict[str, np.ndarray]:
+def _model_profile(model: Windows) -> dict[str, np.ndarray]:
+    """The profiles of one model; {} where it has no window or numbers that are not finite."""
     if not model.usable:
         return {}
     return {
         "singular_past": directions.singular_shares(model.past),
         "singular_immediate": directions.singular_shares(model.now),
-        "turn_cosine": directions.cosines(model.past[:-1], model.past[1:]),
-        "u1_map": model.u1[model.at("W_hh")],
+        "turn_cosine": directions.row_cosines(model.past[:-1], model.past[1:]),
+        "u1_map": model.u1[model.parameter_mask("W_hh")],
     }
 
 

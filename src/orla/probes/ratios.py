@@ -10,7 +10,7 @@ from torch import Tensor
 
 from orla.architectures.base import Parameters
 from orla.interventions.base import norm
-from orla.probes.base import Probe, State, Update, apart, medians
+from orla.probes.base import Probe, State, Update, medians, split_recurrent
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class GradientRatio(
     """
 
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
-        recurrent, readout = apart(update.learner, update.recurrent)
+        recurrent, readout = split_recurrent(update.learner, update.recurrent)
         if not recurrent:
             return state, {"gradient_ratio": update.state.new_full((), torch.nan)}
         return state, {"gradient_ratio": norm(readout) / norm(recurrent)}
@@ -54,12 +54,15 @@ class UpdateRatio(
     """
 
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
-        out = _norm(update.updates["W_out"])
+        out = _joint_norm(update.updates["W_out"])
         hh = [u for name, u in update.updates.items() if name.partition(".")[0] == "W_hh"]
-        return state, {"update_ratio": _norm(*hh) / out if hh else torch.full_like(out, torch.nan)}
+        return state, {
+            "update_ratio": _joint_norm(*hh) / out if hh else torch.full_like(out, torch.nan)
+        }
 
 
-def _norm(*updates: Tensor) -> Tensor:
+def _joint_norm(*updates: Tensor) -> Tensor:
+    """Euclidean norm of all tensors together ()."""
     # Not flattened, because the compiler would copy the tensors into another layout.
     squares = [(u * u).sum(tuple(range(u.dim()))) for u in updates]
     return torch.sqrt(functools.reduce(torch.add, squares))
@@ -88,7 +91,10 @@ class Amplification(
 
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
         inner = update.recurrent
-        before, after = _balance(update.gradients, inner), _balance(update.updates, inner)
+        before, after = (
+            _recurrent_over_readout(update.gradients, inner),
+            _recurrent_over_readout(update.updates, inner),
+        )
         return state, {"raw_balance": before, "update_balance": after}
 
     def summary(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -102,8 +108,9 @@ class Amplification(
         return {name: medians(values) for name, values in columns.items()}
 
 
-def _balance(values: Parameters, recurrent: Parameters) -> Tensor:
-    inner, outer = apart(values, recurrent)
+def _recurrent_over_readout(values: Parameters, recurrent: Parameters) -> Tensor:
+    """Norm on the recurrent parameters over that on the readout; NaN without either."""
+    inner, outer = split_recurrent(values, recurrent)
     if not inner or not outer:
         return torch.full_like(next(iter(values.values())).sum(), torch.nan)
     return norm(inner) / norm(outer)

@@ -37,7 +37,7 @@ def configure(*, compile: bool = True, threads: int = 1, device: str = "cpu") ->
         )
     compile = compile and not on_cuda
     if compile:
-        programs.prepare()
+        programs.set_compiler_cache()
     _settings["enabled"] = compile and _has_compiler()
     return torch.device(device)
 
@@ -48,7 +48,7 @@ def enabled() -> bool:
 
 
 @contextmanager
-def only(condition: Callable[[Path], bool]) -> Iterator[None]:
+def compile_only(condition: Callable[[Path], bool]) -> Iterator[None]:
     """In this block compile only programs whose paths meet the condition; others run eagerly."""
     _settings["condition"] = condition
     try:
@@ -59,13 +59,14 @@ def only(condition: Callable[[Path], bool]) -> Iterator[None]:
 
 @functools.cache
 def _has_compiler() -> bool:
-    if compiler():
+    """Whether there is a C++ compiler; if not, say so once."""
+    if cpp_compiler():
         return True
     say("no C++ compiler found: the loops run uncompiled, many times slower (install g++)")
     return False
 
 
-def compiler() -> str | None:
+def cpp_compiler() -> str | None:
     """The C++ compiler that PyTorch takes; None where there is none."""
     usual = "clang++" if sys.platform == "darwin" else "g++"
     return shutil.which(os.environ.get("CXX", usual))
@@ -93,34 +94,41 @@ class Compiled:
         return self.program(*arguments)(*arguments)
 
     def program(self, *arguments: Any) -> Callable[..., Any]:
-        """The compiled program for arguments of these shapes, which it does not check; where
-        compilation is off, the function itself.
+        """The compiled program for arguments of these shapes, which it does not check.
+
+        Where compilation is off, the function itself.
         """
         if not enabled():
             return self.function
-        shapes = _shapes(arguments)
+        shapes = _argument_layouts(arguments)
         if shapes not in self._programs:
             with cost.phase("compiling"):
                 self._programs[shapes] = self._load_or_make(shapes, arguments)
         return self._programs[shapes]
 
     def _load_or_make(self, shapes: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+        """The program from disk, or compiled now; `function` where a condition forbids it."""
         start = time.perf_counter()
-        path = None if self.key_parts is None else programs.path(self.what, shapes, self.key_parts)
+        path = (
+            None
+            if self.key_parts is None
+            else programs.program_folder(self.what, shapes, self.key_parts)
+        )
         if (condition := _settings["condition"]) and not (path and condition(path)):
             return self.function
         with lock_on(path):
-            if path and (program := programs.load(path)):
+            if path and (program := programs.load_program(path)):
                 say(f"{self.what}: compiled before, loaded in {time.perf_counter() - start:.1f} s")
                 return program
-            program, on_disk = programs.make(self.function, arguments, path)
+            program, on_disk = programs.compile_and_keep(self.function, arguments, path)
         cost.count_program()
         where = f"; kept in {path.parent}" if on_disk else ""
         say(f"{self.what}: compiled in {time.perf_counter() - start:.1f} s{where}")
         return program
 
 
-def _shapes(arguments: tuple[Any, ...]) -> Any:
+def _argument_layouts(arguments: tuple[Any, ...]) -> Any:
+    """Shapes, strides, types and devices of the tensors, and the structure that holds them."""
     leaves, structure = pytree.tree_flatten(arguments)
     layouts = tuple((x.shape, x.stride(), x.dtype, str(x.device)) for x in leaves)
     return layouts, str(structure)

@@ -27,7 +27,7 @@ _SLOT_NAMES = ("W_hh", "on_gates", "around", "inputs")
 _PRECISIONS = {torch.float64: "float64", torch.float32: "float32"}
 
 
-def serve(example: Tensor) -> bool:
+def can_serve(example: Tensor) -> bool:
     """Whether the kernels serve tensors like this one: on a CPU, where they can be compiled."""
     fits = example.device.type == "cpu" and example.dtype in _PRECISIONS
     return fits and compiling.enabled() and _library() is not None
@@ -44,31 +44,33 @@ _FLAGS = [
 
 @functools.cache
 def _library() -> ctypes.CDLL | None:
-    start, path = time.perf_counter(), place()
+    """The kernels, loaded, and compiled where they are not kept; None where that fails."""
+    start, path = time.perf_counter(), library_folder()
     with store.lock_on(path):
-        library = store.load_or_discard(path, _open) or _compile(path)
+        library = store.load_or_discard(path, _open_library) or _compile_and_keep(path)
     if library and (seconds := time.perf_counter() - start) > 0.2:
         store.say(f"exact RTRL's kernels: compiled in {seconds:.1f} s")
     return library
 
 
 def _compiler_command() -> list[str]:
-    march = machine.march(programs.instruction_set()[0]) or "native"
-    return [str(compiling.compiler()), *_FLAGS, f"-march={march}"]
+    march = machine.march_value(programs.instruction_set()[0]) or "native"
+    return [str(compiling.cpp_compiler()), *_FLAGS, f"-march={march}"]
 
 
-def place() -> Path:
+def library_folder() -> Path:
     """Where the library is kept, for a machine and versions like these."""
-    key = [_SOURCE.read_text(), *_compiler_command(), programs.here()]
+    key = [_SOURCE.read_text(), *_compiler_command(), programs.machine_identity()]
     name = hashlib.sha256("\n".join(key).encode()).hexdigest()[:32]
-    return store.folder("kernels") / name
+    return store.cache_folder("kernels") / name
 
 
-def _open(folder: Path) -> ctypes.CDLL:
+def _open_library(folder: Path) -> ctypes.CDLL:
     return ctypes.CDLL(str(folder / _NAME))
 
 
-def _compile(path: Path) -> ctypes.CDLL | None:
+def _compile_and_keep(path: Path) -> ctypes.CDLL | None:
+    """The library, compiled and kept at `path`; None, which is said, where that fails."""
     try:
         with store.scratch(path) as scratch:
             # A compiler without OpenMP makes kernels of one thread.
@@ -76,7 +78,7 @@ def _compile(path: Path) -> ctypes.CDLL | None:
                 command = [*_compiler_command(), *openmp, "-o", str(scratch / _NAME), str(_SOURCE)]
                 process = subprocess.run(command, capture_output=True, text=True)
                 if process.returncode == 0:
-                    library = _open(scratch)
+                    library = _open_library(scratch)
                     store.keep(scratch, path)
                     return library
         fault = " ".join(process.stderr.split())[:300]
@@ -97,14 +99,16 @@ class _Shape(ctypes.Structure):
 
 
 @functools.cache
-def _shape(W_hh: torch.Size, state: int, inputs: int, threads: int) -> Any:
+def _shape_pointer(W_hh: torch.Size, state: int, inputs: int, threads: int) -> Any:
+    """A pointer to the sizes of a block, as the kernels read them."""
     steps, models, gates, units = W_hh
     shape = _Shape(models, steps, units, state // units, gates // units, inputs, threads)
     return ctypes.byref(shape)
 
 
 @functools.cache
-def _shapes(W_hh: torch.Size, state: int, inputs: int) -> dict[str, tuple[int, ...]]:
+def _expected_shapes(W_hh: torch.Size, state: int, inputs: int) -> dict[str, tuple[int, ...]]:
+    """The shape of each tensor that the kernels take, by its name."""
     steps, models, gates, units = W_hh
     blocks = state // units
     return {
@@ -119,10 +123,10 @@ def _shapes(W_hh: torch.Size, state: int, inputs: int) -> dict[str, tuple[int, .
     }
 
 
-def _check(tensors: dict[str, Tensor]) -> None:
+def _check_tensors(tensors: dict[str, Tensor]) -> None:
     """Refuse (ValueError) what is not the plain memory that the kernels take it for."""
     P, W_hh = tensors["P"], tensors["W_hh"]
-    shapes = _shapes(W_hh.shape, P.shape[1], P.shape[3])
+    shapes = _expected_shapes(W_hh.shape, P.shape[1], P.shape[3])
     for name, tensor in tensors.items():
         dtype = torch.int64 if name == "stored" else P.dtype
         fits = tensor.shape == shapes[name] and tensor.dtype is dtype and tensor.is_cpu
@@ -135,18 +139,20 @@ def _check(tensors: dict[str, Tensor]) -> None:
 
 
 @functools.cache
-def _function(name: str, dtype: torch.dtype, tensors: int) -> Any:
+def _kernel_function(name: str, dtype: torch.dtype, tensors: int) -> Any:
+    """The C function of a kernel for a precision, which takes so many tensors."""
     function = getattr(_library(), f"{name}_{_PRECISIONS[dtype]}")
     function.argtypes = [ctypes.c_void_p] * (tensors + 1)
     return function
 
 
-def _call(kernel: str, **tensors: Tensor) -> None:
-    _check(tensors)
+def _call_kernel(kernel: str, **tensors: Tensor) -> None:
+    """Check the tensors, and run a kernel on them."""
+    _check_tensors(tensors)
     P, W_hh = tensors["P"], tensors["W_hh"]
-    shape = _shape(W_hh.shape, P.shape[1], P.shape[3], torch.get_num_threads())
+    shape = _shape_pointer(W_hh.shape, P.shape[1], P.shape[3], torch.get_num_threads())
     addresses = [t.data_ptr() for t in tensors.values()]
-    if _function(kernel, P.dtype, len(addresses))(shape, *addresses):
+    if _kernel_function(kernel, P.dtype, len(addresses))(shape, *addresses):
         raise MemoryError("exact RTRL: no memory left for a block's steps")
 
 
@@ -161,7 +167,7 @@ def _block_gradient(P: Tensor, *slots: Tensor) -> Tensor:
     arguments = dict(zip((*_SLOT_NAMES, "stored", "cotangent"), slots, strict=True))
     arguments["cotangent"] = arguments["cotangent"].contiguous()
     gradient = P.new_empty(P[:, 0].shape)
-    _call("gradient", P=P, **arguments, gradient=gradient)
+    _call_kernel("gradient", P=P, **arguments, gradient=gradient)
     return gradient
 
 
@@ -186,4 +192,4 @@ def block_gradient(
 
 def rebuild(sensitivity: Tensor, slots: dict[str, Tensor]) -> None:
     """Turn P at the start of a full block into P at its end, in place; arguments as above."""
-    _call("rebuild", P=sensitivity, **{name: slots[name] for name in _SLOT_NAMES})
+    _call_kernel("rebuild", P=sensitivity, **{name: slots[name] for name in _SLOT_NAMES})

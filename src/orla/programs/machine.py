@@ -26,7 +26,7 @@ _SETS: dict[str, tuple[set[str], tuple[str, ...], str]] = {
 _FLAGS = Path("/proc/cpuinfo")
 
 
-def ask(instructions: str | None) -> None:
+def restrict_instructions(instructions: str | None) -> None:
     """Restrict the libraries that this process loads later to an instruction set; None: do not.
 
     One that the machine lacks is ignored: PyTorch would take it unchecked, and end the process.
@@ -37,7 +37,7 @@ def ask(instructions: str | None) -> None:
         os.environ.update(zip(_VARIABLES, values, strict=True))
 
 
-def march(instructions: str) -> str | None:
+def march_value(instructions: str) -> str | None:
     """The C++ compiler's -march= for an instruction set; None for an unknown one."""
     return _SETS[instructions][2] if instructions in _SETS else None
 
@@ -49,13 +49,15 @@ def configure(compute: Mapping[str, Any], threads: int) -> torch.device:
     device = compiling.configure(
         compile=compute["compile"], threads=threads, device=compute["device"]
     )
-    require(compute)
+    require_numerics(compute)
     return device
 
 
-def require(compute: Mapping[str, Any]) -> None:
-    """Refuse (OrlaError) settings of a numeric configuration (`Plan.compute`) that this process
-    lacks, once compilation and threads are set; a config's own settings pass.
+def require_numerics(compute: Mapping[str, Any]) -> None:
+    """Refuse (OrlaError) settings of a numeric configuration that this process lacks.
+
+    To be called once compilation and threads are set; `compute` is `Plan.compute`. A config's own
+    settings pass.
     """
     if "instructions" not in compute:
         return

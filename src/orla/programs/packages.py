@@ -29,22 +29,27 @@ Program = Callable[..., Any]
 _PACKAGE, _STRUCTURE = "program.pt2", "structure.json"
 
 
-def prepare() -> None:
+def set_compiler_cache() -> None:
     """Point the compiler's own cache into ours, unless the user names one that is safe."""
     folder = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
-    if not folder or not store.safe(Path(folder)):
-        os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(store.folder("inductor"))
+    if not folder or not store.is_safe(Path(folder)):
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(store.cache_folder("inductor"))
 
 
 def _headers_are_safe() -> bool:
     """Whether PyTorch's precompiled headers, which are code, lie where the user alone can write."""
-    folder = headers()
+    folder = default_inductor_folder()
     mend = "set TMPDIR to a folder of your own"
-    return all(store.closed(part, mend) for part in (folder, folder / "precompiled_headers"))
+    return all(
+        store.ensure_safe_folder(part, mend) for part in (folder, folder / "precompiled_headers")
+    )
 
 
-def headers() -> Path:
-    """PyTorch's folder in that of temporary files, which another user may have made before."""
+def default_inductor_folder() -> Path:
+    """TorchInductor's default cache folder, in the folder of temporary files.
+
+    Precompiled headers lie in it, and another user may have made it before.
+    """
     try:
         name = getpass.getuser()
     except (KeyError, ModuleNotFoundError, OSError):
@@ -52,41 +57,42 @@ def headers() -> Path:
     return Path(tempfile.gettempdir(), "torchinductor_" + re.sub(r'[\\/:*?"<>|]', "_", name))
 
 
-def make(
+def compile_and_keep(
     function: Callable[..., Any], arguments: tuple[Any, ...], path: Path | None
 ) -> tuple[Program, bool]:
-    """`function` compiled for arguments of exactly these shapes, and whether it is kept at
-    `path`.
-    """
+    """`function` compiled for arguments of these shapes alone; whether it is kept at `path`."""
     leaves = tuple(pytree.tree_leaves(arguments))
     with store.scratch(path) as scratch, torch.no_grad():
         graph, structure = trace(function, arguments)
         try:
-            package(graph, leaves, scratch / _PACKAGE)
+            compile_to_file(graph, leaves, scratch / _PACKAGE)
         except RuntimeError:  # the compiler's own faults in fusing what is changed in place
             graph, structure = trace(function, arguments, in_place=False)
-            package(graph, leaves, scratch / _PACKAGE)
+            compile_to_file(graph, leaves, scratch / _PACKAGE)
         (scratch / _STRUCTURE).write_text(pytree.treespec_dumps(structure))
-        program = _open(scratch)
+        program = _open_program(scratch)
         return program, path is not None and store.keep(scratch, path)
 
 
-def package(graph: torch.fx.GraphModule, leaves: tuple[torch.Tensor, ...], file: Path) -> None:
+def compile_to_file(
+    graph: torch.fx.GraphModule, leaves: tuple[torch.Tensor, ...], file: Path
+) -> None:
     """Compile a graph of tensors ahead of its calls into one file."""
-    with warnings.catch_warnings(), torch_private.quiet():
+    with warnings.catch_warnings(), torch_private.quiet_compiler():
         warnings.simplefilter("ignore", FutureWarning)  # PyTorch's own, about its own
         program = torch.export.export(graph, leaves)
         options = {"cpp.threads": 1, "compile_threads": 1}
         options["cpp.vec_isa_ok"] = True  # as the processor says: six trial builds less
         options["aot_inductor.precompile_headers"] = _headers_are_safe()
-        if march := machine.march(instruction_set()[0]):
+        if march := machine.march_value(instruction_set()[0]):
             options["cpp.march"] = march
         torch._inductor.aoti_compile_and_package(
             program, package_path=str(file), inductor_configs=options
         )
 
 
-def _open(folder: Path) -> Program:
+def _open_program(folder: Path) -> Program:
+    """The compiled program in a folder, as a function of trees of tensors."""
     run = torch_private.open_package(folder / _PACKAGE)
     structure = pytree.treespec_loads((folder / _STRUCTURE).read_text())
 
@@ -96,22 +102,23 @@ def _open(folder: Path) -> Program:
     return program
 
 
-def load(path: Path) -> Program | None:
+def load_program(path: Path) -> Program | None:
     """The program kept at `path`; None where there is none that can be used."""
-    return store.load_or_discard(path, _open)
+    return store.load_or_discard(path, _open_program)
 
 
-def path(what: str, shapes: Any, key_parts: Sequence[Any]) -> Path | None:
-    """The folder of the program of that description, for a machine like this one; None where
-    something cannot be described.
+def program_folder(what: str, shapes: Any, key_parts: Sequence[Any]) -> Path | None:
+    """The folder of the program of that description, for a machine like this one.
+
+    None where something cannot be described.
     """
     try:
         parts = [_description(part) for part in key_parts]
     except (TypeError, OSError, RecursionError):
         return None
-    description = "\n".join([what, repr(shapes), *parts, sources.digest(), here()])
+    description = "\n".join([what, repr(shapes), *parts, sources.digest(), machine_identity()])
     name = hashlib.sha256(description.encode()).hexdigest()[:32]
-    return store.folder("programs") / f"{name}.program"
+    return store.cache_folder("programs") / f"{name}.program"
 
 
 def _description(value: Any) -> str:
@@ -121,28 +128,31 @@ def _description(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_description, value))}]"
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _with_parts(type(value), [getattr(value, f.name) for f in dataclasses.fields(value)])
+        return _describe_with_parts(
+            type(value), [getattr(value, f.name) for f in dataclasses.fields(value)]
+        )
     if inspect.isfunction(value):
         cells = [cell.cell_contents for cell in value.__closure__ or ()]
         by_keyword = sorted((value.__kwdefaults__ or {}).items())
-        return _with_parts(value, [*cells, *(value.__defaults__ or ()), *by_keyword])
+        return _describe_with_parts(value, [*cells, *(value.__defaults__ or ()), *by_keyword])
     if hasattr(value, "__dict__") and not isinstance(value, (type, torch.Tensor)):
-        return _with_parts(type(value), sorted(vars(value).items()))
+        return _describe_with_parts(type(value), sorted(vars(value).items()))
     raise TypeError(f"{value!r} cannot be described")
 
 
-def _with_parts(code: Any, parts: Sequence[Any]) -> str:
-    return f"{_code(code)}({', '.join(map(_description, parts))})"
+def _describe_with_parts(code: Any, parts: Sequence[Any]) -> str:
+    """The description of a class or function with that of the values that it holds."""
+    return f"{_code_identity(code)}({', '.join(map(_description, parts))})"
 
 
 @functools.cache
-def _code(value: Any) -> str:
+def _code_identity(value: Any) -> str:
     """Name of a class or function, and a hash of the file that it stands in."""
     return f"{value.__module__}.{value.__qualname__}@{files.sha256(inspect.getfile(value))}"
 
 
-def here() -> str:
-    """Versions, the processor, and the instruction set that was asked for."""
+def machine_identity() -> str:
+    """Text of the versions, the processor and the instruction sets here, part of every key."""
     return "\n".join([*store.versions(), platform.platform(), processor(), *instruction_set()])
 
 
@@ -154,7 +164,7 @@ def instruction_set() -> tuple[str, str]:
 
 @functools.cache
 def processor() -> str:
-    """Name and instruction sets: a program made on one processor may not run on another."""
+    """The processor's name and instruction sets: a program made on one may fail on another."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -18,9 +18,9 @@ _tracing = {"on": False, "in place": True}
 def trace(
     function: Callable[..., Any], arguments: tuple[Any, ...], *, in_place: bool = True
 ) -> tuple[GraphModule, pytree.TreeSpec]:
-    """The operations on tensors that `function` carries out, loops among them: a graph from the
-    arguments' leaves to the answer's, and the answer's structure.
+    """The graph of the tensor operations of `function`, and the structure of its answer.
 
+    The graph leads from the arguments' leaves to the answer's, and has the loops as operations.
     Loops change their state in place, which is faster, or carry new tensors. RuntimeError where the
     program reads what a loop in it changes in place, or a loop's body closes over a tensor of it.
     """
@@ -46,6 +46,7 @@ def trace(
 
 
 def _refuse_captured_tensors(graph: GraphModule) -> None:
+    """Refuse (RuntimeError) a loop whose body uses a tensor that it was not given."""
     for part in graph.modules():
         for name, value in [*vars(part).items(), *part.named_buffers(recurse=False)]:
             if type(value).__name__ == "FakeTensor":
@@ -78,18 +79,18 @@ def scan(
     constants: tuple[Any, ...] = (),
     reverse: bool = False,
 ) -> tuple[Any, Any]:
-    """Loop `carry, output = body(carry, input, *constants)` over the first axis of `inputs`,
-    trees of tensors; the last carry, and the outputs, stacked in the inputs' order also in
-    `reverse`.
+    """Loop `carry, output = body(carry, input, *constants)` over the first axis of `inputs`.
 
-    `body` is pure, and closes over anything but tensors made in the program that it is part of.
+    All are trees of tensors. Answers the last carry, and the outputs, stacked in the inputs' order
+    also in `reverse`. `body` is pure, and closes over anything but tensors made in the program that
+    it is part of.
     """
-    length = _length(inputs)
+    length = _first_axis_length(inputs)
     if length == 1 or not _tracing["on"]:
         outputs: list[Any] = []
         order = range(length - 1, -1, -1) if reverse else range(length)
         for index in order:
-            carry, output = body(carry, _at(inputs, index), *constants)
+            carry, output = body(carry, _entry_at(inputs, index), *constants)
             outputs.append(output)
         return carry, stack_trees(outputs[::-1] if reverse else outputs)
     trees = carry, inputs, constants
@@ -106,7 +107,7 @@ def scan(
         carry, entry, constants = parts
         answer = body(carry, entry, *constants)
         answer_structures.append(pytree.tree_structure(answer))
-        return _copies(answer)
+        return _cloned_leaves(answer)
 
     if reverse:
         input_leaves = [x.flip(0) for x in input_leaves]
@@ -125,9 +126,9 @@ def scan_in_place(
     start: Tensor,
     stop: Tensor,
 ) -> tuple[Tensor, Any]:
-    """As `scan`, over inputs from `start` up to `stop`, with the carry changed in place: the
-    position after the last step, and outputs for all inputs, unset where no step was.
+    """As `scan`, over inputs from `start` up to `stop`, with the carry changed in place.
 
+    Answers the position after the last step, and outputs for all inputs, unset where no step was.
     A program that it is part of answers with what it returns as it is, and reads what it changes
     nowhere else: the compiler knows nothing of what the loop writes. No two tensors of `state`
     share memory. The positions are on the CPU, one step at least apart; a compiled program serves
@@ -137,21 +138,24 @@ def scan_in_place(
         outputs: Any = None
         after = state
         for index in range(int(start), int(stop)):
-            after, output = body(after, _at(inputs, index), *constants)
+            after, output = body(after, _entry_at(inputs, index), *constants)
             if outputs is None:
-                outputs = pytree.tree_map(lambda t: t.new_empty(_length(inputs), *t.shape), output)
+                outputs = pytree.tree_map(
+                    lambda t: t.new_empty(_first_axis_length(inputs), *t.shape), output
+                )
             pytree.tree_map(lambda rows, entry, at=index: rows[at].copy_(entry), outputs, output)
         overwrite(state, after)
         return stop, outputs
-    run, (_, example) = _body(body, (state, _at(inputs, 0), *constants))
+    run, (_, example) = _traced_body(body, (state, _entry_at(inputs, 0), *constants))
     outputs = pytree.tree_map(
-        lambda t: torch.empty(_length(inputs), *t.shape, dtype=t.dtype, device=t.device), example
+        lambda t: torch.empty(_first_axis_length(inputs), *t.shape, dtype=t.dtype, device=t.device),
+        example,
     )
 
     leaves, structure = pytree.tree_flatten(state)
     carry_leaves = () if _tracing["in place"] else tuple(leaves)
 
-    def more(at: Tensor, *carry_leaves: Tensor) -> Tensor:
+    def goes_on(at: Tensor, *carry_leaves: Tensor) -> Tensor:
         return at < stop
 
     def step(at: Tensor, *carry_leaves: Tensor) -> tuple[Tensor, ...]:
@@ -163,9 +167,9 @@ def scan_in_place(
             overwrite(state, after)
             return (at + 1,)
         in_order = pytree.tree_map(lambda old, new: new, before, after)
-        return (at + 1, *_copies(in_order))
+        return (at + 1, *_cloned_leaves(in_order))
 
-    end, *carry_leaves = _while(more, step, (start, *carry_leaves))
+    end, *carry_leaves = _torch_while_loop(goes_on, step, (start, *carry_leaves))
     if carry_leaves:
         overwrite(state, pytree.tree_unflatten(carry_leaves, structure))
     return end, outputs
@@ -177,7 +181,7 @@ def overwrite(state: Any, after: Any) -> None:
     pytree.tree_map(lambda old, new: old.copy_(new), state, copies)
 
 
-def repeat(
+def while_loop(
     condition: Callable[..., Tensor],
     body: Callable[..., tuple],
     carry: tuple,
@@ -191,19 +195,21 @@ def repeat(
         while condition(*carry, *constants):
             carry = body(*carry, *constants)
         return carry
-    run, _ = _body(body, (*carry, *constants))
+    run, _ = _traced_body(body, (*carry, *constants))
     leaves, structure = pytree.tree_flatten(carry)
 
-    def more(*leaves: Tensor) -> Tensor:
+    def goes_on(*leaves: Tensor) -> Tensor:
         return condition(*pytree.tree_unflatten(leaves, structure), *constants)
 
     def turn(*leaves: Tensor) -> tuple[Tensor, ...]:
-        return tuple(_copies(run(*pytree.tree_unflatten(leaves, structure), *constants)))
+        return tuple(_cloned_leaves(run(*pytree.tree_unflatten(leaves, structure), *constants)))
 
-    return pytree.tree_unflatten(_while(more, turn, tuple(leaves)), structure)
+    return pytree.tree_unflatten(_torch_while_loop(goes_on, turn, tuple(leaves)), structure)
 
 
-def _body(body: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Callable[..., Any], Any]:
+def _traced_body(
+    body: Callable[..., Any], arguments: tuple[Any, ...]
+) -> tuple[Callable[..., Any], Any]:
     """A loop's body as the operations that it carries out, and an example of what it answers.
 
     `torch.while_loop` reads the source of what it is given; so it is given nothing but these.
@@ -223,7 +229,7 @@ def _body(body: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Callabl
     return run, pytree.tree_unflatten(answers, structure)
 
 
-def _while(
+def _torch_while_loop(
     condition: Callable[..., Tensor], body: Callable[..., Any], carry: tuple[Tensor, ...]
 ) -> tuple[Tensor, ...]:
     torch.compiler.reset()  # else the second loop of a program is traced for tensors of every size
@@ -264,15 +270,15 @@ class _Stored(torch.autograd.Function):
         return materialize(tensor), dimensions[0]
 
 
-def _length(inputs: Any) -> int:
+def _first_axis_length(inputs: Any) -> int:
     return pytree.tree_leaves(inputs)[0].shape[0]
 
 
-def _at(inputs: Any, index: int) -> Any:
+def _entry_at(inputs: Any, index: int) -> Any:
     return pytree.tree_map(lambda x: x[index], inputs)
 
 
-def _copies(outputs: Any) -> list[Tensor]:
+def _cloned_leaves(outputs: Any) -> list[Tensor]:
     # A loop's outputs may share no memory with its inputs or each other.
     return [output.clone() for output in pytree.tree_leaves(outputs)]
 

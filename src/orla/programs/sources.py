@@ -21,11 +21,11 @@ def digest() -> str:
     Their Python and C++ files count, and what stands beside a module under its name (page.css). A
     file that changes later in the process is not seen.
     """
-    return _digest(tuple(catalogue.plugin_folders()))
+    return _digest_with_plugins(tuple(catalogue.plugin_folders()))
 
 
 @functools.cache
-def _digest(plugins: tuple[Path, ...]) -> str:
+def _digest_with_plugins(plugins: tuple[Path, ...]) -> str:
     roots = [Path(__file__).parents[1], *plugins, *_entry_point_files()]
     sums = [
         f"{files.sha256(file)}  {file.relative_to(root)}"

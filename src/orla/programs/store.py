@@ -49,32 +49,30 @@ def say(message: str) -> None:
     print(f"orla: {message}", file=sys.stderr, flush=True)
 
 
-def folder(kind: str) -> Path:
-    """The folder of one kind of file in the cache (ORLA_CACHE, or ~/.cache/orla), made if need
-    be.
+def cache_folder(kind: str) -> Path:
+    """The folder of one kind of file in the cache (ORLA_CACHE, or ~/.cache/orla).
 
-    Where it is not safe, which is said once, it is a folder of this process that ends with it.
+    It is made if need be. Where it is not safe, which is said once, it is a folder of this process
+    that ends with it.
     """
     cache = Path(os.environ.get("ORLA_CACHE") or Path.home() / ".cache" / "orla")
     subfolder = cache / kind
     for part in (cache, subfolder):
-        if not closed(part):
-            subfolder = _private() / kind
-            _make(subfolder)
+        if not ensure_safe_folder(part):
+            subfolder = _process_folder() / kind
+            _make_private_folder(subfolder)
             break
     return subfolder
 
 
-def closed(folder: Path, mend: str = _MEND) -> bool:
-    """Make a folder where there is none; whether it is `safe`."""
-    _make(folder)
-    return safe(folder, mend)
+def ensure_safe_folder(folder: Path, mend: str = _MEND) -> bool:
+    """Make a folder where there is none; whether it `is_safe`."""
+    _make_private_folder(folder)
+    return is_safe(folder, mend)
 
 
-def safe(path: Path, mend: str = _MEND) -> bool:
-    """Whether a file or folder is absent, or the user's own and closed to others; else it is
-    said once.
-    """
+def is_safe(path: Path, mend: str = _MEND) -> bool:
+    """Whether a path is absent, or the user's own and closed to others; if not, say so once."""
     try:
         status = path.stat()
     except OSError:
@@ -94,16 +92,18 @@ def _say_once(message: str) -> None:
     say(message)
 
 
-def _make(part: Path) -> None:
+def _make_private_folder(folder: Path) -> None:
+    """Make a folder for the user alone (mode 0700); do nothing where the disk does not let it."""
     try:
-        part.parent.mkdir(parents=True, exist_ok=True)
-        part.mkdir(mode=0o700, exist_ok=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
     except OSError:
         pass  # a read-only or full disk: what is made there later is not kept
 
 
 @functools.cache
-def _private() -> Path:
+def _process_folder() -> Path:
+    """A temporary folder of this process, which ends with it."""
     private = Path(tempfile.mkdtemp(prefix="orla-"))
     atexit.register(shutil.rmtree, private, ignore_errors=True)
     return private
@@ -132,7 +132,7 @@ def lock_on(path: Path | None) -> Iterator[None]:
     with ExitStack() as stack:
         if path:
             try:
-                lock = stack.enter_context((folder("locks") / path.name).open("a"))
+                lock = stack.enter_context((cache_folder("locks") / path.name).open("a"))
                 fcntl.flock(lock, fcntl.LOCK_EX)
             except OSError:
                 pass
@@ -140,25 +140,26 @@ def lock_on(path: Path | None) -> Iterator[None]:
 
 
 def keep(source: Path, path: Path) -> bool:
-    """Move the folder `source` to `path`, with sums, in place of what is not whole there;
-    whether it is kept for later processes.
+    """Move the folder `source` to `path`; whether it is kept for later processes.
+
+    It gets digests of its files, and replaces what is not whole at `path`.
     """
     try:
         for file in source.iterdir():
             file.chmod(0o600 | file.stat().st_mode & 0o100)
-        (source / _SUMS).write_text(_sums(source))
+        (source / _SUMS).write_text(_digest_lines(source))
         (source / _SUMS).chmod(0o600)
-        if not whole(path):
+        if not is_whole(path):
             discard(path)
             source.rename(path)
     except OSError:
         return False
-    return not (_private.cache_info().currsize and _private() in path.parents)
+    return not (_process_folder.cache_info().currsize and _process_folder() in path.parents)
 
 
 def load_or_discard(path: Path, load: Callable[[Path], T]) -> T | None:
     """`load(path)`; None where the folder is absent, unsafe or damaged, and then it is removed."""
-    if not whole(path):
+    if not is_whole(path):
         return None
     try:
         return load(path)
@@ -175,17 +176,18 @@ def discard(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def whole(path: Path) -> bool:
+def is_whole(path: Path) -> bool:
     """Whether the folder at `path` is safe to load from, and its files are as they were kept."""
     try:
-        if not all(safe(part) for part in (path, *path.iterdir())):
+        if not all(is_safe(part) for part in (path, *path.iterdir())):
             return False
-        return (path / _SUMS).read_text() == _sums(path)
+        return (path / _SUMS).read_text() == _digest_lines(path)
     except (OSError, UnicodeDecodeError):
         return False
 
 
-def _sums(path: Path) -> str:
+def _digest_lines(path: Path) -> str:
+    """Digest and name of each file of a folder, a line each, as sha256sum writes them."""
     contents = sorted(file for file in path.iterdir() if file.name != _SUMS)
     return "".join(f"{files.sha256(file)}  {file.name}\n" for file in contents)
 
@@ -195,9 +197,9 @@ def cached_answer(kind: str, question: Any, answer: Callable[[], Any]) -> Any:
     text_of_question = json.dumps(question, sort_keys=True)
     key = "\n".join([text_of_question, sources.digest(), *versions()])
     name = hashlib.sha256(key.encode()).hexdigest()[:32]
-    path = folder(kind) / f"{name}.json"
+    path = cache_folder(kind) / f"{name}.json"
     try:
-        entry = json.loads(path.read_text(encoding="utf-8")) if safe(path) else {}
+        entry = json.loads(path.read_text(encoding="utf-8")) if is_safe(path) else {}
         if entry["question"] == text_of_question:
             return entry["answer"]
     except (OSError, ValueError, TypeError, KeyError):

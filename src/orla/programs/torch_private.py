@@ -58,7 +58,7 @@ def with_strides_of(tensor: Tensor, like: Tensor) -> Tensor:
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def quiet_compiler() -> Iterator[None]:
     """A block in which the compiler does not say that it calls an operator in another way.
 
     Replaces a public switch of that line alone. To try next: `torch._logging.set_logs`.

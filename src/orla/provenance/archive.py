@@ -38,20 +38,20 @@ def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
     parser = subparsers.add_parser("archive", help="bundle a study as a Workflow Run RO-Crate")
     parser.add_argument("file", type=Path, metavar="FILE.zip")
     parser.add_argument("--configfile", type=Path, nargs="+", default=[], help="of the study")
-    parser.set_defaults(run=_archive)
+    parser.set_defaults(run=_run_archive)
 
 
-def _archive(arguments: argparse.Namespace) -> None:
+def _run_archive(arguments: argparse.Namespace) -> None:
     from orla.prereg.binding import read_plan  # imports the study
 
     overlays = [path for path in arguments.configfile if path != Path("config.yaml")]
     plan = read_plan(overlays).config
     results, reports = (Path(plan["pathvars"][name]) for name in ("results", "reports"))
-    write(arguments.file, plan["name"], [Path("config.yaml"), *overlays], results, reports)
+    write_crate(arguments.file, plan["name"], [Path("config.yaml"), *overlays], results, reports)
     print(f"{arguments.file}: {arguments.file.stat().st_size / 1e6:.1f} MB")
 
 
-def write(file: Path, name: str, configs: list[Path], results: Path, reports: Path) -> None:
+def write_crate(file: Path, name: str, configs: list[Path], results: Path, reports: Path) -> None:
     """Write the crate of a study in this folder, with `configs`: config.yaml and its overlays.
 
     OrlaError where rocrate is missing, this is no git checkout, nothing has been run, or a file
@@ -68,7 +68,7 @@ def write(file: Path, name: str, configs: list[Path], results: Path, reports: Pa
     page = reports / "index.html"
     if page not in outputs:
         raise OrlaError(f"{page}: not here; run the study first: snakemake {page}")
-    files = dict.fromkeys([*_code(), *configs, *outputs])
+    files = dict.fromkeys([*_code_files(), *configs, *outputs])
     for path in files:
         _refuse_private(path)
     end_time = datetime.fromtimestamp(int(page.stat().st_mtime), UTC)
@@ -78,28 +78,30 @@ def write(file: Path, name: str, configs: list[Path], results: Path, reports: Pa
     crate.name = f"{about['title']}, study {name}"
     crate.description = f"Code, settings, registrations, results and reports of the study {name}."
     crate.datePublished, root = end_time, crate.root_dataset
-    licence = _add(crate, _LICENCES[about["license"]], "CreativeWork", name=about["license"])
+    licence = _add_entity(crate, _LICENCES[about["license"]], "CreativeWork", name=about["license"])
     profiles = [(_PROFILE.format(p), f"{p.title()} Run Crate", "0.5") for p in PROFILES]
     profiles.append((_WORKFLOW_CRATE, "Workflow RO-Crate", "1.0"))
     root["license"] = licence
     root["conformsTo"] = [
-        _add(crate, url, "CreativeWork", name=label, version=version)
+        _add_entity(crate, url, "CreativeWork", name=label, version=version)
         for url, label, version in profiles
     ]
     [author] = about["authors"]
-    root["author"] = _add(crate, "#author", "Organization", name=author["name"])
+    root["author"] = _add_entity(crate, "#author", "Organization", name=author["name"])
     entries = {
-        path: crate.add_file(path, path.as_posix(), properties=_describe(path))
+        path: crate.add_file(path, path.as_posix(), properties=_file_properties(path))
         for path in files
         if path != Path(WORKFLOW)
     }
     workflow = crate.add_workflow(
-        WORKFLOW, WORKFLOW, main=True, lang="snakemake", properties=_describe(Path(WORKFLOW))
+        WORKFLOW, WORKFLOW, main=True, lang="snakemake", properties=_file_properties(Path(WORKFLOW))
     )
     workflow["hasPart"] = [e for p, e in entries.items() if p.parts[0] == "workflow"]
     workflow["author"], workflow["license"] = root["author"], licence
     workflow["version"] = about["version"]
-    workflow["conformsTo"] = _add(crate, _BIOSCHEMAS, "CreativeWork", name="ComputationalWorkflow")
+    workflow["conformsTo"] = _add_entity(
+        crate, _BIOSCHEMAS, "CreativeWork", name="ComputationalWorkflow"
+    )
     if readme := entries.get(Path("README.md")):
         readme["about"] = root
     run = {
@@ -107,7 +109,7 @@ def write(file: Path, name: str, configs: list[Path], results: Path, reports: Pa
         "description": f"snakemake all --configfile {' '.join(map(str, configs))}",
         "endTime": end_time.isoformat(),
     }
-    action = _add(crate, "#run", "CreateAction", **run)
+    action = _add_entity(crate, "#run", "CreateAction", **run)
     action["instrument"] = workflow
     registrations = [path for path in entries if path.parts[0] == "prereg"]
     action["object"] = [entries[path] for path in (*configs, *registrations)]
@@ -117,22 +119,23 @@ def write(file: Path, name: str, configs: list[Path], results: Path, reports: Pa
         crate.write_zip(partial)
 
 
-def _add(crate: Any, identifier: str, kind: str, **properties: Any) -> Any:
+def _add_entity(crate: Any, identifier: str, kind: str, **properties: Any) -> Any:
     from rocrate.model.contextentity import ContextEntity
 
     entity = ContextEntity(crate, identifier, properties={"@type": kind, **properties})
     return crate.add(entity)
 
 
-def _describe(path: Path) -> Mapping[str, Any]:
+def _file_properties(path: Path) -> Mapping[str, Any]:
+    """What the crate says of a file: name, format, SHA-256 and size."""
     kind = _KINDS.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "text/plain"
     about = {"name": path.as_posix(), "encodingFormat": kind, "sha256": sha256(path)}
     return about | {"contentSize": str(path.stat().st_size)}
 
 
-def _code() -> list[Path]:
+def _code_files() -> list[Path]:
     """The files of the checkout that the study is run with; tests and pictures are left out."""
-    if (names := collect.git(Path(), "ls-files")) is None:
+    if (names := collect.git_output(Path(), "ls-files")) is None:
         raise OrlaError("this is no git checkout; run in the folder of the Snakefile")
     left_out = {"tests", "benchmarks", "docs", ".ci", "results", "reports"}
     paths = [Path(name) for name in names.splitlines()]
@@ -140,12 +143,13 @@ def _code() -> list[Path]:
 
 
 def _refuse_private(path: Path) -> None:
+    """Refuse (OrlaError) a file that holds the home folder or the name of this host."""
     private = [f"{Path.home()}/"]
     if len(host := socket.gethostname()) > len("localhost"):
         private.append(host)
     content = path.read_bytes()
-    if told := [text for text in private if text.encode() in content]:
+    if leaks := [text for text in private if text.encode() in content]:
         raise OrlaError(
-            f"{path}: holds {told[0]}, which tells of this machine; give paths relative to the "
+            f"{path}: holds {leaks[0]}, which tells of this machine; give paths relative to the "
             "study's folder, and run it again"
         )

@@ -22,7 +22,7 @@ def write_arrays(
     inputs: Iterable[str | Path] = (),
 ) -> None:
     """Write arrays, provenance and digests of `inputs`, as `orla.provenance.tables.write_table`."""
-    source = {**provenance, "inputs": digest.inputs(path, inputs)}
+    source = {**provenance, "inputs": digest.input_digests(path, inputs)}
     with atomic(path) as partial:
         np.savez(partial, **arrays, **{_KEY: np.array(json.dumps(source, sort_keys=True))})
         with zipfile.ZipFile(partial, "a") as archive:
@@ -37,11 +37,11 @@ def read_arrays(
     with digest.open_result(path) as content:
         arrays, _ = arrays_in(io.BytesIO(content), most=MOST_BYTES)
         provenance = json.loads(str(arrays.pop(_KEY)))
-        digest.check(path, provenance, expect or {})
+        digest.check_provenance(path, provenance, expect or {})
     return arrays, provenance
 
 
-def provenance(path: str | Path) -> dict[str, Any]:
+def read_provenance(path: str | Path) -> dict[str, Any]:
     """The provenance of a file of arrays, without the arrays."""
     with digest.open_result(path) as content:
         return dict(json.loads(str(arrays_in(io.BytesIO(content), [_KEY])[0][_KEY])))

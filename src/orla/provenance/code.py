@@ -41,19 +41,19 @@ def hash_of(files: Mapping[str, str]) -> str:
 
 
 def source_digests(*roots: Root) -> dict[str, str]:
-    """SHA-256 of each source file that the roots (modules by name, files) depend on, and of
-    these.
+    """SHA-256 of each source file that the roots depend on, and of these, by its name.
 
-    Imports of orla and of a plug-in's own package or folder are followed, with the ``__init__``
-    files of their packages; `SILENT` and imports under ``if TYPE_CHECKING`` are not. A file of the
-    same stem beside a module (kernels.cpp beside kernels.py) is included. Paths of orla begin with
-    ``orla/``, others with the name of their folder. OrlaError where there is no such module.
+    Roots are modules by name, and files. Imports of orla and of a plug-in's own package or folder
+    are followed, with the ``__init__`` files of their packages; `SILENT` and imports under ``if
+    TYPE_CHECKING`` are not. A file of the same stem beside a module (kernels.cpp beside kernels.py)
+    is included. Paths of orla begin with ``orla/``, others with the name of their folder. OrlaError
+    where there is no such module.
     """
-    entries = (_entry(file, _stamp(file)) for file in _reachable(roots))
+    entries = (_name_digest_imports(file, _stamp(file)) for file in _reachable_files(roots))
     return {name: digest for name, digest, _ in entries}
 
 
-def files_of(kind: str, form: str) -> list[Path]:
+def part_files(kind: str, form: str) -> list[Path]:
     """The files that declare a part: in its room, and in plug-in folders and installed plug-ins.
 
     `form` is its name or a short form. A plug-in's file that declares a part of another kind under
@@ -63,8 +63,8 @@ def files_of(kind: str, form: str) -> list[Path]:
         raise OrlaError(f"kind of part {kind!r} is unknown; {nearest(kind, catalogue.ROOMS)}")
     room = _HOME.joinpath("orla", *catalogue.ROOMS[kind].split("."))
     files_by_name: dict[str, list[Path]] = {}
-    for file in [*_python_in(room), *_plugin_files()]:
-        for name in _parse(file, _stamp(file))[1]:
+    for file in [*_public_modules(room), *_plugin_files()]:
+        for name in _imports_and_part_names(file, _stamp(file))[1]:
             files_by_name.setdefault(name, []).append(file)
     for name in (form, re.sub(r"(-\d+)+$", "", form)):
         if name in files_by_name:
@@ -73,10 +73,11 @@ def files_of(kind: str, form: str) -> list[Path]:
 
 
 def _plugin_files() -> Iterator[Path]:
+    """The Python files of plug-in folders and of installed plug-ins."""
     for folder in catalogue.plugin_folders():
-        yield from _python_in(folder)
+        yield from _public_modules(folder)
     for origin in _plugin_origins(tuple(sys.path)):
-        yield from sorted(_reachable([origin]))
+        yield from sorted(_reachable_files([origin]))
 
 
 @lru_cache
@@ -86,11 +87,12 @@ def _plugin_origins(path: tuple[str, ...]) -> list[Path]:
     return [Path(spec.origin) for spec in specs if spec is not None and spec.origin]
 
 
-def _python_in(folder: Path) -> list[Path]:
+def _public_modules(folder: Path) -> list[Path]:
     return sorted(file for file in folder.glob("*.py") if not file.name.startswith("_"))
 
 
-def _reachable(roots: list[Root] | tuple[Root, ...]) -> set[Path]:
+def _reachable_files(roots: list[Root] | tuple[Root, ...]) -> set[Path]:
+    """The roots' files, and all that these import, directly or not."""
     todo = [file for root in roots for file in _root_files(root)]
     files: set[Path] = set()
     while todo:
@@ -98,20 +100,21 @@ def _reachable(roots: list[Root] | tuple[Root, ...]) -> set[Path]:
         if file in files:
             continue
         files.add(file)
-        todo += _entry(file, _stamp(file))[2]
+        todo += _name_digest_imports(file, _stamp(file))[2]
     return files
 
 
 def _root_files(root: Root) -> list[Path]:
+    """A root's own file, or those of a module and its packages; OrlaError where there is none."""
     if isinstance(root, Path):
         return [root.resolve()]
-    files = _files_of(root, _HOME / "orla" / "__init__.py")
+    files = _imported_files(root, _HOME / "orla" / "__init__.py")
     if not files or root.rpartition(".")[2] not in (files[-1].stem, files[-1].parent.name):
         raise OrlaError(f"{root}: no module of orla; name one such as orla.study.sweep")
     return files
 
 
-def _files_of(module: str, importer: Path) -> list[Path]:
+def _imported_files(module: str, importer: Path) -> list[Path]:
     """Files that an import executes in orla and plug-ins: the module's and its packages'."""
     if any(f"{module}.".startswith(f"{silent}.") for silent in SILENT):
         return []
@@ -142,31 +145,33 @@ def _top_folder(file: Path) -> Path:
     return folder
 
 
-def _name(file: Path) -> str:
+def _source_name(file: Path) -> str:
+    """A file's name in provenance: its path from orla, or from its own top folder."""
     top = _top_folder(file)
     return file.relative_to(top if top == _HOME else top.parent).as_posix()
 
 
 def _stamp(file: Path) -> tuple[int, int]:
+    """A file's time of change and size, by which a cached reading of it is found."""
     status = file.stat()
     return status.st_mtime_ns, status.st_size
 
 
 @lru_cache(maxsize=4096)
-def _entry(file: Path, stamp: tuple[int, int]) -> tuple[str, str, tuple[Path, ...]]:
+def _name_digest_imports(file: Path, stamp: tuple[int, int]) -> tuple[str, str, tuple[Path, ...]]:
     """A file's name and SHA-256, and the files that it imports or has beside it if it is Python."""
     imports: set[Path] = set()
     if file.suffix == ".py":
         imports |= {
             sibling for sibling in file.parent.glob(f"{file.stem}.*") if sibling.stem == file.stem
         }
-        for module in _parse(file, stamp)[0]:
-            imports |= set(_files_of(module, file))
-    return _name(file), hashlib.sha256(file.read_bytes()).hexdigest(), tuple(imports)
+        for module in _imports_and_part_names(file, stamp)[0]:
+            imports |= set(_imported_files(module, file))
+    return _source_name(file), hashlib.sha256(file.read_bytes()).hexdigest(), tuple(imports)
 
 
 @lru_cache(maxsize=4096)
-def _parse(file: Path, stamp: tuple[int, int]) -> tuple[set[str], list[str]]:
+def _imports_and_part_names(file: Path, stamp: tuple[int, int]) -> tuple[set[str], list[str]]:
     """What a file imports ("a.b" too of ``from a import b``); names that its classes declare."""
     modules: set[str] = set()
     names = []

@@ -23,21 +23,23 @@ _PACKAGES = (
 
 
 def collect(*roots: str | Path, **extra: Any) -> dict[str, Any]:
-    """Code (`source_digests` of `roots`), versions and machine of this process, and `extra`, as
-    JSON.
+    """The provenance of a result: code, versions and machine of this process, and `extra`.
 
-    Where the process has loaded PyTorch, also the instruction set and threads that it uses.
+    It can be written as JSON; the code has the `source_digests` of `roots`. Where the process has
+    loaded PyTorch, also the instruction set and threads that it uses.
     """
     return {
-        "code": code() | {"files": source_digests(*roots)},
-        "versions": {"python": platform.python_version()} | {p: _version(p) for p in _PACKAGES},
+        "code": commit_state() | {"files": source_digests(*roots)},
+        "versions": {"python": platform.python_version()}
+        | {p: _installed_version(p) for p in _PACKAGES},
         "platform": platform.platform(),
-        **_of_pytorch(),
+        **_pytorch_settings(),
         **extra,
     }
 
 
-def _of_pytorch() -> dict[str, Any]:
+def _pytorch_settings() -> dict[str, Any]:
+    """PyTorch's instruction set and threads; {} where the process has not loaded it."""
     # A job without it does not wait for its import.
     if (torch := sys.modules.get("torch")) is None:
         return {}
@@ -45,19 +47,20 @@ def _of_pytorch() -> dict[str, Any]:
     return {"cpu_capability": capability, "threads": torch.get_num_threads()}
 
 
-def code(source: Path = Path(__file__)) -> dict[str, Any]:
-    """The commit that `source` belongs to and whether tracked files differ from it; "unknown"
-    and None outside a checkout that tracks it.
+def commit_state(source: Path = Path(__file__)) -> dict[str, Any]:
+    """The commit that `source` belongs to, and whether tracked files differ from it.
+
+    "unknown" and None outside a checkout that tracks it.
     """
     folder = source.parent
-    tracked = git(folder, "ls-files", "--error-unmatch", source.name) is not None
-    commit = git(folder, "rev-parse", "HEAD") if tracked else None
+    tracked = git_output(folder, "ls-files", "--error-unmatch", source.name) is not None
+    commit = git_output(folder, "rev-parse", "HEAD") if tracked else None
     if commit is None:
         return {"commit": "unknown", "dirty": None}
-    return {"commit": commit, "dirty": bool(git(folder, "status", "--porcelain", "-uno"))}
+    return {"commit": commit, "dirty": bool(git_output(folder, "status", "--porcelain", "-uno"))}
 
 
-def git(folder: Path, *arguments: str) -> str | None:
+def git_output(folder: Path, *arguments: str) -> str | None:
     """What git prints in a folder, without white space around it; None where it fails."""
     try:
         return subprocess.run(
@@ -71,7 +74,7 @@ def git(folder: Path, *arguments: str) -> str | None:
         return None
 
 
-def _version(package: str) -> str:
+def _installed_version(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:

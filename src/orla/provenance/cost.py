@@ -51,8 +51,8 @@ class Ledger:
         self.cpu_s[self.open[-1]] += now - self.until_s
         self.until_s = now
 
-    def entry(self, rest: str) -> dict[str, object]:
-        """What a file holds; the next one begins with nothing."""
+    def pop_costs(self, rest: str) -> dict[str, object]:
+        """The costs since the last cost file; the next ones begin with nothing."""
         self.settle()
         now = _cpu_s()
         process_s, children = (a - b for a, b in zip(now, self.filed_s, strict=True))
@@ -91,8 +91,8 @@ def record(result: str | Path, rest: str = "other") -> Iterator[None]:
     cost = {
         "wall_s": round(time.perf_counter() - began, 3),
         "peak_rss_mb": round(peak_bytes() / 1e6, 1),
-        "peak_rss_children_mb": round(_largest(resource.RUSAGE_CHILDREN) / 1e6, 1),
-        **_ledger.entry(rest),
+        "peak_rss_children_mb": round(_peak_rss_bytes(resource.RUSAGE_CHILDREN) / 1e6, 1),
+        **_ledger.pop_costs(rest),
     }
     with atomic(f"{result}.cost.json") as partial:
         partial.write_text(json.dumps(cost, indent=1) + "\n")
@@ -110,7 +110,7 @@ def phase(name: str) -> Iterator[None]:
         _ledger.open.pop()
 
 
-def work(name: str, steps: int) -> AbstractContextManager[None]:
+def work_phase(name: str, steps: int) -> AbstractContextManager[None]:
     """A phase that goes through `steps` steps of single models; part of the open one, if any."""
     name = _ledger.open[-1] or name
     _ledger.steps[name] += steps
@@ -130,11 +130,12 @@ def peak_bytes() -> int:
     try:
         lines = _STATUS.read_text().splitlines()
     except OSError:
-        return _largest(resource.RUSAGE_SELF)
+        return _peak_rss_bytes(resource.RUSAGE_SELF)
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 
 
-def _largest(who: int) -> int:
+def _peak_rss_bytes(who: int) -> int:
+    """The most memory of this process or of one that it started, by resource.RUSAGE_*."""
     return resource.getrusage(who).ru_maxrss * _BYTES
 
 
@@ -155,8 +156,9 @@ def read_cost(file: Path) -> dict[str, Any] | None:
 
 
 def cpu_summary(*folders: str | Path, since: float = 0.0) -> str:
-    """CPU seconds of all cost files under `folders` that were written `since` (Unix time, seconds),
-    and shares over half a per cent: "CPU 512 s: learners 61 %, compiling 19 %, ...".
+    """CPU seconds of all cost files under `folders`: "CPU 512 s: learners 61 %, ...".
+
+    Of those that were written `since` (Unix time, seconds); with the shares over half a per cent.
     """
     cpu_s: Counter[str] = Counter()
     for file in (file for folder in folders for file in sorted(Path(folder).rglob("*.cost.json"))):
@@ -179,7 +181,7 @@ def planned_cpu_s(kind: str, steps: float, hidden: int = _UNITS, larger: float =
     return 1e-6 * steps * STEP_US[kind] * (larger * size / usual) ** _GROWTH
 
 
-def forecast(jobs: Iterable[float], cores: int = 1) -> str:
+def forecast_text(jobs: Iterable[float], cores: int = 1) -> str:
     """About what jobs take (CPU seconds), a core each: "about 6 min on 2 cores (CPU 640 s)"."""
     seconds = [0.0, *jobs]
     cpu_s = sum(seconds)

@@ -35,7 +35,7 @@ def read_verified(path: Path) -> bytes:
     """A file's bytes; OrlaError where it is missing, has no digest, or differs from it."""
     if not path.is_file():
         raise OrlaError(f"{path}: no such result; let snakemake make it: snakemake {path}")
-    content = files.content(path)
+    content = files.read_file(path)
     mark = _MARK.search(content)
     if mark is None:
         raise OrlaError(
@@ -59,22 +59,27 @@ def open_result(path: str | Path) -> Iterator[bytes]:
         yield read_verified(Path(path))
 
 
-def inputs(path: str | Path, made_from: Iterable[str | Path]) -> dict[str, str]:
+def input_digests(path: str | Path, made_from: Iterable[str | Path]) -> dict[str, str]:
     """Path of each file, relative to the folder of the result `path`, with its SHA-256."""
     folder = Path(path).parent
-    return {Path(os.path.relpath(file, folder)).as_posix(): _digest(file) for file in made_from}
+    return {
+        Path(os.path.relpath(file, folder)).as_posix(): _file_digest(file) for file in made_from
+    }
 
 
-def check(path: str | Path, provenance: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
-    """Refuse a result whose provenance (at the top or under ``keys``) has not the expected
-    entries, or one of whose inputs is there and has changed.
+def check_provenance(
+    path: str | Path, provenance: Mapping[str, Any], expected: Mapping[str, Any]
+) -> None:
+    """Refuse a result of other entries than the expected ones, or of inputs that have changed.
+
+    Entries stand at the top of its provenance or under ``keys``. An input that is gone passes.
     """
     actual = {**provenance, **provenance.get("keys", {})}
     for name, value in expected.items():
         refuse_other(path, name, actual.get(name), value)
     for relative, digest in provenance.get("inputs", {}).items():
         file = Path(os.path.normpath(Path(path).parent / relative))
-        if file.is_file() and _digest(file) != digest:
+        if file.is_file() and _file_digest(file) != digest:
             raise OrlaError(
                 f"{path}: made from another {file} than the one that stands there;"
                 f" delete {path} and run again"
@@ -107,11 +112,12 @@ def differences(actual: Any, expected: Any, name: str = "") -> Iterator[tuple[st
         yield name, actual, value
 
 
-def _digest(file: str | Path) -> str:
+def _file_digest(file: str | Path) -> str:
+    """SHA-256 of a file, computed once as long as it stays as it is."""
     status = os.stat(file)
-    return _digest_of(os.path.abspath(file), status.st_mtime_ns, status.st_size)
+    return _cached_digest(os.path.abspath(file), status.st_mtime_ns, status.st_size)
 
 
 @lru_cache(maxsize=4096)
-def _digest_of(file: str, mtime_ns: int, size: int) -> str:
+def _cached_digest(file: str, mtime_ns: int, size: int) -> str:
     return files.sha256(file)

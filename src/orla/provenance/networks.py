@@ -28,7 +28,7 @@ def save(
     import safetensors.torch
 
     tensors = {name: tensor.contiguous() for name, tensor in networks.items()}
-    source = {**provenance, "inputs": digest.inputs(path, inputs)}
+    source = {**provenance, "inputs": digest.input_digests(path, inputs)}
     # In one entry, because safetensors writes several entries in no fixed order.
     entry = json.dumps({"digest": digest.BLANK, "provenance": source}, sort_keys=True)
     with atomic(path) as partial:
@@ -43,7 +43,7 @@ def load(
     import safetensors.torch
 
     with digest.open_result(path) as content:
-        digest.check(path, _provenance(content), expect or {})
+        digest.check_provenance(path, _parse_provenance(content), expect or {})
         networks = dict(sorted(safetensors.torch.load(content).items()))  # it gives no fixed order
     for name, tensor in networks.items():
         if seeds is not None and len(tensor) < seeds:
@@ -53,13 +53,13 @@ def load(
     return {name: tensor[:seeds] for name, tensor in networks.items()}
 
 
-def provenance(path: str | Path) -> dict[str, Any]:
+def read_provenance(path: str | Path) -> dict[str, Any]:
     """The provenance of a file of networks, without these."""
     with digest.open_result(path) as content:
-        return _provenance(content)
+        return _parse_provenance(content)
 
 
-def _provenance(content: bytes) -> dict[str, Any]:
+def _parse_provenance(content: bytes) -> dict[str, Any]:
     """From the header: its length in 8 bytes, then JSON (safetensors' format)."""
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
     return json.loads(header["__metadata__"]["orla"])["provenance"]

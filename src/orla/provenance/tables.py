@@ -40,7 +40,7 @@ def write_table(
     frame.attrs = {}
     table = pa.Table.from_pandas(frame, preserve_index=False)
     metadata = dict(table.schema.metadata or {})
-    source = {**provenance, "inputs": digest.inputs(path, inputs)}
+    source = {**provenance, "inputs": digest.input_digests(path, inputs)}
     metadata[_KEY] = json.dumps(source, sort_keys=True).encode()
     table = table.replace_schema_metadata(metadata)
     with atomic(path) as partial:
@@ -60,7 +60,7 @@ def read_table(path: str | Path, expect: Mapping[str, Any] | None = None) -> pd.
     with digest.open_result(path) as content:
         table = pq.read_table(pa.BufferReader(content))
         provenance = json.loads(table.schema.metadata[_KEY])
-        digest.check(path, provenance, expect)
+        digest.check_provenance(path, provenance, expect)
         frame = table.to_pandas()
     for name in frame.columns.intersection(list(expect)):
         for value in frame[name].unique():
@@ -72,23 +72,23 @@ def read_table(path: str | Path, expect: Mapping[str, Any] | None = None) -> pd.
 def read_merged(
     paths: Iterable[str], allow_mixed: bool = False
 ) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
-    """Tables by path, and the provenance of what is made from them alone (`merge`)."""
+    """Tables by path, and the provenance of what is made from them alone (`merge_provenances`)."""
     tables = {path: read_table(path) for path in paths}
     sources = {path: table.attrs["provenance"] for path, table in tables.items()}
-    return tables, merge(sources, allow_mixed)
+    return tables, merge_provenances(sources, allow_mixed)
 
 
-def provenance(path: str | Path) -> dict[str, Any]:
+def read_provenance(path: str | Path) -> dict[str, Any]:
     """The provenance of a table, without its rows."""
     with digest.open_result(path) as content:
         schema = pq.read_schema(pa.BufferReader(content))
         return dict(json.loads(schema.metadata[_KEY]))
 
 
-def merge(
+def merge_provenances(
     provenances: Mapping[str, Mapping[str, Any]], allow_mixed: bool = False
 ) -> dict[str, Any]:
-    """The provenance of a table that is made from several results, from theirs by path.
+    """The provenance of what is made from several results, merged from theirs by path.
 
     Equal values are kept; where they differ, ``{"mixed": [...]}`` holds each of them. ``datasets``
     holds every input's ``dataset`` under its task, pair and split. The results' own ``inputs`` are
@@ -99,13 +99,14 @@ def merge(
         _refuse_mixed(provenances)
     entries = [
         {k: v for k, v in provenance.items() if k not in ("inputs", "dataset")}
-        | {"datasets": _datasets(provenance)}
+        | {"datasets": _datasets_by_name(provenance)}
         for provenance in provenances.values()
     ]
-    return _join(entries)
+    return _join_values(entries)
 
 
-def _datasets(provenance: Mapping[str, Any]) -> dict[str, Any]:
+def _datasets_by_name(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """The data sets of a result, by task, pair and split."""
     datasets = dict(provenance.get("datasets", {}))
     if "dataset" in provenance:
         keys = provenance.get("keys", {})
@@ -115,11 +116,14 @@ def _datasets(provenance: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_mixed(provenances: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse (OrlaError) results of different code, data, inputs or locks."""
     paths_by_value: dict[tuple[str, str], dict[str, list[str]]] = {}
     for path, provenance in provenances.items():
         for what, name, value in _identities(path, provenance):
-            for item in _values(value):
-                paths_by_value.setdefault((what, name), {}).setdefault(_text(item), []).append(path)
+            for item in _distinct_values(value):
+                paths_by_value.setdefault((what, name), {}).setdefault(_json_text(item), []).append(
+                    path
+                )
     different = {k: list(v.values()) for k, v in paths_by_value.items() if len(v) > 1}
     if not different:
         return
@@ -127,9 +131,9 @@ def _refuse_mixed(provenances: Mapping[str, Mapping[str, Any]]) -> None:
     names = [name for kind, name in different if kind == what]
     first, second = sorted(different[what, names[0]], key=len)[:2]
     raise OrlaError(
-        f"results of different {what} cannot stand in one table: {_some(first)} differs from"
-        f" {_some(second)} in {_some(names)}; delete what is out of date and run again, or set"
-        " provenance.allow_mixed: true in the config"
+        f"results of different {what} cannot stand in one table: {_first_names(first)} differs from"
+        f" {_first_names(second)} in {_first_names(names)}; delete what is out of date and run"
+        " again, or set provenance.allow_mixed: true in the config"
     )
 
 
@@ -137,7 +141,7 @@ def _identities(path: str, provenance: Mapping[str, Any]) -> Iterator[tuple[str,
     """(kind, name, value) of every entry that must agree between inputs."""
     for file, sha in provenance.get("code", {}).get("files", {}).items():
         yield "code", file, sha
-    for name, dataset in _datasets(provenance).items():
+    for name, dataset in _datasets_by_name(provenance).items():
         yield "data", name or "the data set", dataset
     for relative, sha in provenance.get("inputs", {}).items():
         yield "data", os.path.normpath(os.path.join(os.path.dirname(path), relative)), sha
@@ -145,23 +149,26 @@ def _identities(path: str, provenance: Mapping[str, Any]) -> Iterator[tuple[str,
         yield "locks", "prereg/LOCK", provenance["prereg_lock_sha256"]
 
 
-def _join(values: Sequence[Any]) -> Any:
+def _join_values(values: Sequence[Any]) -> Any:
+    """The value that all have, mappings joined key by key; {"mixed": [...]} where they differ."""
     if all(isinstance(value, Mapping) and MIXED not in value for value in values):
         names = dict.fromkeys(name for value in values for name in value)
-        return {n: _join([value[n] for value in values if n in value]) for n in names}
-    distinct = {_text(item): item for value in values for item in _values(value)}
+        return {n: _join_values([value[n] for value in values if n in value]) for n in names}
+    distinct = {_json_text(item): item for value in values for item in _distinct_values(value)}
     items = [distinct[text] for text in sorted(distinct)]
     return items[0] if len(items) == 1 else {MIXED: items}
 
 
-def _values(value: Any) -> list[Any]:
+def _distinct_values(value: Any) -> list[Any]:
+    """All values of a mixed entry, or the one value of another."""
     return value[MIXED] if isinstance(value, Mapping) and MIXED in value else [value]
 
 
-def _text(value: Any) -> str:
+def _json_text(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def _some(names: Sequence[str], most: int = 3) -> str:
+def _first_names(names: Sequence[str], most: int = 3) -> str:
+    """The first names as a list in words, and how many more there are."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

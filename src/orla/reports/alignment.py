@@ -6,7 +6,7 @@ from orla.reports.study import StudyFacts
 from orla.study.keys import KEYS
 
 
-def against_exact(learners: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
+def rows_against_exact(learners: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
     """The rows of `learners` whose reference declares itself exact, of several the first one."""
     exact = [
         name
@@ -18,7 +18,7 @@ def against_exact(learners: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
     return rows[place == place.groupby([rows[key] for key in KEYS]).transform("min")]
 
 
-def references(rows: pd.DataFrame, study: StudyFacts) -> str:
+def reference_names(rows: pd.DataFrame, study: StudyFacts) -> str:
     """What the references of these rows are called: "exact RTRL, per step"."""
     names = study.ordered("learner", rows["against"])
     return " or ".join(study.called("learner", name) for name in names)

@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 
 from orla.reports import recoveries
-from orla.reports.estimates import BASELINES, ESTIMANDS, OF_HELDOUT, has_meaning, is_guarded
+from orla.reports.estimates import BASELINES, ESTIMANDS, OF_HELDOUT, fails_guard, has_meaning
 from orla.reports.numbers import estimate, is_missing
 from orla.reports.paper import load
-from orla.reports.square import square
+from orla.reports.square import find_square
 from orla.reports.study import Group, StudyFacts, where
 from orla.reports.verdicts import Verdict
-from orla.reports.words import OUTCOME_SIGNS, count_of, phrase
+from orla.reports.words import OUTCOME_SIGNS, join_names, pluralize
 from orla.statistics.means import t_interval, t_quantile
 
 FEWEST_PAIRS = 3
@@ -45,45 +45,51 @@ def answer(
     estimates = results.get("estimates", pd.DataFrame(columns=["task", "comparison", "estimand"]))
     estimates = estimates[estimates["estimand"].isin(OF_HELDOUT)]
     quotable = [
-        has_meaning(row) and not is_guarded(row) and not is_missing(row.get("gap_pp"))
+        has_meaning(row) and not fails_guard(row) and not is_missing(row.get("gap_pp"))
         for row in estimates.to_dict("records")
     ]
     estimates = estimates.assign(quotable=np.array(quotable, bool))
     models = results.get("heldout", pd.DataFrame(columns=["task", "learner"]))
-    best = _best(estimates, study)
+    best = _quotable_condition(estimates, study)
     subjects = study.recordings or (best and [best.group.keys["task"]])
     note, subject = "", best is not None and best.group.keys["task"] in subjects
     if subject:
-        over = _over_pairs(results.get("over_pairs"), estimates, study)
-        alone = _of_pair(best, study)
-        told = [over or alone, alone if over else _parts(best, study)]
-        told.append(_by_pretraining(best, estimates, study))
-        told.append(_beside_baselines(best, results, study))
+        over = _pairs_sentence(results.get("over_pairs"), estimates, study)
+        alone = _condition_sentence(best, study)
+        texts = [over or alone, alone if over else _two_by_two_sentence(best, study)]
+        texts.append(_pretraining_sentence(best, estimates, study))
+        texts.append(_baseline_sentence(best, results, study))
+        quoted = estimates.loc[estimates["estimand"] == best.estimand, "quotable"]
         note = (
             f"Gaps are of held-out recovery ({ESTIMANDS[best.estimand]}), in percentage points "
             "(pp), with 95 % t intervals. Only gaps without a failing guard are quoted here: "
-            f"{sum(quotable)} of {len(estimates)}."
+            f"{int(quoted.sum())} of {len(quoted)}."
         )
     else:
-        other = recoveries.against_rtrl(models, study) or (_of_pair(best, study) if best else "")
-        told = [_nothing(estimates, models, study), other or recoveries.recovered(models, study)]
-    first, *more = [*filter(None, told)] or [""]
+        other = recoveries.rtrl_share_sentence(models, study) or (
+            _condition_sentence(best, study) if best else ""
+        )
+        texts = [
+            _no_gap_sentence(estimates, models, study),
+            other or recoveries.recovery_sentence(models, study),
+        ]
+    first, *more = [*filter(None, texts)] or [""]
     if verdicts and estimates.empty:  # what was registered is the answer
-        first, more = "", told[1:]
-    sentences = [recoveries.unlearned(models, study), first, _judged(verdicts, study)]
+        first, more = "", texts[1:]
+    sentences = [recoveries.not_learned(models, study), first, _verdicts_sentence(verdicts, study)]
     return list(filter(None, sentences)), list(filter(None, more)), note, subject
 
 
-def _comparisons(study: StudyFacts) -> list[str]:
+def _quotable_comparisons(study: StudyFacts) -> list[str]:
     """The comparisons that an answer may be of: the main one, then those of the two by two."""
-    return list(dict.fromkeys((study.main, *(square(study) or ()))))
+    return list(dict.fromkeys((study.main, *(find_square(study) or ()))))
 
 
-def _best(estimates: pd.DataFrame, study: StudyFacts) -> _Condition | None:
-    """The condition that the answer is of: the paper's task first, then recordings, the main
-    comparison, most optimizers, most comparisons.
+def _quotable_condition(estimates: pd.DataFrame, study: StudyFacts) -> _Condition | None:
+    """The condition that the answer is of, or None where nothing may be quoted.
 
-    A pair of a task that has several comes last: a sentence over its pairs says more.
+    The paper's task comes first, then recordings, the main comparison, most optimizers, most
+    comparisons. A pair of a task that has several comes last: a sentence over its pairs says more.
     """
     pairs = estimates.groupby("task")["pair"].nunique() if "pair" in estimates else {}
     conditions: dict[tuple, _Condition] = {}
@@ -93,7 +99,7 @@ def _best(estimates: pd.DataFrame, study: StudyFacts) -> _Condition | None:
             task = group.keys["task"]
             of_task = (pairs.get(task, 0) < FEWEST_PAIRS, task == study.papers_task)
             of_task += (task in study.recordings,)
-            for name in _comparisons(study):
+            for name in _quotable_comparisons(study):
                 rows = where(group.rows, comparison=name)
                 sizes = rows["optimizer"].nunique(), len(group.rows)
                 if len(rows):  # the first of several of one weight
@@ -102,12 +108,13 @@ def _best(estimates: pd.DataFrame, study: StudyFacts) -> _Condition | None:
     return conditions[max(conditions)] if conditions else None
 
 
-def _gap(row: Mapping[str, Any], *ends: float) -> str:
+def _gap_text(row: Mapping[str, Any], *ends: float) -> str:
+    """A gap and its interval in pp, by default the 95 % t interval of the row."""
     ends = ends or tuple(row[end] for end in _T95)
     return f"{estimate(row['gap_pp'], *ends, signed=True)} pp"
 
 
-def _by_pretraining(condition: _Condition, estimates: pd.DataFrame, study: StudyFacts) -> str:
+def _pretraining_sentence(condition: _Condition, estimates: pd.DataFrame, study: StudyFacts) -> str:
     """The same differences on the same network after other windows of pretraining."""
     keys, specs = condition.group.keys, study.instances.get("architecture", {})
     network, windows, sentences = keys["architecture"], study.pretraining, []
@@ -117,19 +124,19 @@ def _by_pretraining(condition: _Condition, estimates: pd.DataFrame, study: Study
     same = same[same["optimizer"].isin(condition.rows["optimizer"])]
     for other, rows in same.groupby("architecture", sort=False):
         if specs.get(other) == specs.get(network) and windows.get(other) != windows.get(network):
-            names, gaps = rows["optimizer"], map(_gap, rows.to_dict("records"))
+            names, gaps = rows["optimizer"], map(_gap_text, rows.to_dict("records"))
             gaps = [f"{study.called('optimizer', n)} {g}" for n, g in zip(names, gaps, strict=True)]
-            sentences.append(f"windows of {count_of(windows[other], 'step')}: {phrase(gaps)}")
+            sentences.append(f"windows of {pluralize(windows[other], 'step')}: {join_names(gaps)}")
     if not sentences:
         return ""
     return (
         f"{condition.group.title} is pretrained with windows of "
-        f"{count_of(windows[network], 'step')}. Pretrained otherwise, the same network gives, with "
-        f"{'; with '.join(sentences)}."
+        f"{pluralize(windows[network], 'step')}. Pretrained otherwise, the same network gives, "
+        f"with {'; with '.join(sentences)}."
     )
 
 
-def _told(comparison: str, cells: Mapping[str, tuple], study: StudyFacts) -> str:
+def _comparison_clause(comparison: str, cells: Mapping[str, tuple], study: StudyFacts) -> str:
     """Which learner recovers more, optimizer by optimizer, each with its gap and interval."""
     label, *learners = study.comparison(comparison)
     sides: dict[str, list[str]] = {"more": [], "less": [], "neither clearly more nor less": []}
@@ -138,32 +145,33 @@ def _told(comparison: str, cells: Mapping[str, tuple], study: StudyFacts) -> str
         side = "more" if low > 0 else "less" if high < 0 else unclear  # NaN is neither
         equivalent = row.get("error_equivalent") is True
         within = f", errors equivalent within {row['error_margin']:g}" if equivalent else ""
-        gap = f"{_gap(row, low, high)}{within}{more}"
+        gap = f"{_gap_text(row, low, high)}{within}{more}"
         sides[side].append(f"{study.called('optimizer', optimizer)} ({gap})")
-    told = "; ".join(f"{side} with {phrase(names)}" for side, names in sides.items() if names)
+    text = "; ".join(f"{side} with {join_names(names)}" for side, names in sides.items() if names)
     if not all(learners):
-        return f"{label}: {told}"
+        return f"{label}: {text}"
     first, second = (study.called("learner", name) for name in learners)
-    return f"Against “{second}”, “{first}” recovers {told}"
+    return f"Against “{second}”, “{first}” recovers {text}"
 
 
-def _of_pair(condition: _Condition, study: StudyFacts) -> str:
+def _condition_sentence(condition: _Condition, study: StudyFacts) -> str:
+    """The comparison on one condition, with its networks and title, in a sentence."""
     rows, keys = condition.rows.to_dict("records"), condition.group.keys
     few, most = (int(end(row["n_seeds"] for row in rows)) for end in (min, max))
-    networks = count_of(few, "network") if few == most else f"{few}–{most} networks"
+    networks = pluralize(few, "network") if few == most else f"{few}–{most} networks"
     cells = {row["optimizer"]: (row, *(row[end] for end in _T95), "") for row in rows}
     title, pair = condition.group.title, " of one pair of sessions" * bool(keys["pair"])
     if not pair:
         task = f"{study.called('task', keys['task'])}, "
         title = task + title.removeprefix(task)
-    return f"{_told(condition.comparison, cells, study)} ({networks}{pair}: {title})."
+    return f"{_comparison_clause(condition.comparison, cells, study)} ({networks}{pair}: {title})."
 
 
-def _beside_baselines(
+def _baseline_sentence(
     condition: _Condition, results: Mapping[str, pd.DataFrame], study: StudyFacts
 ) -> str:
-    """The decoder refitted on the same steps that recovers most, and the learner that does."""
-    told = []
+    """Which decoder refitted on the same steps recovers most, and which learner does."""
+    best = []
     for name in ("baselines", "conditions"):
         rows = results.get(name, pd.DataFrame())
         rows = where(rows, **{k: v for k, v in condition.group.keys.items() if k in rows})
@@ -171,8 +179,8 @@ def _beside_baselines(
             return ""
         row = rows.loc[rows["recovery_percent"].idxmax()].to_dict()
         ends = row["t95_low_percent"], row["t95_high_percent"]
-        told.append((row, f"{estimate(row['recovery_percent'], *ends)} %"))
-    (baseline, first), (learner, second) = told
+        best.append((row, f"{estimate(row['recovery_percent'], *ends)} %"))
+    (baseline, first), (learner, second) = best
     parts = (study.called(kind, learner[kind]) for kind in ("learner", "optimizer"))
     return (
         f"Refitted once on the same steps, {BASELINES[baseline['baseline']]} recovers {first}; of "
@@ -180,20 +188,20 @@ def _beside_baselines(
     )
 
 
-def _parts(condition: _Condition, study: StudyFacts) -> str:
+def _two_by_two_sentence(condition: _Condition, study: StudyFacts) -> str:
     """What gradient and cadence add, each alone, with the optimizer of the largest gap."""
-    cells = square(study) or ()
+    cells = find_square(study) or ()
     if condition.comparison in cells:
         return ""
     optimizer = condition.rows.loc[condition.rows["gap_pp"].abs().idxmax(), "optimizer"]
     rows = where(condition.group.rows, optimizer=optimizer).to_dict("records")
-    gaps = {row["comparison"]: _gap(row) for row in rows}
-    told = "; ".join(f"{study.called('comparison', c)} {gaps[c]}" for c in cells if c in gaps)
+    gaps = {row["comparison"]: _gap_text(row) for row in rows}
+    text = "; ".join(f"{study.called('comparison', c)} {gaps[c]}" for c in cells if c in gaps)
     name = study.called("optimizer", optimizer)
-    return told and f"With {name}, gradient and cadence each by itself: {told}."
+    return text and f"With {name}, gradient and cadence each by itself: {text}."
 
 
-def _over_pairs(over: pd.DataFrame | None, estimates: pd.DataFrame, study: StudyFacts) -> str:
+def _pairs_sentence(over: pd.DataFrame | None, estimates: pd.DataFrame, study: StudyFacts) -> str:
     """The main comparison over those pairs in which no guard fails."""
     if over is None or estimates.empty:
         return ""
@@ -220,22 +228,24 @@ def _over_pairs(over: pd.DataFrame | None, estimates: pd.DataFrame, study: Study
         cells[row["optimizer"]] = (cell, *ends, f"; {sound} of {len(same)} pairs")
     if pairs < FEWEST_PAIRS:
         return ""
-    told = [_told(study.main, cells, study)] if cells else []
+    told = [_comparison_clause(study.main, cells, study)] if cells else []
     if few:
-        told.append(f"with {phrase(few)} fewer than {FEWEST_PAIRS} of {pairs} pass every guard")
+        told.append(f"with {join_names(few)} fewer than {FEWEST_PAIRS} of {pairs} pass every guard")
     return f"Over pairs of sessions ({group.title}): {'; '.join(told)}."
 
 
-def _nothing(estimates: pd.DataFrame, models: pd.DataFrame, study: StudyFacts) -> str:
-    """Why no gap of the study's subject is quoted: learners that were not run, or the guard that
-    fails most often."""
-    rows = estimates[estimates["comparison"].isin(_comparisons(study))]
+def _no_gap_sentence(estimates: pd.DataFrame, models: pd.DataFrame, study: StudyFacts) -> str:
+    """Why no gap of the study's subject is quoted.
+
+    Learners were not run, or the guard is named that fails most often.
+    """
+    rows = estimates[estimates["comparison"].isin(_quotable_comparisons(study))]
     if rows.empty:
-        ran, compared = {*models["learner"]}, study.comparison(study.main)[1:]
+        ran, learners = {*models["learner"]}, study.comparison(study.main)[1:]
         unrun = [
-            f"“{study.called('learner', name)}”" for name in compared if name and name not in ran
+            f"“{study.called('learner', name)}”" for name in learners if name and name not in ran
         ]
-        why = f": {phrase(unrun)} of the main comparison was not run" if ran and unrun else ""
+        why = f": {join_names(unrun)} of the main comparison was not run" if ran and unrun else ""
         return f"No difference between learners has been estimated{why}."
     if study.recordings and (rows := rows[rows["task"].isin(study.recordings)]).empty:
         return ""
@@ -249,17 +259,17 @@ def _nothing(estimates: pd.DataFrame, models: pd.DataFrame, study: StudyFacts) -
     )
 
 
-def _judged(verdicts: list[Verdict], study: StudyFacts) -> str:
-    """How many registrations ended how, and what became of the weightiest of the paper's claims."""
+def _verdicts_sentence(verdicts: list[Verdict], study: StudyFacts) -> str:
+    """How many registrations ended how, and what became of the weightiest claim."""
     if not verdicts:
         return "No registration has been judged."
-    said = [line["words"] for line in verdicts]
+    words_of = [line["words"] for line in verdicts]
     order = [v["words"] for sign in OUTCOME_SIGNS for v in verdicts if v["outcome"] == sign]
-    told = [f"{said.count(words)} {words}" for words in dict.fromkeys([*order, *said])]
+    counts = [f"{words_of.count(words)} {words}" for words in dict.fromkeys([*order, *words_of])]
     what = "hypothesis" if len(verdicts) == 1 else "hypotheses"
     first = verdicts[0]
-    known = study.reproduces and first["registration"] in load().registrations
-    whose = "first of the paper's" if known else "primary one"
+    papers = study.reproduces and first["registration"] in load().registrations
+    whose = "first of the paper's" if papers else "primary one"
     headline = f" The {whose}, “{first['title']}”, is {first['words']}."
-    led = known or (first.get("primary") and len(verdicts) > 1)
-    return f"Of {len(verdicts)} registered {what}: {phrase(told)}.{headline if led else ''}"
+    led = papers or (first.get("primary") and len(verdicts) > 1)
+    return f"Of {len(verdicts)} registered {what}: {join_names(counts)}.{headline if led else ''}"

@@ -37,28 +37,30 @@ class BesidePaper(Table):
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
+        """The rows of the paper's table that this one shows."""
         return load().table(self.part.more["paper"])
 
-    def reasons(self, records: Sequence[Row]) -> list[str]:
+    def reason_notes(self, records: Sequence[Row]) -> list[str]:
         """Why numbers of these rows of the .csv are not comparable, each reason once."""
-        said = (r["not_comparable"] for r in records if comparison.NOT_COMPARABLE in r.values())
-        return [f"Not comparable: {reason}" for reason in dict.fromkeys(said)]
+        reasons = (r["not_comparable"] for r in records if comparison.NOT_COMPARABLE in r.values())
+        return [f"Not comparable: {reason}" for reason in dict.fromkeys(reasons)]
 
-    def on_pairs(self, records: Sequence[Row]) -> list[str]:
+    def over_pairs_notes(self, records: Sequence[Row]) -> list[str]:
         """What the numbers over pairs are, where one of these rows is of several; else []."""
         several = (re.fullmatch(_NAME.format(r"\d+"), record["pair"]) for record in records)
         return [_ON_PAIRS] * any(several)
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         records = contents.records
-        told = notes_on_pretraining(records, study) if self.tells_pretraining else []
-        told += [*self.remark_list(), *self.on_pairs(records), self.rule]
-        return [*told, *self.reasons(records)]
+        notes = pretraining_notes(records, study) if self.tells_pretraining else []
+        notes += [*self.remark_list(), *self.over_pairs_notes(records), self.rule]
+        return [*notes, *self.reason_notes(records)]
 
     def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
+        """The .csv twin, with the key columns also where it has no row."""
         return super().data(contents._replace(rows=pd.DataFrame(columns=list(KEYS))), study)
 
-    def ran(self, contents: Contents, study: StudyFacts) -> bool:
+    def is_shown(self, contents: Contents, study: StudyFacts) -> bool:
         return study.reproduces and any(record["run"] for record in contents.records)
 
 
@@ -75,7 +77,7 @@ class ByCondition(BesidePaper):
 
     @abstractmethod
     def conditions(self, *needed: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
-        """The study's conditions, as `orla.reports.comparison.by_condition` gives them."""
+        """The study's conditions, as `orla.reports.comparison.conditions_frame` gives them."""
 
     def rows(self, *needed: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
         conditions = self.conditions(*needed, study=study)
@@ -88,7 +90,7 @@ class ByCondition(BesidePaper):
                 keys
                 for keys in ran
                 if wanted.items() <= keys.items()
-                and comparison.like(study, keys["architecture"], row)
+                and comparison.same_network(study, keys["architecture"], row)
             ]
             for keys in alike:
                 keys["paper"] = row
@@ -100,19 +102,19 @@ class ByCondition(BesidePaper):
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         if self.panel_by:
-            groups = titled(study, rows, self.panel_by)
+            groups = titled_groups(study, rows, self.panel_by)
         else:
             groups = [(title, group) for title, _, group in study.groups(rows)]
 
-        def place(group: tuple[str, pd.DataFrame]) -> tuple[bool, bool]:
+        def sort_key(group: tuple[str, pd.DataFrame]) -> tuple[bool, bool]:
             """What the paper has too, what it has not, and last what was not run."""
             return not group[1]["run"].any(), group[1]["paper"].isna().all()
 
-        for title, group in sorted(groups, key=place):
+        for title, group in sorted(groups, key=sort_key):
             yield title, group.to_dict("records")
 
 
-def titled(
+def titled_groups(
     study: StudyFacts, frame: pd.DataFrame, by: Sequence[str]
 ) -> list[tuple[str, pd.DataFrame]]:
     """The rows of each value of some key columns, with a title.
@@ -122,7 +124,7 @@ def titled(
     if frame.empty:
         return []
     by = [*by, "pretraining"]
-    frame = frame.assign(pretraining=frame["architecture"].map(study.pretrained))
+    frame = frame.assign(pretraining=frame["architecture"].map(study.pretraining_words))
     groups = []
     for values, rows in study.arrange(frame).groupby(by, sort=False):
         names = (study.called(k, v) for k, v in zip(by, values, strict=True) if v)
@@ -130,7 +132,7 @@ def titled(
     return groups
 
 
-def plain(frame: pd.DataFrame) -> pd.DataFrame:
+def unaltered(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows without an intervention or another start."""
     return where(frame, **DEFAULTS)
 
@@ -142,7 +144,7 @@ def drifting(conditions: pd.DataFrame) -> pd.DataFrame:
 
 def having(measured: pd.DataFrame, *measures: str) -> pd.DataFrame:
     """The plain conditions that have one of these measures, with their means."""
-    rows = plain(comparison.by_condition(comparison.means_by_keys(measured)))
+    rows = unaltered(comparison.conditions_frame(comparison.means_by_keys(measured)))
     return rows[rows["means"].map(lambda means: any(n in means for n in measures)).astype(bool)]
 
 
@@ -152,9 +154,9 @@ def papers_first(study: StudyFacts, frame: pd.DataFrame, *more: str) -> list[Gro
     return sorted(study.groups(frame, *more), key=lambda group: group.keys["task"] != papers)
 
 
-def over_pairs(measured: pd.DataFrame) -> pd.DataFrame:
+def pool_pairs(measured: pd.DataFrame) -> pd.DataFrame:
     """The table `measured`, with one row over all pairs where a task has several."""
-    rest, several = _of_several(measured)
+    rest, several = _split_by_pair_count(measured)
     by = [*KEYS, "measure"]
     rows = [
         [*values, *comparison.mean_of(group["mean"], group["n_diverged"].sum())[:5]]
@@ -164,27 +166,27 @@ def over_pairs(measured: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([rest, pooled], ignore_index=True) if rows else measured
 
 
-def pairs_as_rows(models: pd.DataFrame) -> pd.DataFrame:
+def pairs_as_seeds(models: pd.DataFrame) -> pd.DataFrame:
     """The models; where a task has several pairs, means over each, its name under ``seed``."""
-    rest, several = _of_several(models)
+    rest, several = _split_by_pair_count(models)
     by = several.groupby([*KEYS, "seed"], sort=False)
     means = by[list(several.select_dtypes("number"))].mean().assign(diverged=by["diverged"].any())
     return pd.concat([rest, means.reset_index()], ignore_index=True) if len(means) else models
 
 
-def _of_several(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _split_by_pair_count(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The rows of tasks with one pair, and of others, under one name; their pair is the seed."""
     pairs = frame.groupby("task")["pair"].transform("nunique")
     several = frame[pairs > 1].assign(seed=frame["pair"], pair=pairs.map(_NAME.format))
     return frame[pairs == 1], several
 
 
-def notes_on_pretraining(records: Iterable[Row], study: StudyFacts) -> list[str]:
+def pretraining_notes(records: Iterable[Row], study: StudyFacts) -> list[str]:
     """How the networks that ran were pretrained, where that is not one for all of the study."""
     ran = {record["architecture"] for record in records if record["run"]}
-    told = [
+    texts = [
         f"{study.called('architecture', network)}: {how}"
         for network in study.ordered("architecture", ran)
-        if (how := study.pretrained(network))
+        if (how := study.pretraining_words(network))
     ]
-    return [f"{'; '.join(told)}."] * bool(told)
+    return [f"{'; '.join(texts)}."] * bool(texts)

@@ -59,21 +59,21 @@ class ByPapersRow(BesidePaper):
     words in the paper. No 100: the learner that counts as 100 % was not run on this network."""
 
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
-        def learner(line: Line) -> str:
+        def learner_text(line: Line) -> str:
             return study.called("learner", line.row["learner"]).removesuffix(", per step")
 
-        def adapting(line: Line) -> str:
-            return _ours(line.row, "adapting") + EDGE * bool(line.row["edge"])
+        def adapting_text(line: Line) -> str:
+            return _our_mean_text(line.row, "adapting") + EDGE * bool(line.row["edge"])
 
         return (
             called("architecture", header="Net"),
-            cell("Learner", learner, align="l"),
+            cell("Learner", learner_text, align="l"),
             called("optimizer"),
-            cell("n", lambda line: comparison.seeds(line.row["adapting"]), "Ours"),
-            cell("Adapting", adapting, "Ours"),
-            *(_reading(header, name) for name, header in self.further.items()),
-            _reading("Held-out", "heldout"),
-            cell("", _papers, "Paper"),
+            cell("n", lambda line: comparison.seeds_text(line.row["adapting"]), "Ours"),
+            cell("Adapting", adapting_text, "Ours"),
+            *(_our_mean_column(header, name) for name, header in self.further.items()),
+            _our_mean_column("Held-out", "heldout"),
+            cell("", _papers_number_text, "Paper"),
             value("", "compared", str, align="l"),
         )
 
@@ -84,12 +84,12 @@ class ByPapersRow(BesidePaper):
         panels: dict[str, dict[tuple, Row]] = {}
         papers = (one for row in self.papers_rows for one in stand_ins(row))
         for place, row in enumerate(papers):
-            keys, name = condition(row), next((n for n in self.measures if n in row), None)
-            words = _words(row)
+            keys, name = condition_keys(row), next((n for n in self.measures if n in row), None)
+            words = _papers_words(row)
             if keys is None or not (name or words):
                 continue
             measure = self.measures[name or next(iter(self.measures))]
-            line = measured(rows, keys, measure) | {
+            line = our_means(rows, keys, measure) | {
                 "number": measure,
                 "measure": name,
                 "paper": row.get(name),
@@ -101,7 +101,7 @@ class ByPapersRow(BesidePaper):
             }
             readings = {f"compared_{other}": other for other in self.further}
             readings["compared"] = "heldout" if measure.on_heldout else "adapting"
-            line |= {n: _said(study, line, row, reading) for n, reading in readings.items()}
+            line |= {n: _agreement(study, line, row, reading) for n, reading in readings.items()}
             title = ", ".join(study.called(k, keys[k]) for k in ("task", "split") if k in keys)
             # "best optimizer" and Adam are one line, where Adam is the best.
             once = (*keys.items(), name, line["paper"])
@@ -109,7 +109,7 @@ class ByPapersRow(BesidePaper):
         for title, lines in panels.items():
             yield title, list(lines.values())
 
-    def record(self, row: Row, study: StudyFacts) -> Row:
+    def csv_row(self, row: Row, study: StudyFacts) -> Row:
         names = ("task", "architecture", "learner", "optimizer", "learning_rate", "edge")
         mean = row["adapting"] or Mean(None, n=None, diverged=None)
         record = {name: row[name] for name in names}
@@ -126,10 +126,11 @@ class ByPapersRow(BesidePaper):
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         cadence = "Learners without a cadence update at each step."
         heldout = any(measure.on_heldout for measure in self.measures.values())
-        told = [_RATES + _RATES_HELDOUT * heldout, *self.remark_list(), self.rule, comparison.WORSE]
-        return [cadence, *told, *self.reasons(contents.records), *mark_notes(contents.panels)]
+        rest = [_RATES + _RATES_HELDOUT * heldout, *self.remark_list(), self.rule, comparison.WORSE]
+        return [cadence, *rest, *self.reason_notes(contents.records), *mark_notes(contents.panels)]
 
     def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
+        """The .csv twin, in the order of the paper's rows."""
         data = Table.data(self, contents, study)
         if contents.records:
             data = data.sort_values("place", ignore_index=True).drop(columns="place")
@@ -148,13 +149,13 @@ class Errors(ByPapersRow):
         return {"mse": Measure("adapt_error", "heldout_error", self.digits, lower=True)}
 
 
-def condition(row: Row) -> dict[str, str] | None:
+def condition_keys(row: Row) -> dict[str, str] | None:
     """Key columns of a row's condition, of the best one without "optimizer"; or None."""
     keys = {name: row[name] for name in _CONDITION if row.get(name) is not None}
     return keys if {"task", "architecture", "learner"} <= keys.keys() else None
 
 
-def measured(models: pd.DataFrame, keys: Row, measure: Measure) -> dict[str, Any]:
+def our_means(models: pd.DataFrame, keys: Row, measure: Measure) -> dict[str, Any]:
     """Ours for a condition, over its seeds: optimizer, rate, edge and means, where it ran.
 
     What is of the adapt part is at the rate that is best there, as the paper chose; what is held
@@ -187,7 +188,7 @@ def measured(models: pd.DataFrame, keys: Row, measure: Measure) -> dict[str, Any
 
 
 def _mean(models: pd.DataFrame, column: str, part: str, lower: bool) -> Mean:
-    """Over seeds, with those that are worse than the frozen network on that part."""
+    """The mean over seeds, and how many are worse than the frozen network on that part."""
     lost = models["diverged"].astype(bool)
     values = models[column].astype(float).where(~lost)
     error = values if column.endswith("_error") else models[f"{part}_error"]
@@ -197,39 +198,40 @@ def _mean(models: pd.DataFrame, column: str, part: str, lower: bool) -> Mean:
     return mean._replace(worse=int(worse.sum()), median=float(ordered.median()))
 
 
-def _ours(row: Row, name: str) -> str:
+def _our_mean_text(row: Row, name: str) -> str:
     """One of our means; without any where the learner that counts as 100 was not run."""
     return comparison.mean_text(row[name], row["number"].digits, without="no 100")
 
 
-def _reading(header: str, name: str) -> Cell:
+def _our_mean_column(header: str, name: str) -> Cell:
     """A column of another of our means, over what the rule says of it."""
 
     def text(line: Line) -> str:
         if not line.row["run"] or line.row[name] is None:
             return MISSING
         answer = line.row.get(f"compared_{name}", NO_ANSWER)
-        return _ours(line.row, name) + ("" if answer == NO_ANSWER else f"\n({answer})")
+        return _our_mean_text(line.row, name) + ("" if answer == NO_ANSWER else f"\n({answer})")
 
     return cell(header, text, "Ours")
 
 
-def _papers(line: Line) -> str:
+def _papers_number_text(line: Line) -> str:
+    """The paper's number, or its words."""
     value, words = line.row["paper"], line.row["paper_words"]
     return words or "" if value is None else number(value, line.row["number"].digits)
 
 
-def _said(study: StudyFacts, line: Row, row: Row, reading: str) -> str:
+def _agreement(study: StudyFacts, line: Row, row: Row, reading: str) -> str:
     """What the rule says of one of our means and the paper's number."""
     size = line["run"] and comparison.same_size(study, line["architecture"], row)
     if line[reading] is None or not size:
         return NO_ANSWER
     if row.get("not_comparable"):
         return comparison.NOT_COMPARABLE
-    return comparison.compared(line[reading], line["paper"], row.get("spread_percent"))
+    return comparison.agreement(line[reading], line["paper"], row.get("spread_percent"))
 
 
-def _words(row: Row) -> str:
+def _papers_words(row: Row) -> str:
     """The paper's words in place of a number, or "" where it has none."""
     if row.get("diverged"):
         return "diverged"

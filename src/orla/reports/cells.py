@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from orla.reports.comparison import RECOVERY, Beside, Mean, printed, same_size, seeds
-from orla.reports.numbers import MISSING, count, estimate, known, number
+from orla.reports.comparison import RECOVERY, Beside, Mean, paper_value, same_size, seeds_text
+from orla.reports.numbers import MISSING, count, estimate, number, or_default
 from orla.reports.study import HIDDEN, StudyFacts
 from orla.reports.table import Column
 from orla.reports.words import NOT_RUN
@@ -55,7 +55,7 @@ def called(kind: str, column: str = "", header: str = "") -> Cell:
     return cell(header or kind.capitalize(), text, align="l")
 
 
-def network() -> Cell:
+def network_name() -> Cell:
     """A network's name; that of a row of the paper alone with its units."""
 
     def text(line: Line) -> str:
@@ -82,35 +82,35 @@ def ends(header: str, *columns: str, group: str = "", n: str = "n_seeds", **how:
     def text(line: Line) -> str:
         if not line.row.get("run", True):
             return NOT_RUN
-        told = estimate(*(line.row[c] for c in columns), n=line.row.get(n), **how)
-        return told.replace(" ", "\n") if stacked else told
+        words = estimate(*(line.row[c] for c in columns), n=line.row.get(n), **how)
+        return words.replace(" ", "\n") if stacked else words
 
     return cell(header, text, group)
 
 
-def lost_seeds(row: Row) -> int:
+def n_diverged(row: Row) -> int:
     """How many seeds diverged, as far as the row says."""
-    return int(known(row.get("n_diverged"), 0))
+    return int(or_default(row.get("n_diverged"), 0))
 
 
 def counted() -> Cell:
     """The number of seeds, and how many of them diverged."""
 
     def text(line: Line) -> str:
-        lost = lost_seeds(line.row)
+        lost = n_diverged(line.row)
         return count(line.row["n_seeds"]) + (f" ({lost} div.)" if lost else "")
 
     return cell("n", text)
 
 
 def beside(header: str, ours: str | Callable[[Line], Beside], group: str = "", **how: Any) -> Cell:
-    """Ours over the paper's number, with what the rule says; made of a line, or its column."""
+    """A column of our number over the paper's; `ours` is made of a line, or names its column."""
 
-    def both(line: Line) -> Beside:
+    def numbers(line: Line) -> Beside:
         return line.row[ours] if isinstance(ours, str) else ours(line)
 
     column = Column(header, "r", group)
-    return Cell(column, lambda line: both(line).text(**how), lambda line: [both(line)])
+    return Cell(column, lambda line: numbers(line).text(**how), lambda line: [numbers(line)])
 
 
 def mean(
@@ -118,18 +118,18 @@ def mean(
 ) -> Cell:
     """A condition's mean, times a scale, over the paper's number, which may have another name.
 
-    `ending`: see `orla.reports.comparison.printed`; `how`: group of the column, digits, signed.
+    `ending`: see `orla.reports.comparison.paper_value`; `how`: group of the column, digits, signed.
     """
 
-    def ours(line: Line) -> Beside:
+    def scaled_mean(line: Line) -> Beside:
         mean = line.mean(measure)
         if mean is not None:
             mean = Mean(*(scale * number for number in mean[:3]), *mean[3:])
-        return Beside(line.row, measure, mean, printed(line.paper, paper or measure, ending))
+        return Beside(line.row, measure, mean, paper_value(line.paper, paper or measure, ending))
 
-    return beside(header, ours, **how)
+    return beside(header, scaled_mean, **how)
 
 
-def mean_seeds(*measures: str) -> Cell:
+def seed_count(*measures: str) -> Cell:
     """The seeds of the first of these means that there is."""
-    return cell("n", lambda line: seeds(next(filter(None, map(line.mean, measures)), None)))
+    return cell("n", lambda line: seeds_text(next(filter(None, map(line.mean, measures)), None)))

@@ -86,7 +86,7 @@ def chapter(name: str) -> Chapter:
     return CHAPTERS.get(name) or Chapter(name.replace("_", " ").capitalize() or "Further results")
 
 
-def place(name: str) -> tuple[int, str]:
+def chapter_sort_key(name: str) -> tuple[int, str]:
     """What chapters are sorted by."""
     order = list(CHAPTERS)
     return order.index(name) if name in order else len(order), name

@@ -7,62 +7,62 @@ import numpy as np
 import pandas as pd
 
 from orla.errors import OrlaError
-from orla.reports.numbers import interval, known, number
+from orla.reports.numbers import interval, number, or_default
 from orla.reports.paper import load
 from orla.reports.study import CONDITION, PAPERS, StudyFacts
 from orla.reports.verdicts import outcome_words
 from orla.reports.words import NOT_RUN
 
 
-def condition_of(result: str) -> dict[str, str]:
+def claim_condition(result: str) -> dict[str, str]:
     """The key columns of the condition that the paper's weightiest claim about a result is of."""
     parts = (part for claim in load().claims for part in claim["ours"])
     return next(part["where"] for part in parts if part["result"] == result)
 
 
-def lines(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[dict[str, Any]]:
-    """Every claim of the paper, with our figures (`ours`) and the verdict of its registration; []
-    where no claim has a figure.
+def claim_lines(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[dict[str, Any]]:
+    """Every claim of the paper, with our figures (`ours`) and the verdict of its registration.
 
-    A claim is compared only with conditions to which the paper's numbers apply (see
-    `StudyFacts.paper`); of several pairs of sessions, with each.
+    It is [] where no claim has a figure. A claim is compared only with conditions to which the
+    paper's numbers apply (see `StudyFacts.paper_for`); of several pairs of sessions, with each.
     """
     verdicts = results.get("verdicts", pd.DataFrame()).to_dict("records")
     verdicts = {row["registration"]: row for row in verdicts}
     by_pair: dict[tuple, dict[str, pd.DataFrame]] = {}
-    for name, frame in _beside_paper(results, study).items():
+    for name, frame in _comparable_rows(results, study).items():
         for pair, rows in frame.groupby(["task", "pair"], sort=False):
             by_pair.setdefault(pair, {})[name] = rows
     told = []
     for claim in load().claims:
         verdict = verdicts.get(claim.get("registration"), {})
         # Our figures may be of another network than the one that the verdict is about.
-        network = known(verdict.get("network"), "")
+        network = or_default(verdict.get("network"), "")
         words = outcome_words(verdict, study) if verdict else ""
         words += f" ({network})" if network else ""
-        ours = [text for spec in claim["ours"] for text in _of_pairs(spec, by_pair)]
+        ours = [text for spec in claim["ours"] for text in _pair_figures(spec, by_pair)]
         line = {"registration": "", **claim} | {"ours": ours, "words": words}
+        line["results"] = list(dict.fromkeys(spec["result"] for spec in claim["ours"]))
         of = {"outcome": verdict.get("outcome", ""), "amended": bool(verdict.get("amended"))}
         told.append(line | of)
     return told if any(not text.endswith(NOT_RUN) for line in told for text in line["ours"]) else []
 
 
-def _of_pairs(spec: Mapping[str, Any], by_pair: Mapping[tuple, Mapping]) -> list[str]:
+def _pair_figures(spec: Mapping[str, Any], by_pair: Mapping[tuple, Mapping]) -> list[str]:
     """Our figure of each pair that has one; that it was not run is said once."""
-    told = [(pair, answer(spec, given)) for (_, pair), given in by_pair.items()]
-    texts = [f"{pair}: {text}" if len(told) > 1 else text for pair, text in told]
+    figures = [(pair, claim_figure(spec, results)) for (_, pair), results in by_pair.items()]
+    texts = [f"{pair}: {text}" if len(figures) > 1 else text for pair, text in figures]
     texts = [text for text in texts if not text.endswith(NOT_RUN)]
     return texts or [f"{spec['label']}: {NOT_RUN}"]
 
 
-def _beside_paper(
+def _comparable_rows(
     results: Mapping[str, pd.DataFrame], study: StudyFacts
 ) -> dict[str, pd.DataFrame]:
     """Of results that say which condition a row is of, the rows that the paper's may stand by."""
 
     def fits(row: Mapping[str, Any]) -> bool:
         comparison = PAPERS if row.get("comparison") == PAPERS else None
-        return study.paper(row, comparison) is not None
+        return study.paper_for(row, comparison) is not None
 
     fitting = {}
     for name, frame in results.items():
@@ -74,7 +74,7 @@ def _beside_paper(
     return fitting
 
 
-def answer(spec: Mapping[str, Any], results: Mapping[str, pd.DataFrame]) -> str:
+def claim_figure(spec: Mapping[str, Any], results: Mapping[str, pd.DataFrame]) -> str:
     """Our figure for one part of a claim, as "label: estimate unit (interval, n)".
 
     Raises:
@@ -82,12 +82,12 @@ def answer(spec: Mapping[str, Any], results: Mapping[str, pd.DataFrame]) -> str:
     """
     rows = results.get(spec["result"], pd.DataFrame())
     for column, value in spec["where"].items() if len(rows) else ():
-        rows = rows[_column(spec, rows, column) == value]
+        rows = rows[_checked_column(spec, rows, column) == value]
     if rows.empty:
         return f"{spec['label']}: {NOT_RUN}"
-    values = _column(spec, rows, spec["estimate"])
+    values = _checked_column(spec, rows, spec["estimate"])
     if "minus" in spec:
-        values = values - _column(spec, rows, spec["minus"])
+        values = values - _checked_column(spec, rows, spec["minus"])
     if values.isna().all():
         return f"{spec['label']}: diverged"
     style = {"digits": spec.get("digits", 1), "signed": spec.get("signed", False)}
@@ -95,9 +95,9 @@ def answer(spec: Mapping[str, Any], results: Mapping[str, pd.DataFrame]) -> str:
     if aggregate == "mean":
         figures = [values.mean()]
     elif aggregate == "range":
-        figures, sample = [values.min(), values.max()], _sample(spec, rows)
+        figures, sample = [values.min(), values.max()], _sample_text(spec, rows)
     elif len(rows) == 1:
-        figures, sample = [values.iloc[0]], _sample(spec, rows, style["digits"])
+        figures, sample = [values.iloc[0]], _sample_text(spec, rows, style["digits"])
     else:
         raise OrlaError(
             f"claims.yaml: claim part '{spec['label']}' matches {len(rows)} rows of results/"
@@ -108,7 +108,8 @@ def answer(spec: Mapping[str, Any], results: Mapping[str, pd.DataFrame]) -> str:
     return f"{spec['label']}: {text}{unit}{sample}"
 
 
-def _column(spec: Mapping[str, Any], frame: pd.DataFrame, column: str) -> pd.Series:
+def _checked_column(spec: Mapping[str, Any], frame: pd.DataFrame, column: str) -> pd.Series:
+    """A column of a result; OrlaError where the result lacks it."""
     if column not in frame:
         raise OrlaError(
             f"claims.yaml: claim part '{spec['label']}' asks results/{spec['result']} for column "
@@ -117,7 +118,7 @@ def _column(spec: Mapping[str, Any], frame: pd.DataFrame, column: str) -> pd.Ser
     return frame[column]
 
 
-def _sample(spec: Mapping[str, Any], rows: pd.DataFrame, digits: int | None = None) -> str:
+def _sample_text(spec: Mapping[str, Any], rows: pd.DataFrame, digits: int | None = None) -> str:
     """The interval, where `digits` are given, and the number of seeds, in brackets."""
     parts = []
     if digits is not None and "low" in spec and ("n" not in spec or rows[spec["n"]].min() >= 2):

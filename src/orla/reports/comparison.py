@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from orla.reports.numbers import MISSING, Number, is_missing, known, number
+from orla.reports.numbers import MISSING, Number, is_missing, number, or_default
 from orla.reports.study import HIDDEN, StudyFacts
 from orla.reports.words import NOT_RUN
 from orla.statistics.means import moments
@@ -70,7 +70,7 @@ def mean_of(values: Iterable[float], diverged: int = 0) -> Mean:
     return Mean(moment.mean, *moment.interval(), moment.n, diverged)
 
 
-def printed(row: Mapping[str, Any] | None, name: str, ending: str = "") -> Printed | None:
+def paper_value(row: Mapping[str, Any] | None, name: str, ending: str = "") -> Printed | None:
     """A number of a row of `Paper.table`, by its column; None where it has none.
 
     A row with ``NAME_from`` and ``NAME_to`` has a range; `ending` is what follows "low" and "high"
@@ -85,12 +85,12 @@ def printed(row: Mapping[str, Any] | None, name: str, ending: str = "") -> Print
     return Printed(row[name], *ends, place, reason=reason) if name in row else None
 
 
-def compared(ours: Mean | None, paper: Number, spread: Number = None) -> str:
+def agreement(ours: Mean | None, paper: Number, spread: Number = None) -> str:
     """`AGREES`, `DIFFERS`, `WIDE` or `NO_ANSWER`; `spread` is the paper's half interval."""
     if ours is None or is_missing(paper) or is_missing(ours.value):
         return NO_ANSWER
-    low, high = (known(end, ours.value) for end in (ours.low, ours.high))
-    reach = known(spread, 0.0)
+    low, high = (or_default(end, ours.value) for end in (ours.low, ours.high))
+    reach = or_default(spread, 0.0)
     overlap = low <= paper + reach and paper - reach <= high
     if not (overlap or math.isclose(ours.value, paper, rel_tol=0, abs_tol=SAME * abs(paper))):
         return DIFFERS
@@ -117,14 +117,14 @@ def mean_text(ours: Mean | None, digits: int, signed: bool = False, without: str
     return number(ours.value, digits, signed) + half
 
 
-def seeds(ours: Mean | None) -> str:
+def seeds_text(ours: Mean | None) -> str:
     """The number of seeds, and how many diverged."""
     if ours is None:
         return MISSING
     return f"{ours.n}" + (f" ({ours.diverged} div.)" if ours.diverged else "")
 
 
-def kind_of(study: StudyFacts, network: str) -> str:
+def network_kind(study: StudyFacts, network: str) -> str:
     """The kind of a network, by its declaration; its name where it is no part."""
     return study.declaration("architecture", network).get("name", network)
 
@@ -135,9 +135,9 @@ def same_size(study: StudyFacts, network: str, row: Mapping[str, Any]) -> bool:
     return size == row.get("hidden", HIDDEN)
 
 
-def like(study: StudyFacts, network: str, row: Mapping[str, Any]) -> bool:
+def same_network(study: StudyFacts, network: str, row: Mapping[str, Any]) -> bool:
     """Whether a network of the study is of the kind and size of a row of the paper."""
-    return kind_of(study, network) == row["architecture"] and same_size(study, network, row)
+    return network_kind(study, network) == row["architecture"] and same_size(study, network, row)
 
 
 class Beside(NamedTuple):
@@ -149,7 +149,7 @@ class Beside(NamedTuple):
     paper: Printed | None = None
 
     @property
-    def said(self) -> str:
+    def agreement(self) -> str:
         """What the rule says of both."""
         if self.paper is None or self.ours is None:
             return NO_ANSWER
@@ -157,16 +157,16 @@ class Beside(NamedTuple):
             return NOT_COMPARABLE
         low, high = self.paper.low, self.paper.high
         spread = None if low is None or high is None else (high - low) / 2
-        return compared(self.ours, self.paper.value, spread)
+        return agreement(self.ours, self.paper.value, spread)
 
     def text(self, digits: int = 2, signed: bool = False) -> str:
         """Two lines, ours over the paper's; the second is left out where the paper has none."""
-        judged = "" if self.said == NO_ANSWER else f" ({self.said})"
+        judged = "" if self.agreement == NO_ANSWER else f" ({self.agreement})"
         second = f"\n{self.paper.text(digits, signed)}{judged}" if self.paper else ""
         return mean_text(self.ours, digits, signed) + second
 
     @property
-    def record(self) -> dict[str, Any]:
+    def csv_row(self) -> dict[str, Any]:
         """Both as a row of the .csv twin."""
         there = ("paper", "paper_low", "paper_high", "paper_place")
         return (
@@ -174,7 +174,8 @@ class Beside(NamedTuple):
             | {"measure": self.measure, "run": self.ours is not None}
             | dict(zip(MEAN, (self.ours or Mean(None, None, None))[:5], strict=True))
             | dict(zip(there, (self.paper or Printed(None))[:4], strict=True))
-            | {"compared": self.said, "not_comparable": self.paper.reason if self.paper else ""}
+            | {"compared": self.agreement}
+            | {"not_comparable": self.paper.reason if self.paper else ""}
         )
 
 
@@ -186,6 +187,6 @@ def means_by_keys(measured: pd.DataFrame) -> dict[tuple[str, ...], dict[str, Mea
     }
 
 
-def by_condition(means: Mapping[tuple[str, ...], Mapping[str, Mean]]) -> pd.DataFrame:
+def conditions_frame(means: Mapping[tuple[str, ...], Mapping[str, Mean]]) -> pd.DataFrame:
     """A row a condition: its key columns, and "means", those of `means_by_keys`."""
     return pd.DataFrame([[*keys, one] for keys, one in means.items()], columns=[*KEYS, "means"])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from orla.reports.numbers import estimate, interval, is_missing, known, number
+from orla.reports.numbers import estimate, interval, is_missing, number, or_default
 from orla.reports.study import StudyFacts, where
 from orla.reports.table import Panel
 from orla.results import guards
@@ -38,7 +38,7 @@ METRICS = {
 FEW_POINTS = 5
 
 
-def by_estimand(
+def groups_by_estimand(
     rows: pd.DataFrame, study: StudyFacts, *more: str, without: str = ""
 ) -> Iterator[tuple[str, str, pd.DataFrame]]:
     """Each condition's rows of each estimand: (what it is called, the condition's title, rows)."""
@@ -49,17 +49,17 @@ def by_estimand(
 
 def has_meaning(row: Mapping[str, Any]) -> bool:
     """Whether recovery says anything here: its denominator is clear."""
-    if known(row.get("unreliable"), False):
+    if or_default(row.get("unreliable"), False):
         return False
     if is_missing(row.get("denominator")):
         return True
-    error = known(row.get("denominator_se"), float("nan"))
+    error = or_default(row.get("denominator_se"), float("nan"))
     return not guards.denominator_fails(row["denominator"], error)
 
 
-def is_guarded(row: Mapping[str, Any]) -> bool:
+def fails_guard(row: Mapping[str, Any]) -> bool:
     """Whether a guard fails: of a pair's estimate, or in one of its pairs."""
-    return bool(known(row.get("guards"), "")) or known(row.get("n_failing"), 0) > 0
+    return bool(or_default(row.get("guards"), "")) or or_default(row.get("n_failing"), 0) > 0
 
 
 def with_points(rows: pd.DataFrame, seeds: pd.DataFrame) -> list[dict[str, Any]]:
@@ -72,15 +72,15 @@ def with_points(rows: pd.DataFrame, seeds: pd.DataFrame) -> list[dict[str, Any]]
     ]
 
 
-def gap_lines(row: Mapping[str, Any]) -> str:
+def gap_text(row: Mapping[str, Any]) -> str:
     """A gap, its interval, and the differences of R2 and MSE (sign reversed), a line each."""
     if not has_meaning(row):
         lines = [NO_MEANING]
     elif is_missing(row["gap_pp"]):
-        lines = ["diverged" if known(row["n_diverged"], 0) > 0 else NO_MEANING]
+        lines = ["diverged" if or_default(row["n_diverged"], 0) > 0 else NO_MEANING]
     else:
         ends = interval(row["t95_low_pp"], row["t95_high_pp"])
-        lines = [number(row["gap_pp"], signed=True) + GUARDED * is_guarded(row)]
+        lines = [number(row["gap_pp"], signed=True) + GUARDED * fails_guard(row)]
         lines += [ends] if ends else []
     for name, column in (("R²", "r2_gap"), ("−ΔMSE", "error_gap")):
         if not is_missing(row.get(column)):
@@ -88,7 +88,7 @@ def gap_lines(row: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def recovery_lines(row: Mapping[str, Any], side: str) -> str:
+def recovery_text(row: Mapping[str, Any], side: str) -> str:
     """Recovery of one of the two learners and its interval; `side`: first words of its columns."""
     value = row.get(f"{side}_percent")
     if is_missing(value) or not has_meaning(row):
@@ -99,16 +99,16 @@ def recovery_lines(row: Mapping[str, Any], side: str) -> str:
 
 def guard_notes(rows: list[dict[str, Any]], panels: list[Panel]) -> list[str]:
     """What the marks in these panels mean: each guard's reason once, with the number of gaps."""
-    told, text = [], "".join(panel.text for panel in panels)
+    notes, text = [], "".join(panel.text for panel in panels)
     if NO_MEANING in text:
-        told.append(
+        notes.append(
             "¶ recovery has no meaning here: its denominator, frozen minus reference error, is too "
             "small or too uncertain."
         )
     if GUARDED in text:
-        given = (str(known(row.get("guards"), "")).split("; ") for row in rows)
-        reasons = Counter(reason for each in given for reason in each if reason)
-        told += [f"‡ {reason} ({n} gap{'' if n == 1 else 's'})." for reason, n in reasons.items()]
-        if any(known(row.get("n_failing"), 0) > 0 for row in rows):
-            told.append("‡ a guard fails in at least one pair; the column says in how many.")
-    return told
+        failures = (str(or_default(row.get("guards"), "")).split("; ") for row in rows)
+        reasons = Counter(reason for each in failures for reason in each if reason)
+        notes += [f"‡ {reason} ({n} gap{'' if n == 1 else 's'})." for reason, n in reasons.items()]
+        if any(or_default(row.get("n_failing"), 0) > 0 for row in rows):
+            notes.append("‡ a guard fails in at least one pair; the column says in how many.")
+    return notes

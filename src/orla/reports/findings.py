@@ -6,27 +6,29 @@ from orla.reports.report import Report
 from orla.reports.table import Column, TableDocument
 
 
-def findings(report: Report) -> str:
+def findings_markdown(report: Report) -> str:
     """The findings of one run, as Markdown."""
     return report.render(
         "findings.md.jinja",
-        {"cell": _cell, "header": _header, "heading": _heading, "anchor": _anchor},
+        {"cell": _escape, "header": _header, "heading": _heading, "anchor": _anchor},
         tag=" (SIMULATED)" if report.study.simulated else "",
         tables=report.shown,
     )
 
 
-def _cell(text: str) -> str:
+def _escape(text: str) -> str:
     """Text that breaks no row of a Markdown table and is taken for no emphasis."""
     plain = str(text).replace("\\", "\\\\").replace("|", r"\|").replace("*", r"\*")
     return " ".join(plain.replace("_", r"\_").replace("<", "&lt;").split("\n"))
 
 
 def _header(column: Column) -> str:
+    """A column's header, after the one that it stands under."""
     return f"{column.group}: {column.header}" if column.group else column.header
 
 
 def _heading(table: TableDocument) -> str:
+    """A table's title, marked where it is simulated."""
     return table.title + (" (SIMULATED)" if table.simulated else "")
 
 

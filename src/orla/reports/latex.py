@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-from orla.reports.numbers import bind
+from orla.reports.numbers import bind_units
 
 _SIGNS = "−×±≈≤≥≠‖Δβδµρθ∂→∞✓✗<>|"
 _MATHEMATICS = (
@@ -44,10 +44,11 @@ _TOKEN = re.compile(
 
 def escape(text: str) -> str:
     """LaTeX that prints ``text`` by the kernel's own commands; an unknown sign by its code."""
-    return "".join(_token(match) for match in _TOKEN.finditer(bind(text)))
+    return "".join(_token_latex(match) for match in _TOKEN.finditer(bind_units(text)))
 
 
-def _token(match: re.Match[str]) -> str:
+def _token_latex(match: re.Match[str]) -> str:
+    """One sign, power or indexed name as LaTeX."""
     if match["sub"]:
         base, index = match["sub"].split("_")
         base = base.replace("Δ", r"\Delta ")

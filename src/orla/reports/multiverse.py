@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pandas as pd
 
-from orla.reports.comparison import kind_of
+from orla.reports.comparison import network_kind
 from orla.reports.estimates import METRICS
-from orla.reports.square import square
+from orla.reports.square import find_square
 from orla.reports.study import StudyFacts
 from orla.reports.words import PartNames
 
@@ -31,23 +31,23 @@ def specifications(multiverse: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
     """
     if multiverse.empty:
         return multiverse.assign(**dict.fromkeys(CHOICES, ""))
-    both, gradients = square(study), [study.main]
+    both, gradients = find_square(study), [study.main]
     if both is not None:
         gradients = [both.per_step, both.per_window, both.diagonal(study)]
     rows = multiverse[multiverse["comparison"].isin(gradients)]
     rows = rows if len(rows) else multiverse
     recovery = rows.assign(gap=rows["gap"].where(~rows["metric"].isin(("r2", "error"))))
-    known = recovery.groupby(["task", "pair"], sort=False)["gap"].agg(["count", "size"])
-    task, pair = known.sort_values(["count", "size"], ascending=False, kind="stable").index[0]
+    sizes = recovery.groupby(["task", "pair"], sort=False)["gap"].agg(["count", "size"])
+    task, pair = sizes.sort_values(["count", "size"], ascending=False, kind="stable").index[0]
     rows = rows[(rows["task"] == task) & (rows["pair"] == pair)].copy()
     numbers, factors = ["gap", "low", "high"], {"r2": 100.0, "error": 100.0}
     rows[numbers] = rows[numbers].mul(rows["metric"].map(factors).fillna(1.0), axis=0)
     rows[["low", "high"]] = np.sort(rows[["low", "high"]], axis=1)
-    kinds = rows["architecture"].map(lambda name: kind_of(study, name))
+    kinds = rows["architecture"].map(lambda name: network_kind(study, name))
     windows = rows["architecture"].map(lambda name: study.pretraining.get(name))
     choices = {
         "metric": rows["metric"].map(lambda name: METRICS.get(name, name)),
-        "comparison": rows["comparison"].map(lambda name: _cadence(name, study)),
+        "comparison": rows["comparison"].map(lambda name: _cadence_words(name, study)),
         "split": rows["split"].map(lambda name: study.called("split", name)),
         "freezing": rows["freezing_step"].map(
             lambda step: "all steps" if pd.isna(step) else f"{step:,.0f} steps"
@@ -58,25 +58,26 @@ def specifications(multiverse: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
     return rows.assign(**choices).sort_values(["optimizer", "gap"], kind="stable")
 
 
-def of_what(rows: pd.DataFrame, multiverse: pd.DataFrame, study: StudyFacts) -> str:
-    """ " on TASK", where specifications of other tasks or pairs are not shown; else ""."""
+def task_suffix(rows: pd.DataFrame, multiverse: pd.DataFrame, study: StudyFacts) -> str:
+    """The words " on TASK", where specifications of other tasks or pairs are not shown; else ""."""
     if rows.empty or len(multiverse[["task", "pair"]].drop_duplicates()) == 1:
         return ""
     shown = [(kind, rows[kind].iloc[0]) for kind in ("task", "pair")]
     return " on " + ", ".join(study.called(kind, value) for kind, value in shown if value)
 
 
-def varied(rows: pd.DataFrame) -> dict[str, list[str]]:
+def varying_choices(rows: pd.DataFrame) -> dict[str, list[str]]:
     """The choices that differ between specifications, each with its values in order."""
 
-    def place(value: str) -> tuple:  # by the numbers in it; those without come last
+    def sort_key(value: str) -> tuple:  # by the numbers in it; those without come last
         return [int(n) for n in re.findall(r"\d+", value)] or [10**9], value
 
     values = {name: rows[name].unique() for name in CHOICES}
-    return {name: sorted(each, key=place) for name, each in values.items() if len(each) > 1}
+    return {name: sorted(each, key=sort_key) for name, each in values.items() if len(each) > 1}
 
 
-def _cadence(name: str, study: StudyFacts) -> str:
+def _cadence_words(name: str, study: StudyFacts) -> str:
+    """How many steps lie between two updates of the learners of a comparison, in words."""
     comparison = study.comparison(name)
     full, immediate = map(study.stride, (comparison.minuend, comparison.subtrahend))
     if full != immediate:

@@ -42,7 +42,7 @@ def scientific(value: float) -> str:
     return ("−" if value < 0 else "") + (power if mantissa == "1" else f"{mantissa}×{power}")
 
 
-def powers(text: str) -> str:
+def raise_exponents(text: str) -> str:
     """The text with raised exponents: O(n²) for O(n^2)."""
     return _POWER.sub(lambda power: power[1].translate(_SUPERSCRIPTS), text)
 
@@ -65,7 +65,7 @@ def rate(value: Number) -> str:
     return scientific(value) if value else "0"
 
 
-def known(value: Any, default: Any) -> Any:
+def or_default(value: Any, default: Any) -> Any:
     """A value, or another where it is missing."""
     return default if is_missing(value) else value
 
@@ -101,11 +101,11 @@ def span(values: pd.Series, write: Callable[..., str] = number, **how: Any) -> s
     return low if low == high else f"{low} to {high}"
 
 
-def prose(text: str) -> str:
+def join_lines(text: str) -> str:
     """A text that is written in several lines, in one."""
     return re.sub(r"\s*\n\s*", " ", text)
 
 
-def bind(text: str) -> str:
+def bind_units(text: str) -> str:
     """The text with its numbers bound to their units, so that no line break parts them."""
     return _BOUND.sub("\u00a0", text)

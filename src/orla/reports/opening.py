@@ -7,16 +7,16 @@ import pandas as pd
 
 from orla import catalogue
 from orla.reports.answer import FEWEST_PAIRS, answer
-from orla.reports.chapters import chapter, place
-from orla.reports.estimates import has_meaning
+from orla.reports.chapters import chapter, chapter_sort_key
+from orla.reports.estimates import OF_HELDOUT, has_meaning
 from orla.reports.numbers import number
 from orla.reports.paper import load
-from orla.reports.sessions import sentences
-from orla.reports.square import square
+from orla.reports.sessions import drift_sentences
+from orla.reports.square import find_square
 from orla.reports.study import StudyFacts
 from orla.reports.tables import language
 from orla.reports.verdicts import Verdict
-from orla.reports.words import count_of, phrase, templates
+from orla.reports.words import jinja_templates, join_names, pluralize
 
 Results = Mapping[str, pd.DataFrame]
 _PAPERS_QUESTION = "Do immediate derivatives suffice for online recurrent adaptation?"
@@ -37,15 +37,15 @@ class Opening(NamedTuple):
 
 def opening(results: Results, verdicts: list[Verdict], study: StudyFacts) -> Opening:
     """The opening, from results by file stem and the verdicts, the weightiest first."""
-    facts = _facts(results, study)
+    facts = _template_facts(results, study)
     title = _PAPERS_QUESTION if facts["papers"] else f"Online adaptation to {study.data}"
-    drift = sentences(results.get("drift_report"))
-    macros = templates({"number": number}).get_template("opening.jinja").make_module(facts)
+    drift = drift_sentences(results.get("drift_report"))
+    macros = jinja_templates({"number": number}).get_template("opening.jinja").make_module(facts)
     asked, over, trust = (
         " ".join(macro().split("\n")).strip() for macro in (macros.asked, macros.over, macros.trust)
     )
-    models = language.sentences(results.get("language"))
-    chapters = asked if drift else _chapters(results)
+    models = language.model_sentences(results.get("language"))
+    chapters = asked if drift else _chapter_sentences(results)
     if "heldout" not in results and chapters:  # no network has been trained on a stream
         title = language.TITLE if models else title
         return Opening(title, [*drift, *models], [], "", False, {"Asked": chapters})
@@ -54,27 +54,29 @@ def opening(results: Results, verdicts: list[Verdict], study: StudyFacts) -> Ope
     return Opening(title, *answer(results, verdicts, study), background)
 
 
-def _chapters(results: Results) -> str:
+def _chapter_sentences(results: Results) -> str:
     """What the chapters that these results have tables for ask, in a sentence each."""
     there = {name for name, frame in results.items() if len(frame)}
     parts = [part.part for part in catalogue.parts("table").values()]
     shown = {part.chapter for part in parts if there.issuperset(part.more["needs"])}
-    return " ".join(chapter(name).sentence for name in sorted(shown, key=place))
+    return " ".join(chapter(name).sentence for name in sorted(shown, key=chapter_sort_key))
 
 
-def _facts(results: Results, study: StudyFacts) -> dict[str, Any]:
+def _template_facts(results: Results, study: StudyFacts) -> dict[str, Any]:
     """What the sentences are made of: numbers, and names as a reader knows them."""
     network = ["task", "pair", "architecture", "precision", "start", "seed"]
     models = results.get("heldout", pd.DataFrame(columns=network))
     kinds = ("architecture", "learner", "optimizer", "split")
-    names = {kind: list(dict.fromkeys(study.names(models, kind).values())) for kind in kinds}
+    names = {kind: list(dict.fromkeys(study.value_names(models, kind).values())) for kind in kinds}
     recorded = models["task"].isin(study.recordings)
     streams = models[["task", "pair"]].drop_duplicates()["task"].isin(study.recordings)
     pairs, synthetic = int(streams.sum()), int((~streams).sum())
-    counted = [f"{count_of(pairs, 'pair')} of sessions"] * bool(pairs)
-    counted += [count_of(synthetic, "synthetic stream")] * bool(synthetic)
+    counted = [f"{pluralize(pairs, 'pair')} of sessions"] * bool(pairs)
+    counted += [pluralize(synthetic, "synthetic stream")] * bool(synthetic)
     controls = results.get("truth_controls", pd.DataFrame())
-    estimates = results.get("estimates", pd.DataFrame({"guards": []}, dtype=object))
+    no_estimates = pd.DataFrame({"guards": [], "estimand": []}, dtype=object)
+    estimates = results.get("estimates", no_estimates)
+    estimates = estimates[estimates["estimand"].isin(OF_HELDOUT)]
     full, immediate = (study.called("learner", name) for name in study.comparison(study.main)[1:])
     compares = len(estimates) > 0 or "heldout" not in results
     return {
@@ -84,14 +86,14 @@ def _facts(results: Results, study: StudyFacts) -> dict[str, Any]:
         "paper": load().document,
         "full": full,
         "immediate": immediate,
-        "square": square(study),
+        "square": find_square(study),
         "names": {
-            kind: phrase(each) if len(each) <= _MOST_NAMES else f"{len(each)} {kind}s"
+            kind: join_names(each) if len(each) <= _MOST_NAMES else f"{len(each)} {kind}s"
             for kind, each in names.items()
         },
-        "learners": count_of(len(names["learner"]), "learner"),
+        "learners": pluralize(len(names["learner"]), "learner"),
         "networks": len(models.drop_duplicates(network)),
-        "streams": phrase(counted),
+        "streams": join_names(counted),
         "models": len(models),
         "recorded": int(recorded.sum()),
         "pairs": pairs,

@@ -11,7 +11,7 @@ from orla.reports.by_row import VS_RTRL
 from orla.reports.estimates import has_meaning
 from orla.reports.numbers import estimate, is_missing, number
 from orla.reports.study import StudyFacts, where
-from orla.reports.words import count_of
+from orla.reports.words import pluralize
 from orla.statistics.means import moments
 
 _ACCURACIES = ["frozen_accuracy", "reference_accuracy"]
@@ -39,7 +39,7 @@ class Run(NamedTuple):
 
     @property
     def least_updates(self) -> int:
-        """Of the learner that has the fewest."""
+        """Updates of the learner that has the fewest."""
         return min(self.updates.values())
 
 
@@ -56,11 +56,11 @@ def runs(heldout: pd.DataFrame, study: StudyFacts) -> Iterator[Run]:
         yield Run(title, len(networks), unit, *means, max(steps, default=None), named)
 
 
-def unlearned(models: pd.DataFrame, study: StudyFacts) -> str:
+def not_learned(models: pd.DataFrame, study: StudyFacts) -> str:
     """That no network of the recordings learned its task before anything drifted; "" otherwise."""
     recorded = runs(models[models["task"].isin(study.recordings)], study)
-    told = [run for run in recorded if not is_missing(run.reference_error)]
-    best = min(told, key=lambda run: run.reference_error - run.constant_error, default=None)
+    scored = [run for run in recorded if not is_missing(run.reference_error)]
+    best = min(scored, key=lambda run: run.reference_error - run.constant_error, default=None)
     if best is None or best.reference_error < best.constant_error:
         return ""
     accuracy = best.reference_accuracy
@@ -73,7 +73,7 @@ def unlearned(models: pd.DataFrame, study: StudyFacts) -> str:
     )
 
 
-def against_rtrl(models: pd.DataFrame, study: StudyFacts) -> str:
+def rtrl_share_sentence(models: pd.DataFrame, study: StudyFacts) -> str:
     """What the learner that is compared recovers of exact RTRL's recovery, task by task."""
     column, learner = VS_RTRL.heldout, study.comparison(study.main).subtrahend
     rows = where(models, learner=learner).dropna(subset=[column] if column in models else [])
@@ -96,10 +96,12 @@ def against_rtrl(models: pd.DataFrame, study: StudyFacts) -> str:
     )
 
 
-def recovered(models: pd.DataFrame, study: StudyFacts) -> str:
-    """What a learner recovers, over pairs where there are several: the one whose interval lies
-    highest. For studies that compare none."""
-    told: list[tuple[float, str]] = []
+def recovery_sentence(models: pd.DataFrame, study: StudyFacts) -> str:
+    """What a learner recovers, over pairs where there are several; for studies that compare none.
+
+    It is the learner whose interval lies highest.
+    """
+    texts: list[tuple[float, str]] = []
     rows = models[models["task"].isin(study.recordings)]
     rows = rows[rows["selected"].astype(bool)] if len(rows) else rows
     for title, keys, group in study.groups(rows, "learner", "optimizer", without="pair"):
@@ -108,7 +110,7 @@ def recovered(models: pd.DataFrame, study: StudyFacts) -> str:
             continue
         means = [rows["recovery_heldout_percent"].mean() for rows in pairs]
         ours = moments(means if len(pairs) > 1 else pairs[0]["recovery_heldout_percent"])
-        over = f"{len(pairs)} pairs of sessions" if len(pairs) > 1 else count_of(ours.n, "network")
+        over = f"{len(pairs)} pairs of sessions" if len(pairs) > 1 else pluralize(ours.n, "network")
         learner, optimizer = (study.called(kind, keys[kind]) for kind in ("learner", "optimizer"))
         text = (
             f"“{learner}” with {optimizer} recovers {estimate(ours.mean, *ours.interval())} % of "
@@ -122,10 +124,11 @@ def recovered(models: pd.DataFrame, study: StudyFacts) -> str:
                 "adapted one and {:.0f} % without drift."
             ).format(*right)
         low = ours.interval()[0]
-        told.append((-inf if is_missing(low) else low, text))
-    return max(told, key=itemgetter(0))[1] if told else ""
+        texts.append((-inf if is_missing(low) else low, text))
+    return max(texts, key=itemgetter(0))[1] if texts else ""
 
 
 def _models_have_meaning(models: pd.DataFrame) -> bool:
+    """Whether recovery says anything of these models: its denominator is clear."""
     span = moments(models["frozen_heldout_error"] - models["reference_error"])
     return has_meaning({"denominator": span.mean, "denominator_se": span.standard_error})

@@ -11,11 +11,11 @@ import pandas as pd
 from orla import catalogue
 from orla.catalogue import Part
 from orla.reports import claims, opening
-from orla.reports.chapters import CARDS, chapter, place
+from orla.reports.chapters import CARDS, chapter, chapter_sort_key
 from orla.reports.study import StudyFacts
-from orla.reports.table import TableDocument, write
+from orla.reports.table import TableDocument, write_table
 from orla.reports.verdicts import Verdict, verdict_lines
-from orla.reports.words import templates
+from orla.reports.words import jinja_templates
 
 _MAIN_LINES = ("code", "cpu_capability", "platform", "threads", "prereg_lock_sha256")
 _MAIN_VERSIONS = ("orla", "python", "torch", "numpy")
@@ -38,7 +38,7 @@ class Report:
     unrun: Sequence[tuple[str, str]] = ()
     account: str = ""
 
-    def needed(self, part: type[Part]) -> list[pd.DataFrame] | None:
+    def needed_results(self, part: type[Part]) -> list[pd.DataFrame] | None:
         """The results that a table or figure needs; None where one is absent."""
         names = part.part.more["needs"]
         return [self.results[name] for name in names] if {*names} <= {*self.results} else None
@@ -49,8 +49,8 @@ class Report:
         parts = catalogue.parts("table")
         return {
             name: parts[name]().build(*needed, study=self.study)
-            for name in sorted(parts, key=lambda name: place(parts[name].part.chapter))
-            if (needed := self.needed(parts[name])) is not None
+            for name in sorted(parts, key=lambda name: chapter_sort_key(parts[name].part.chapter))
+            if (needed := self.needed_results(parts[name])) is not None
         }
 
     @cached_property
@@ -68,7 +68,7 @@ class Report:
     @cached_property
     def claims(self) -> list[dict[str, Any]]:
         """The paper's claims beside our figures; [] where no claim has one."""
-        return claims.lines(self.results, self.study)
+        return claims.claim_lines(self.results, self.study)
 
     @cached_property
     def opening(self) -> opening.Opening:
@@ -77,15 +77,17 @@ class Report:
 
     @cached_property
     def provenance(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Lines of provenance: code without its files, main versions, machine and lock; and all
-        others."""
+        """The main lines of provenance, and all others.
+
+        Main are the code without its files, a few versions, machine and lock.
+        """
         origin = pd.json_normalize(dict(self.origin), sep=", ").iloc[0] if self.origin else {}
         main, others = {}, {}
         for name, value in origin.items():
             head, _, rest = name.partition(", ")
-            known = head in _MAIN_LINES and not rest.startswith("files")
+            is_main = head in _MAIN_LINES and not rest.startswith("files")
             text = ", ".join(map(str, value)) or "none" if isinstance(value, list) else str(value)
-            lines = main if known or (head == "versions" and rest in _MAIN_VERSIONS) else others
+            lines = main if is_main or (head == "versions" and rest in _MAIN_VERSIONS) else others
             lines[name] = "unknown" if value is None else text
         return main, others
 
@@ -106,7 +108,7 @@ class Report:
             "unrun": [line for line in self.unrun if line[0] not in titles],
             "needs": {name: part.part.more["needs"] for name, part in needs.items()},
         }
-        return templates(filters).get_template(template).render(facts)
+        return jinja_templates(filters).get_template(template).render(facts)
 
     def chapters(self, figures: Mapping[str, Any] | None = None) -> Iterator[dict[str, Any]]:
         """Every chapter that has a table or one of these figures (by name), in order."""
@@ -116,11 +118,11 @@ class Report:
             for name, item in items.items():
                 of = catalogue.part(kind, name).part.chapter
                 contents.setdefault(of, {"table": [], "figure": []})[kind].append(item)
-        for name in sorted(contents, key=place):
+        for name in sorted(contents, key=chapter_sort_key):
             tables, figures = contents[name].values()
             yield {"name": name, "chapter": chapter(name), "tables": tables, "figures": figures}
 
     def write_tables(self, folder: Path | str) -> None:
         """Write table_NAME.tex and .csv of every table into a folder."""
         for name, table in self.tables.items():
-            write(table, *(Path(folder) / f"table_{name}.{form}" for form in ("tex", "csv")))
+            write_table(table, *(Path(folder) / f"table_{name}.{form}" for form in ("tex", "csv")))

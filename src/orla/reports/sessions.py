@@ -39,32 +39,33 @@ class Drift(NamedTuple):
         """A measure's words; "" where there are none."""
         return self.rows.get(measure, {}).get(at, {}).get("words", "")
 
-    def told(self, measure: str, at: str = "", **how: Any) -> str:
+    def text(self, measure: str, at: str = "", **how: Any) -> str:
         """A measure with its interval."""
         row = self.rows.get(measure, {}).get(at, {})
         ends = (row.get(name, nan) for name in ("value", "low", "high"))
         return estimate(*ends, **{"digits": 2} | how)
 
     @property
-    def best(self) -> str:
+    def best_lags(self) -> str:
         """The lags that decode session A best."""
         return max(self.rows["within_a"], key=lambda at: self.value("within_a", at))
 
     def sentence(self) -> str:
         """Whether there is a drift, how large, how much of it is of our making, and what is odd."""
-        said, (a, b) = self._drift(), (self.value("spread", side) for side in "ab")
+        text, (a, b) = self._drift_clause(), (self.value("spread", side) for side in "ab")
         if max(a, b) > MOST_SPREAD * min(a, b):
-            said += (
+            text += (
                 f" The target of {self.b} varies {b / a if a else inf:,.3g} times as much as that "
                 f"of {self.a}: are both in one unit?"
             )
         dates = [re.search(r"date (\S+)", self.words("about", side)) for side in "ab"]
         if all(dates) and dates[1][1] < dates[0][1]:
-            said += f" {self.b} was recorded before {self.a}."
-        return said
+            text += f" {self.b} was recorded before {self.a}."
+        return text
 
-    def _drift(self) -> str:
-        at, a, b = self.best, self.a, self.b
+    def _drift_clause(self) -> str:
+        """Whether there is a drift, how large, and how much of it is of our making."""
+        at, a, b = self.best_lags, self.a, self.b
         # R2 of the best constant on other data is far below zero; that is no bar to clear.
         chance = max(self.value("constant"), self.value("chance"), 0.0)
         mend = "Other features may tell more"
@@ -72,27 +73,27 @@ class Drift(NamedTuple):
             if self.value(f"within_{side}", at) - chance < SMALL:
                 return (
                     f"Of a drift nothing can be said: even within {name} a ridge decoder has "
-                    f"{self.score} {self.told(f'within_{side}', at)}, and chance is "
+                    f"{self.score} {self.text(f'within_{side}', at)}, and chance is "
                     f"{number(chance, 2)}. {mend}{more}."
                 )
         loss, low, high = (self.rows["loss"][at][end] for end in ("value", "low", "high"))
         if low > 0:
-            found = "There is a drift" if loss >= SMALL else "The drift is small"
+            verdict = "There is a drift" if loss >= SMALL else "The drift is small"
         else:
-            found = "No drift is seen" if high < SMALL else "Whether there is a drift is unclear"
-        made, worse = "", ""
+            verdict = "No drift is seen" if high < SMALL else "Whether there is a drift is unclear"
+        ours, worse = "", ""
         if "made" in self.rows:
-            made = (
+            ours = (
                 f"; {'all of it may be' if self.value('made') >= loss else 'a part of it is'} of "
                 "our making, since each session has components of its own: between the halves of "
-                f"{a} they cost {self.told('made')}"
+                f"{a} they cost {self.text('made')}"
             )
         if self.value("a_to_b", at) < self.value("constant"):
             worse = f" On {b} it is worse than the mean: recovery has little meaning."
         return (
-            f"{found}: a ridge decoder fitted on {a} has {self.score} {self.told('a_to_b', at)} on "
-            f"{b}, where one fitted on {b} has {self.told('within_b', at)}, a loss of "
-            f"{self.told('loss', at, signed=True)}{made}.{worse}"
+            f"{verdict}: a ridge decoder fitted on {a} has {self.score} {self.text('a_to_b', at)} "
+            f"on {b}, where one fitted on {b} has {self.text('within_b', at)}, a loss of "
+            f"{self.text('loss', at, signed=True)}{ours}.{worse}"
         )
 
 
@@ -108,33 +109,34 @@ def drifts(frame: pd.DataFrame) -> Iterator[Drift]:
             yield Drift(task, pair, *named, score, by_measure)
 
 
-def sentences(frame: pd.DataFrame | None) -> list[str]:
+def drift_sentences(frame: pd.DataFrame | None) -> list[str]:
     """Whether there is a drift: of each pair, or of many how many have one."""
-    told = [] if frame is None else [(drift.pair, drift.sentence()) for drift in drifts(frame)]
-    if len(told) <= MOST_TOLD:
-        return [f"{pair}: {said}" if len(told) > 1 else said for pair, said in told]
-    counts = pd.Series([said.partition(":")[0] for _, said in told]).value_counts(sort=False)
-    return [f"{head}: {n} of {len(told)} pairs." for head, n in counts.items()]
+    pairs = [] if frame is None else [(drift.pair, drift.sentence()) for drift in drifts(frame)]
+    if len(pairs) <= MOST_TOLD:
+        return [f"{pair}: {text}" if len(pairs) > 1 else text for pair, text in pairs]
+    counts = pd.Series([text.partition(":")[0] for _, text in pairs]).value_counts(sort=False)
+    return [f"{head}: {n} of {len(pairs)} pairs." for head, n in counts.items()]
 
 
-def text(frame: pd.DataFrame, width: int = 100) -> str:
+def report_text(frame: pd.DataFrame, width: int = 100) -> str:
     """The report as plain text, for the terminal: a line a measure of each pair."""
     wrap = partial(textwrap.wrap, width=width, initial_indent="  ", subsequent_indent="    ")
     lines: list[str] = []
     for drift in drifts(frame):
         lines.append(f"A: {drift.a}, B: {drift.b} ({drift.task}, {drift.pair})")
         for measure, places in drift.rows.items():
-            told = "; ".join(_told(drift, measure, at) for at in places)
-            lines += wrap(f"{measure.replace('_', ' ')}: {told}")
+            words = "; ".join(_measure_text(drift, measure, at) for at in places)
+            lines += wrap(f"{measure.replace('_', ' ')}: {words}")
         lines += ["", *textwrap.wrap(drift.sentence(), width), ""]
-    summary = sentences(frame)
+    summary = drift_sentences(frame)
     return "\n".join([*lines, *(summary if len(summary) > 1 else [])])
 
 
-def _told(drift: Drift, measure: str, at: str) -> str:
+def _measure_text(drift: Drift, measure: str, at: str) -> str:
+    """A measure of a pair at one place, as the report for the terminal has it."""
     words, size = drift.words(measure, at), drift.value(measure, at)
     if measure == "registration":
         return f"{at} cannot be answered: {words}" if words else f"{at} can be answered"
-    text = f"{size:,.0f}" if size > FEW_UPDATES else drift.told(measure, at)
+    text = f"{size:,.0f}" if size > FEW_UPDATES else drift.text(measure, at)
     few = ", too few to tell" if measure == "updates" and size < FEW_UPDATES else ""
     return " ".join(filter(None, (at, "" if is_missing(size) else text, words))) + few

@@ -23,12 +23,12 @@ class Square(NamedTuple):
     def diagonal(self, study: StudyFacts) -> str | None:
         """The comparison that changes both at once, full per window minus immediate per step."""
         first, _, _, last = self.learners(study)
-        return _named(study).get((last, first))
+        return _names_by_learners(study).get((last, first))
 
 
-def square(study: StudyFacts) -> Square | None:
+def find_square(study: StudyFacts) -> Square | None:
     """The first four comparisons that form a two by two, or None."""
-    named = _named(study)
+    named = _names_by_learners(study)
     strides = {pair: {study.stride(learner) for learner in pair} for pair in named}
     alike = {pair: s.pop() for pair, s in strides.items() if len(s) == 1 and None not in s}
     for step, window in product(alike, repeat=2):  # pairs of full and immediate, at two cadences
@@ -38,11 +38,12 @@ def square(study: StudyFacts) -> Square | None:
     return None
 
 
-def recoveries(
+def recovery_rows(
     cells: Mapping[str, Mapping[str, Any]], square: Square
 ) -> list[tuple[Mapping[str, Any], str] | None]:
-    """For immediate and full, each per step and per window: a row that holds it, and its side, the
-    first words of its columns.
+    """A row that holds a recovery, and its side, the first words of its columns.
+
+    They are for immediate and full, each per step and per window; None where no row holds it.
     """
     sides = ("recovery_immediate", "recovery_full")  # of the subtrahend and of the minuend
     places = (
@@ -56,5 +57,6 @@ def recoveries(
     ]
 
 
-def _named(study: StudyFacts) -> dict[tuple[str, str], str]:
+def _names_by_learners(study: StudyFacts) -> dict[tuple[str, str], str]:
+    """The name of each comparison, by its two learners."""
     return {(c.minuend, c.subtrahend): name for name, c in study.comparisons.items()}

@@ -72,14 +72,14 @@ class StudyFacts(PartNames):
     @classmethod
     def from_config(cls, config: Mapping[str, Any], provenance: Mapping[str, Any]) -> Self:
         """The facts of a study, from its settled config and the provenance of a result."""
-        settings = Settings.of(config["statistics"], config["comparisons"])
+        settings = Settings.from_config(config["statistics"], config["comparisons"])
         tasks, datasets = config["tasks"], provenance["datasets"]
         recordings = tuple(task for task, spec in tasks.items() if "pairs" in spec)
         made = (place.split("/")[0] for place, data in datasets.items() if data.get("drift"))
         synthetic = {domain.split("/")[0] for domain in datasets} - {*recordings}
         sources = {dataset["source"] for dataset in datasets.values()}
-        given = config["pretraining"]
-        pretrained = {n: given | given.get("of", {}).get(n, {}) for n in config["networks"]}
+        usual = config["pretraining"]
+        pretrained = {n: usual | usual.get("of", {}).get(n, {}) for n in config["networks"]}
         sections = {kind: section for kind, section in SECTIONS.items() if kind != "task"}
         return cls(
             name=config["name"],
@@ -87,7 +87,9 @@ class StudyFacts(PartNames):
             # A synthetic task is what it is: only sessions can be simulated.
             simulated="simulated" in sources,
             made_drift=tuple(dict.fromkeys(made)),
-            reproduces=bool(synthetic & load().keys["task"] or sources & {"simulated", "odoherty"}),
+            reproduces=bool(
+                synthetic & load().names["task"] or sources & {"simulated", "odoherty"}
+            ),
             margin_pp=settings.margin_pp,
             alpha=settings.alpha,
             recordings=recordings,
@@ -106,11 +108,11 @@ class StudyFacts(PartNames):
             passes={name: how["max_epochs"] for name, how in pretrained.items()},
         )
 
-    def format(self, precision: str) -> str:
+    def number_format(self, precision: str) -> str:
         """The floating-point format of a precision."""
         return self.formats.get(precision, precision)
 
-    def pretrained(self, network: str) -> str:
+    def pretraining_words(self, network: str) -> str:
         """How a network was pretrained; "" where all of the study's were so, or it is not known."""
         window = self.pretraining.get(network)
         if window is None or len({*self.pretraining.values()}) == 1:
@@ -119,7 +121,7 @@ class StudyFacts(PartNames):
         return f"pretrained by windows of {window}{once}"
 
     @property
-    def prefix(self) -> str:
+    def caption_prefix(self) -> str:
         """First words of every caption where sessions are simulated or drift is made, else ""."""
         made = "Real recording, MADE drift. " if self.made_drift else ""
         return "SIMULATED sessions, no recording. " if self.simulated else made
@@ -128,7 +130,7 @@ class StudyFacts(PartNames):
         """Whether each of these tasks stands in for recordings."""
         return tasks.isin(self.recordings) & self.simulated
 
-    def of(self, rows: pd.DataFrame) -> Self:
+    def narrowed_to(self, rows: pd.DataFrame) -> Self:
         """The facts for a table or figure of these rows; those that were not run do not count."""
         ran = rows[rows["run"].astype(bool)] if "run" in rows else rows
         if ran.empty or "task" not in ran:
@@ -145,7 +147,7 @@ class StudyFacts(PartNames):
         """A comparison's label and learners; one that the study does not declare is its name."""
         return self.comparisons.get(name, Comparison(name, "", ""))
 
-    def words(self, name: str) -> str:
+    def comparison_text(self, name: str) -> str:
         """A comparison as "label (which learner minus which)"."""
         label, *learners = self.comparison(name)
         pair = " − ".join(self.called("learner", learner) for learner in learners)
@@ -163,32 +165,32 @@ class StudyFacts(PartNames):
 
         return style.marks(kind, slugs, self)
 
-    def present(self, frame: pd.DataFrame, kind: str) -> list[str]:
+    def distinct(self, frame: pd.DataFrame, kind: str) -> list[str]:
         """The values of a key column, in the order that their parts declare."""
-        found = frame[kind].dropna().unique().tolist() if kind in frame else []
+        values = frame[kind].dropna().unique().tolist() if kind in frame else []
         if kind == "comparison":
-            known = list(self.comparisons)
-            return sorted(found, key=lambda c: (known.index(c) if c in known else len(known), c))
-        return self.ordered(kind, found)
+            order = list(self.comparisons)
+            return sorted(values, key=lambda c: (order.index(c) if c in order else len(order), c))
+        return self.ordered(kind, values)
 
-    def names(self, frame: pd.DataFrame, kind: str) -> dict[str, str]:
+    def value_names(self, frame: pd.DataFrame, kind: str) -> dict[str, str]:
         """The values of a key column and the reader's name of each, in declared order."""
-        return {slug: self.called(kind, slug) for slug in self.present(frame, kind)}
+        return {slug: self.called(kind, slug) for slug in self.distinct(frame, kind)}
 
     def arrange(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The rows by condition, learner, comparison and optimizer, in declared order."""
         kinds = [k for k in (*CONDITION, "learner", "comparison", "optimizer") if k in frame]
-        ranks = {kind: {s: i for i, s in enumerate(self.present(frame, kind))} for kind in kinds}
+        ranks = {kind: {s: i for i, s in enumerate(self.distinct(frame, kind))} for kind in kinds}
         return frame.sort_values(
             kinds, key=lambda column: column.map(ranks[column.name]), kind="stable"
         ).reset_index(drop=True)
 
-    def title_of(self, keys: Mapping[str, Any], frame: pd.DataFrame) -> str:
+    def condition_title(self, keys: Mapping[str, Any], frame: pd.DataFrame) -> str:
         """A condition's title: network, precision and split, and what else varies in `frame`."""
-        given = [kind for kind in CONDITION if keys.get(kind, "") != ""]
+        kinds = [kind for kind in CONDITION if keys.get(kind, "") != ""]
         return ", ".join(
             self.called(kind, str(keys[kind]))
-            for kind in given
+            for kind in kinds
             if kind in ("architecture", "precision", "split")
             or frame[kind].nunique() > 1
             or keys[kind] != DEFAULTS.get(kind, keys[kind])
@@ -204,11 +206,11 @@ class StudyFacts(PartNames):
         by = [key for key in (*CONDITION, *more) if key != without]
         for values, rows in self.arrange(frame).groupby(by, sort=False):
             keys = dict(zip(by, values, strict=True))
-            title = self.title_of(keys, frame)
+            title = self.condition_title(keys, frame)
             title = ": ".join([title, *(self.called(kind, keys[kind]) for kind in more)])
             yield Group(title, keys, rows)
 
-    def paper(self, keys: Mapping[str, Any], comparison: str | None = None) -> Paper | None:
+    def paper_for(self, keys: Mapping[str, Any], comparison: str | None = None) -> Paper | None:
         """The paper, where its numbers apply to a condition; else None.
 
         They apply to the paper's recordings, or their simulation, and networks of its size, without
@@ -222,6 +224,6 @@ class StudyFacts(PartNames):
         fits = fits and all(keys[kind] == value for kind, value in DEFAULTS.items())
         if fits and comparison is not None:
             _, minuend, subtrahend = self.comparison(comparison)
-            fits = comparison == PAPERS and minuend in paper.keys["learner"]
+            fits = comparison == PAPERS and minuend in paper.names["learner"]
             fits = fits and subtrahend == paper.headline["learner"]
         return paper if fits else None

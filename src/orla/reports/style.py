@@ -38,7 +38,7 @@ _METADATA = {
 
 
 @contextmanager
-def house() -> Iterator[None]:
+def house_style() -> Iterator[None]:
     """Draw the figures of the block in the house style."""
     with sns.axes_style("ticks"), plt.style.context(Path(__file__).with_suffix(".mplstyle")):
         yield
@@ -51,12 +51,12 @@ def marks(kind: str, slugs: Iterable[str], names: PartNames) -> dict[str, Mark]:
     a marker that is free, or a free pair of marker and line.
     """
     order = names.ordered(kind, slugs)
-    given = {slug: names.mark(kind, slug) for slug in order}
-    looks = {s: mark for s, mark in given.items() if mark and not names.own_options(kind, s)}
+    declared = {slug: names.mark(kind, slug) for slug in order}
+    looks = {s: mark for s, mark in declared.items() if mark and not names.changed_options(kind, s)}
     for slug in order:
         if slug in looks:
             continue
-        base = given[slug].color if given[slug] else INK
+        base = declared[slug].color if declared[slug] else INK
         hue, light, saturation = rgb_to_hls(*to_rgb(base))
         light += 0.62 * (1 - 0.55 ** len(looks)) * (1 - light)
         markers = {mark.marker for mark in looks.values()}
@@ -78,7 +78,7 @@ def save(figure: Figure, *paths: Path | str) -> None:
     plt.close(figure)
 
 
-def zero_line(axes: Axes, vertical: bool = False) -> None:
+def draw_zero_line(axes: Axes, vertical: bool = False) -> None:
     """A thin line at zero, behind the data."""
     line = axes.axvline if vertical else axes.axhline
     line(0, color=QUIET, linewidth=0.8, zorder=0)

@@ -83,7 +83,7 @@ class TableDocument:
         return self.length > _LONG
 
     @property
-    def groups(self) -> list[tuple[str, int]]:
+    def column_groups(self) -> list[tuple[str, int]]:
         """Runs of columns that stand under one header, as (header, number of columns)."""
         headers = groupby(column.group for column in self.columns)
         return [(header, len(list(columns))) for header, columns in headers]
@@ -93,7 +93,7 @@ class TableDocument:
         """Whether any column stands under a shared header."""
         return any(column.group for column in self.columns)
 
-    def choose(self, columns: Sequence[int]) -> "TableDocument":
+    def with_columns(self, columns: Sequence[int]) -> "TableDocument":
         """The table with some of its columns, by their numbers."""
         rows = ([tuple(row[c] for c in columns) for row in panel.rows] for panel in self.panels)
         return replace(
@@ -103,7 +103,7 @@ class TableDocument:
         )
 
 
-def write(table: TableDocument, tex_path: Path | str, csv_path: Path | str) -> None:
+def write_table(table: TableDocument, tex_path: Path | str, csv_path: Path | str) -> None:
     """Write a table as LaTeX, which needs the booktabs package alone, and its .csv twin.
 
     Raises:
@@ -117,23 +117,24 @@ def write(table: TableDocument, tex_path: Path | str, csv_path: Path | str) -> N
 
 def to_latex(table: TableDocument) -> str:
     """The table as one ``table`` float, or several where one page would not hold it."""
-    floats = [(part, panels) for part in _narrowed(table) for panels in _floats(part)]
-    blocks = [_float(*one, i > 0, i == len(floats) - 1) for i, one in enumerate(floats)]
+    floats = [(part, panels) for part in _split_columns(table) for panels in _split_panels(part)]
+    blocks = [_float_latex(*one, i > 0, i == len(floats) - 1) for i, one in enumerate(floats)]
     return "\n".join(["% needs \\usepackage{booktabs,graphicx}", *blocks]) + "\n"
 
 
-def _narrowed(table: TableDocument) -> Iterator[TableDocument]:
+def _split_columns(table: TableDocument) -> Iterator[TableDocument]:
     """The table with as many columns as a page holds, the first ones repeated in each part."""
     rest = list(range(table.kept, len(table.columns)))
     parts = -(-len(rest) // (table.widest - table.kept)) or 1
     for i in range(parts):
         part = rest[i * len(rest) // parts : (i + 1) * len(rest) // parts]
-        yield table.choose([*range(table.kept), *part])
+        yield table.with_columns([*range(table.kept), *part])
 
 
-def _floats(table: TableDocument) -> Iterator[list[Panel]]:
+def _split_panels(table: TableDocument) -> Iterator[list[Panel]]:
+    """The panels in batches that fit on a page each."""
     panels = table.panels or [Panel("", [])]
-    heights = [2 + sum(_height(row) for row in panel.rows) for panel in panels]
+    heights = [2 + sum(_line_count(row) for row in panel.rows) for panel in panels]
     count = -(-sum(heights) // _LINES_PER_FLOAT)
     share = sum(heights) / count
     batch, reached = [], 0.0
@@ -146,7 +147,8 @@ def _floats(table: TableDocument) -> Iterator[list[Panel]]:
     yield batch
 
 
-def _float(table: TableDocument, panels: list[Panel], continued: bool, last: bool) -> str:
+def _float_latex(table: TableDocument, panels: list[Panel], continued: bool, last: bool) -> str:
+    """One ``table`` float of these panels."""
     caption = f"{table.title}, continued." if continued else table.caption
     aligns = "".join(column.align for column in table.columns)
     lines = [
@@ -160,9 +162,9 @@ def _float(table: TableDocument, panels: list[Panel], continued: bool, last: boo
         _FITTED,
         rf"\begin{{tabular}}{{@{{}}{aligns}@{{}}}}",
         r"\toprule",
-        *_header(table),
+        *_header_lines(table),
         r"\midrule",
-        *_body(table, panels),
+        *_body_lines(table, panels),
         r"\bottomrule",
         r"\end{tabular}}",
         *([_NOTES.format(" ".join(map(escape, table.notes)))] if last and table.notes else []),
@@ -171,11 +173,12 @@ def _float(table: TableDocument, panels: list[Panel], continued: bool, last: boo
     return "\n".join(lines)
 
 
-def _header(table: TableDocument) -> list[str]:
+def _header_lines(table: TableDocument) -> list[str]:
+    """The rows of headers, shared ones above."""
     lines = []
     if table.has_groups:
         cells, rules, end = [], [], 0
-        for title, width in table.groups:
+        for title, width in table.column_groups:
             end += width
             if title:
                 cells.append(rf"\multicolumn{{{width}}}{{c}}{{{escape(title)}}}")
@@ -183,10 +186,11 @@ def _header(table: TableDocument) -> list[str]:
             else:
                 cells += [""] * width
         lines = [" & ".join(cells) + r" \\", " ".join(rules)]
-    return lines + _lines(tuple(column.header for column in table.columns), table.columns)
+    return lines + _row_lines(tuple(column.header for column in table.columns), table.columns)
 
 
-def _body(table: TableDocument, panels: list[Panel]) -> list[str]:
+def _body_lines(table: TableDocument, panels: list[Panel]) -> list[str]:
+    """The panels' titles and rows."""
     width, lines = len(table.columns), []
     wraps = any(column.align.startswith("p") for column in table.columns)
     for i, panel in enumerate(panels):
@@ -198,25 +202,28 @@ def _body(table: TableDocument, panels: list[Panel]) -> list[str]:
         for j, row in enumerate(panel.rows):
             if j and wraps:
                 lines.append(r"\addlinespace")
-            lines += _lines(row, table.columns)
+            lines += _row_lines(row, table.columns)
     if not any(panel.rows for panel in panels):
         nothing = "No condition of this table was run."
         lines.append(rf"\multicolumn{{{width}}}{{@{{}}l}}{{{nothing}}} \\")
     return lines
 
 
-def _lines(row: tuple[str, ...], columns: list[Column]) -> list[str]:
+def _row_lines(row: tuple[str, ...], columns: list[Column]) -> list[str]:
+    """A row, in as many lines as its longest cell has."""
     texts = zip_longest(*(cell.split("\n") for cell in row), fillvalue="")
     lines = [" & ".join(map(_cell, line, columns, [i] * len(row))) for i, line in enumerate(texts)]
     return [f"{line}{_END}[-1pt]" for line in lines[:-1]] + [lines[-1] + _END]
 
 
 def _cell(text: str, column: Column, line: int) -> str:
+    """One line of a cell; further lines are set smaller."""
     cell = escape(text)
     if cell and column.align.startswith("p"):
         return rf"\raggedright {cell}"
     return rf"{{\scriptsize {cell}}}" if cell and line else cell
 
 
-def _height(row: tuple[str, ...]) -> int:
+def _line_count(row: tuple[str, ...]) -> int:
+    """The lines of a row's longest cell."""
     return max(cell.count("\n") + 1 for cell in row)

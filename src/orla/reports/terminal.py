@@ -10,7 +10,7 @@ from orla.reports.words import NOT_RUN, OUTCOME_SIGNS
 _SIMULATED = "SIMULATED sessions: the verdicts show that the study works, not what the brain does."
 
 
-def terminal(report: Report, width: int, page: Path | str | None = None) -> str:
+def terminal_text(report: Report, width: int, page: Path | str | None = None) -> str:
     """Data, answer, verdicts with the reason of each that is not supported, and the account."""
     wrap = partial(textwrap.wrap, width=width, subsequent_indent="  ")
     lines = [f"data: {report.study.data}"]

@@ -26,77 +26,79 @@ def verdict_lines(verdicts: pd.DataFrame | None, study: StudyFacts) -> list[Verd
         | {
             "words": outcome_words(row, study),
             "size": MISSING if row["outcome"] == "untestable" else number(row["estimate"], 2),
-            "estimate": verdict_estimate(row),
-            "threshold": threshold(row["threshold"]),
-            "n": sample(row),
+            "estimate": estimate_text(row),
+            "threshold": threshold_text(row["threshold"]),
+            "n": n_text(row),
             "reason": why,
-            "former": _given(row, "former") or MISSING,
-            "paper": load().claim_of(row["registration"]).get("paper", ""),
+            "former": _text_or_empty(row, "former") or MISSING,
+            "paper": load().claim_tested_by(row["registration"]).get("paper", ""),
         }
-        for row, why in (folded(verdicts, study) if verdicts is not None else ())
+        for row, why in (with_reasons(verdicts, study) if verdicts is not None else ())
     ]
 
 
-def verdict_estimate(row: dict[str, Any]) -> str:
+def estimate_text(row: dict[str, Any]) -> str:
     """A verdict's estimate and interval, two digits after the point."""
     return estimate(row["estimate"], row["low"], row["high"], digits=2)
 
 
 def outcome_words(row: dict[str, Any], study: StudyFacts) -> str:
-    """A verdict in words: its column `words`, or those for simulated sessions; NOT_RUN where no
-    condition that the registration is about was run."""
+    """A verdict in words: its column `words`, or those for simulated sessions.
+
+    NOT_RUN where no condition that the registration is about was run.
+    """
     outcome = str(row["outcome"])
     undecided = outcome == "untestable" and is_missing(row["estimate"])
-    if undecided and " has no row with " in _given(row, "reason"):
+    if undecided and " has no row with " in _text_or_empty(row, "reason"):
         return NOT_RUN
     simulated = SIMULATED_OUTCOMES.get(outcome, outcome) if study.simulated else outcome
-    return _given(row, "words") or simulated
+    return _text_or_empty(row, "words") or simulated
 
 
-def sample(row: dict[str, Any]) -> str:
+def n_text(row: dict[str, Any]) -> str:
     """The number of units that a verdict is over, and what they are where the row says so."""
-    unit = _given(row, "unit")
+    unit = _text_or_empty(row, "unit")
     return count(row["n"]) + (unit and f" {unit}s")
 
 
-def threshold(value: object) -> str:
+def threshold_text(value: object) -> str:
     """A verdict's threshold: words as they are, a number with the digits it needs."""
     if isinstance(value, str):
         return re.sub(r"(?<!\w)-(?=\d)", "−", value)
     return MISSING if is_missing(value) else f"{value:g}".replace("-", "−")
 
 
-def folded(verdicts: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[dict[str, Any], str]]:
-    """The verdicts in the order of the paper's claims, then the primary one, then the others, each
-    with its reason.
+def with_reasons(verdicts: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[dict[str, Any], str]]:
+    """Each verdict with its reason: those of the paper's claims, the primary one, the others.
 
     A cause that an earlier one gives is named. On simulated sessions the registration's words on
     what an outcome means are left out, because they speak of recordings.
     """
     rank = {name: i for i, name in enumerate(load().registrations)}
-    given: dict[str, str] = {}
+    titles: dict[str, str] = {}
 
-    def weight(row: dict[str, Any]) -> tuple[int, bool]:
+    def sort_key(row: dict[str, Any]) -> tuple[int, bool]:
         return rank.get(row["registration"], len(rank)), not row.get("primary")
 
-    for row in sorted(verdicts.to_dict("records"), key=weight):
-        cause, meaning = reasons(row)
+    for row in sorted(verdicts.to_dict("records"), key=sort_key):
+        cause, meaning = cause_and_meaning(row)
         if cause and row["outcome"] == "untestable":
-            first = given.setdefault(cause, row["title"])
+            first = titles.setdefault(cause, row["title"])
             cause = cause if first == row["title"] else f"As for “{first}”."
         if study.simulated and row["outcome"] in SIMULATED_OUTCOMES:
             meaning = ""
         yield row, " ".join(filter(None, (cause, meaning)))
 
 
-def reasons(row: dict[str, Any]) -> tuple[str, str]:
+def cause_and_meaning(row: dict[str, Any]) -> tuple[str, str]:
     """Why a verdict is what it is, each cause said once; and what that means."""
-    *causes, last = _given(row, "reason").split("; ")
+    *causes, last = _text_or_empty(row, "reason").split("; ")
     last, _, meaning = last.partition(". ")
     causes = "; ".join(dict.fromkeys([*causes, last.rstrip(".")]))
     return causes and f"{causes}.", meaning
 
 
-def _given(row: dict[str, Any], column: str) -> str:
+def _text_or_empty(row: dict[str, Any], column: str) -> str:
+    """A column of a verdict as text, "" where it is missing."""
     text = row.get(column)
     return "" if is_missing(text) else str(text or "")

@@ -27,7 +27,8 @@ SIMULATED_OUTCOMES = {"supported": "shown in simulation", "falsified": "not show
 
 
 @functools.cache
-def _declared(plugins: tuple[Path, ...]) -> Declarations:
+def _declarations(plugins: tuple[Path, ...]) -> Declarations:
+    """The declarations of all parts, those of plug-ins too, read once."""
     return read_declarations(plugins)
 
 
@@ -38,34 +39,36 @@ class PartNames:
     instances: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     tasks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
-    def _part(self, kind: str, slug: str) -> tuple[Mapping[str, Any], dict[str, Any]]:
+    def _look_up(self, kind: str, slug: str) -> tuple[Mapping[str, Any], dict[str, Any]]:
         """The declaration of the part that a name stands for, and its options; {} for no part.
 
         Declarations are read from the file that `study.declarations` keeps, because importing every
         part takes seconds.
         """
-        known = _declared(tuple(catalogue.plugin_folders())) if kind in catalogue.ROOMS else {}
+        parts = _declarations(tuple(catalogue.plugin_folders())) if kind in catalogue.ROOMS else {}
         named = self.tasks if kind == "task" else self.instances.get(kind, {})
         try:
-            options = specification(known, kind, slug, named) if known else {}
+            options = specification(parts, kind, slug, named) if parts else {}
         except OrlaError:
             options = {}
-        return (known[kind][options.pop("kind")], options) if options else ({}, {})
+        return (parts[kind][options.pop("kind")], options) if options else ({}, {})
 
-    def own_options(self, kind: str, slug: str) -> dict[str, Any]:
+    def changed_options(self, kind: str, slug: str) -> dict[str, Any]:
         """The options in which a named part differs from its part's defaults."""
-        part, options = self._part(kind, slug)
+        part, options = self._look_up(kind, slug)
         return {k: value for k, value in options.items() if value != part["defaults"].get(k)}
 
     def options(self, kind: str, slug: str) -> dict[str, Any]:
         """The options of a named part, those with their default values too; {} for no part."""
-        part, options = self._part(kind, slug)
+        part, options = self._look_up(kind, slug)
         return part.get("defaults", {}) | options
 
     def declaration(self, kind: str, slug: str) -> Mapping[str, Any]:
-        """The name of the part that `slug` stands for, and its kind's own keywords, such as a
-        learner's exactness; {} for no part."""
-        part, _ = self._part(kind, slug)
+        """The declared name of a part, and its kind's own keywords, such as a learner's exactness.
+
+        {} where `slug` stands for no part.
+        """
+        part, _ = self._look_up(kind, slug)
         return {"name": part["name"], **part["more"]} if part else {}
 
     def stride(self, learner: str) -> int | None:
@@ -77,7 +80,7 @@ class PartNames:
 
     def mark(self, kind: str, slug: str) -> Mark | None:
         """The mark that a named part declares, where it does."""
-        mark = self._part(kind, slug)[0].get("mark")
+        mark = self._look_up(kind, slug)[0].get("mark")
         return Mark.from_json(mark) if mark else None
 
     def called(self, kind: str, slug: str) -> str:
@@ -87,21 +90,21 @@ class PartNames:
         its label alone, or its own name. A learner's cadence comes last ("exact RTRL, per step"). A
         value that is no part keeps its name, with a slash in a split (80/20).
         """
-        part, options = self._part(kind, slug)
+        part, options = self._look_up(kind, slug)
         if not part:
             return re.sub(r"(?<=\d)-(?=\d)", "/", slug) if kind == "split" else slug
         if kind == "task" and slug != part["name"]:
             return slug  # several tasks of a kind differ in options that no title has room for
         filled = part["defaults"] | options
         for option, of in part["lists"].items():
-            filled[option] = " + ".join(_entry(of, one) for one in filled.get(option, ()))
+            filled[option] = " + ".join(_list_entry_name(of, one) for one in filled.get(option, ()))
         label = part["label"].format_map(filled).strip()
         if kind == "task":
             return label
         shown = {field for _, field, _, _ in Formatter().parse(part["label"])}
         shown.add(part["more"].get("stride"))
         names = [label]
-        for option, value in self.own_options(kind, slug).items():
+        for option, value in self.changed_options(kind, slug).items():
             if option not in shown:
                 spoken = re.sub(r"^beta(?=\d)", "β", option).replace("_", " ")
                 names.append(f"{spoken} {f'{value:g}' if isinstance(value, float) else value}")
@@ -118,16 +121,16 @@ class PartNames:
         """Names in the declared order of their parts; then other values, by decreasing number."""
         names = PartNames(instances=self.instances)  # a task that is no kind has no place
 
-        def place(slug: str) -> tuple:
-            if part := names._part(kind, slug)[0]:
+        def sort_key(slug: str) -> tuple:
+            if part := names._look_up(kind, slug)[0]:
                 return 0, part["order"], self.stride(slug) if kind == "learner" else 0, slug
             numbers = re.findall(r"\d+", slug)
             return 1, -int(numbers[0]) if numbers else 0, 0, slug
 
-        return sorted(set(slugs), key=place)
+        return sorted(set(slugs), key=sort_key)
 
 
-def _entry(kind: str, given: str | Mapping[str, Any]) -> str:
+def _list_entry_name(kind: str, given: str | Mapping[str, Any]) -> str:
     """The name of one of a list of parts, with its own options in brackets."""
     part = {"kind": given} if isinstance(given, str) else given
     names = PartNames(instances={kind: {part["kind"]: part}})
@@ -143,26 +146,26 @@ def data_in_words(labels: Iterable[str]) -> str:
         of_kind = kinds.setdefault(kind, [])
         if which and which not in of_kind:
             of_kind.append(which)
-    told = []
+    texts = []
     for kind, which in kinds.items():
         few = which if len(which) <= 2 else [which[0], f"… {which[-1]} ({len(which)} pairs)"]
-        told.append(f"{kind}: {'; '.join(few)}" if which else kind)
-    return "; ".join(told)
+        texts.append(f"{kind}: {'; '.join(few)}" if which else kind)
+    return "; ".join(texts)
 
 
-def phrase(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Names in one phrase; names that hold commas stand between semicolons."""
     if any(", " in name for name in names):
         return "; ".join(names)
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
-def count_of(number: int, what: str) -> str:
+def pluralize(number: int, what: str) -> str:
     """A number and what it counts: 1 pair, 2 pairs."""
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def templates(filters: Mapping[str, Callable] | None = None) -> Environment:
+def jinja_templates(filters: Mapping[str, Callable] | None = None) -> Environment:
     """The templates of this folder; HTML is escaped."""
     environment = Environment(
         loader=PackageLoader("orla", "reports"),

@@ -60,7 +60,7 @@ class Settings:
             )
 
     @classmethod
-    def of(
+    def from_config(
         cls,
         statistics: Mapping[str, Any],
         comparisons: Mapping[str, Any],
@@ -68,8 +68,8 @@ class Settings:
     ) -> Settings:
         """From parts of a config: `statistics`, `comparisons` and `quantities`."""
         named = {
-            name: Comparison(given.get("label", name), *given["minus"])
-            for name, given in comparisons.items()
+            name: Comparison(spec.get("label", name), *spec["minus"])
+            for name, spec in comparisons.items()
         }
         for _, minuend, subtrahend in named.values():
             if minuend == subtrahend:
@@ -94,25 +94,25 @@ class Statistic(Part, ABC):
         """The table, from the tables of ``needs`` in that order, which are not changed."""
 
 
-def needs(name: str) -> tuple[str, ...]:
+def needed_tables(name: str) -> tuple[str, ...]:
     """Names of the tables that a statistic needs; OrlaError if it, or one of them, is unknown."""
     needed = tuple(catalogue.part("statistic", name).part.more["needs"])
-    known = [*GIVEN, *catalogue.parts("statistic")]
+    tables = [*GIVEN, *catalogue.parts("statistic")]
     for other in needed:
-        if other not in known:
-            raise OrlaError(f'statistic {name} needs "{other}"; {nearest(other, known)}')
+        if other not in tables:
+            raise OrlaError(f'statistic {name} needs "{other}"; {nearest(other, tables)}')
     return needed
 
 
-def in_order(names: Iterable[str] | None = None) -> list[str]:
+def dependency_order(names: Iterable[str] | None = None) -> list[str]:
     """These statistics (or all) and those that they need, each after what it needs.
 
     Raises:
-        OrlaError: As in `needs`, or statistics need each other in a circle.
+        OrlaError: As in `needed_tables`, or statistics need each other in a circle.
     """
     todo, graph = list(catalogue.parts("statistic") if names is None else names), {}
     for name in todo:
-        graph[name] = [other for other in needs(name) if other not in GIVEN]
+        graph[name] = [other for other in needed_tables(name) if other not in GIVEN]
         todo += [other for other in graph[name] if other not in todo]
     try:
         return list(TopologicalSorter(graph).static_order())
@@ -129,13 +129,13 @@ def build(name: str, tables: Mapping[str, pd.DataFrame], settings: Settings) -> 
         OrlaError: A table cannot be read, or that made has other columns than those declared.
     """
     statistic = catalogue.part("statistic", name)()
-    table = statistic.table(*(tables[other] for other in needs(name)), settings=settings)
+    table = statistic.table(*(tables[other] for other in needed_tables(name)), settings=settings)
     if list(table.columns) != list(statistic.columns):
         wrong = set(table.columns) ^ set(statistic.columns) or "the order of its columns"
         raise OrlaError(f"statistic {name}: table and declared columns differ in {wrong}")
     return table
 
 
-def columns() -> dict[str, list[str]]:
+def columns_by_statistic() -> dict[str, list[str]]:
     """Statistic -> the columns of its table."""
     return {name: list(part.columns) for name, part in catalogue.parts("statistic").items()}

@@ -8,7 +8,7 @@ import pandas as pd
 
 from orla.results.base import Settings
 from orla.results.grids import Key
-from orla.results.summary import UNRELIABLE, Sample, Summary, first, mean, seeds
+from orla.results.summary import UNRELIABLE, Sample, Summary, mean, seeds, shared_value
 from orla.study import refits
 from orla.study.efficiency import MEASURES
 from orla.study.keys import KEYS
@@ -20,7 +20,7 @@ _NETWORKS = {
 _BESIDE = ["frozen_heldout_error", "reference_error", "constant_error", "unreliable"]
 
 
-def _networks(models: pd.DataFrame) -> Iterator[tuple[Key, pd.DataFrame]]:
+def _networks_by_condition(models: pd.DataFrame) -> Iterator[tuple[Key, pd.DataFrame]]:
     """Each condition's networks, a row a seed: they are the same beside each learner and rate."""
     for key, group in models.groupby(list(_NETWORKS), sort=True) if len(models) else ():
         networks = group.drop_duplicates("seed").sort_values("seed")
@@ -52,7 +52,7 @@ class Baselines(Summary, name="baselines"):
     )
 
     def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
-        for key, networks in _networks(needed):
+        for key, networks in _networks_by_condition(needed):
             for decoder in refits.DECODERS:
                 error, r2 = refits.score_columns(decoder)
                 if error not in networks or networks[error].isna().all():
@@ -72,7 +72,7 @@ class Footprints(Summary, name="footprints"):
     keys: ClassVar = _NETWORKS
     cells = (
         seeds("dense_macs", "Networks."),
-        first("footprint_bytes", MEASURES["footprint_bytes"]),
+        shared_value("footprint_bytes", MEASURES["footprint_bytes"]),
         *(
             mean(name, "Mean. " + text.removesuffix("."))
             for name, text in MEASURES.items()
@@ -83,7 +83,7 @@ class Footprints(Summary, name="footprints"):
     )
 
     def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
-        for key, networks in _networks(needed):
+        for key, networks in _networks_by_condition(needed):
             if "dense_macs" in networks and networks["dense_macs"].notna().any():
                 names = dict.fromkeys(cell.column for cell in self.cells)
                 values = networks.reindex(columns=list(names)).astype(float)

@@ -10,17 +10,17 @@ from orla import catalogue
 from orla.results.base import Settings, Statistic
 from orla.results.estimands import AT_END
 from orla.results.frames import COLUMN
-from orla.results.grids import OVER_BEST, Key, at_chosen, at_selected, side
+from orla.results.grids import OVER_BEST, Key, marked_side, seed_values, selected_sides
 from orla.results.summary import (
     UNRELIABLE,
     Sample,
     Summary,
-    ends,
-    first,
-    lost,
+    any_seed,
+    diverged_seeds,
+    end_columns,
     mean,
     seeds,
-    whether,
+    shared_value,
 )
 from orla.statistics.means import moments
 from orla.statistics.resampling import draw_resamples
@@ -37,10 +37,10 @@ class Conditions(Summary, name="conditions"):
     """Scores of every condition at its selected rate, over seeds."""
 
     cells = (
-        first("learning_rate", "Selected learning rate."),
-        whether("edge", "Whether the selected rate lies on the edge of its grid."),
+        shared_value("learning_rate", "Selected learning rate."),
+        any_seed("edge", "Whether the selected rate lies on the edge of its grid."),
         seeds(_RECOVERY, "Seeds with a finite held-out recovery."),
-        lost(),
+        diverged_seeds(),
         mean(
             *("recovery_percent", "Mean held-out recovery", _RECOVERY),
             bootstrap="{}_percent",
@@ -53,7 +53,11 @@ class Conditions(Summary, name="conditions"):
             t95="over_best_t95_{}_percent",
         ),
         mean(
-            *("adapt_recovery_percent", "Mean recovery while adapting", _ADAPT),
+            *(
+                "adapt_recovery_percent",
+                "Mean recovery while adapting, at the rate that is best there",
+                _ADAPT,
+            ),
             bootstrap="adapt_{}_percent",
             t95="adapt_t95_{}_percent",
         ),
@@ -81,23 +85,23 @@ class Measured(Statistic, name="measured"):
         "sd": "Standard deviation over seeds (divisor n - 1).",
         "n_seeds": "Seeds with a finite value.",
         "n_diverged": "Seeds that diverged.",
-        **ends("t95_{}"),
-        **ends("t90_{}", "its 90 % t interval"),
+        **end_columns("t95_{}"),
+        **end_columns("t90_{}", "its 90 % t interval"),
     }
 
     def table(self, models: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
-        names, rows = [name for name in measures() if name in models], []
-        for one in at_selected(models, names):
+        names, rows = [name for name in measure_columns() if name in models], []
+        for one in selected_sides(models, names):
             gone = int(one.diverged.sum())
             for name in names:
-                of = moments(at_chosen(one, name))
+                of = moments(seed_values(one, name))
                 if of.n or name in SCORES:
                     numbers = (of.mean, of.sd, of.n, gone, *of.interval(), *of.interval(0.9))
                     rows.append((*one.grid.key.values(), name, *numbers))
         return pd.DataFrame(rows, columns=list(self.columns))
 
 
-def measures() -> list[str]:
+def measure_columns() -> list[str]:
     """Every score, and every column that a probe declares, once each."""
     probes = read_declarations(catalogue.plugin_folders())["probe"].values()
     columns = (name for probe in probes for name in probe["more"].get("columns", ()))
@@ -116,21 +120,23 @@ class Learners(Summary, name="learners", needs=("alignment",)):
     }
     cells = (
         seeds("cosine", "Seeds with a cosine."),
-        lost(),
+        diverged_seeds(),
         mean("cosine", "Mean over seeds of the mean cosine over updates", t95="cosine_t95_{}"),
         mean("positive_share", "Mean over seeds of the share of updates with a cosine above 0"),
         mean(
             *("norm_ratio", "Mean over seeds of the median over updates of the ratio of the norms"),
             t95="norm_ratio_t95_{}",
         ),
-        first("carried_bytes", "Bytes that the observer holds of one model between updates.", int),
+        shared_value(
+            "carried_bytes", "Bytes that the observer holds of one model between updates.", int
+        ),
     )
 
     def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
         always = ("selected", "diverged", "carried_bytes")
         more = [cell.column for cell in self.cells]
-        sides = at_selected(needed, more, always, tuple(self.keys))
-        return ((one.grid.key, one.at_marked) for one in sides)
+        sides = selected_sides(needed, more, always, tuple(self.keys))
+        return ((one.grid.key, one.at_rate) for one in sides)
 
 
 class SelectionPrice(Summary, name="selection_price"):
@@ -147,23 +153,23 @@ class SelectionPrice(Summary, name="selection_price"):
             "recovery_tail_selected_percent",
             "Mean recovery, rate chosen by one freezing before the last fifth of the adapt part",
         ),
-        first("learning_rate", "Rate chosen on validation."),
-        first("learning_rate_test", "Rate chosen on the held-out part."),
-        first("learning_rate_tail", "Rate chosen by one freezing."),
-        first(
+        shared_value("learning_rate", "Rate chosen on validation."),
+        shared_value("learning_rate_test", "Rate chosen on the held-out part."),
+        shared_value("learning_rate_tail", "Rate chosen by one freezing."),
+        shared_value(
             "learning_rate_runner_up",
             "Rate with the second lowest error of validation, where the two are within one standard"
             " error; else the chosen one.",
         ),
-        first("other_rate_share", "Share of resamples of seeds that choose another rate."),
+        shared_value("other_rate_share", "Share of resamples of seeds that choose another rate."),
         seeds("price_pp", "Seeds that are finite at both rates."),
     )
 
     def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
         columns = dict.fromkeys(cell.column for cell in self.cells)
         marks = [replace(AT_END, selected=f"selected_on_{way}") for way in ("test", "tail")]
-        for one in at_selected(needed):
-            sides = [one, *(side(one.grid, mark) for mark in marks)]
+        for one in selected_sides(needed):
+            sides = [one, *(marked_side(one.grid, mark) for mark in marks)]
             if None in sides:
                 continue
             first, second, third = (each.recovery for each in sides)

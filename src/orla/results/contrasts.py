@@ -10,7 +10,7 @@ import pandas as pd
 
 from orla.results.base import Settings
 from orla.results.estimands import ESTIMANDS, Estimand
-from orla.results.grids import Grid, Key, Side, at_chosen, grids, side
+from orla.results.grids import Grid, Key, Side, grids, marked_side, seed_values
 from orla.results.scales import PP, VARIANCE
 from orla.statistics.resampling import finite_means, values_at_rates
 
@@ -38,11 +38,12 @@ class Contrast:
         """Both learners."""
         return self.full, self.immediate
 
-    def values(self, column: str) -> np.ndarray:
-        """Difference (seeds,) of a column at the chosen rates; of a mark, whether it is true of
-        either learner. NaN where a learner has no such value.
+    def differences(self, column: str) -> np.ndarray:
+        """Difference (seeds,) of a column at the chosen rates; NaN where a learner has no value.
+
+        Of a mark, such as "diverged", whether it is true of either learner.
         """
-        first, second = (at_chosen(side, column) for side in self.sides)
+        first, second = (seed_values(side, column) for side in self.sides)
         if column in ("diverged", "unreliable"):
             return (first == 1) | (second == 1)
         return first - second
@@ -57,37 +58,37 @@ class Contrast:
         """Error (seeds,) of the learner that is subtracted minus the other's."""
         return self.immediate.error - self.full.error
 
-    def gaps(self) -> dict[str, np.ndarray]:
+    def gaps_by_way(self) -> dict[str, np.ndarray]:
         """Gaps (seeds,) formed in every way of `scales.WAYS` but over pairs, by their column."""
         full, immediate = self.sides
         frozen = (replace(side, as_frozen=True) for side in self.sides)
         ways = {"": self, "frozen": Contrast(self.key, self.seeds, *frozen)}
         ways["runner_up_full"] = replace(self, full=full.at_runner_up)
         ways["runner_up_immediate"] = replace(self, immediate=immediate.at_runner_up)
-        of_recovery = {PP.mean(way): one.gap for way, one in ways.items()}
-        return of_recovery | {VARIANCE.mean(way): one.error_gap for way, one in ways.items()}
+        of_recovery = {PP.gap_column(way): one.gap for way, one in ways.items()}
+        return of_recovery | {VARIANCE.gap_column(way): one.error_gap for way, one in ways.items()}
 
-    def scores(self) -> dict[str, np.ndarray]:
+    def seed_scores(self) -> dict[str, np.ndarray]:
         """What is compared, seed by seed, under the columns of the estimates; (seeds,) each."""
         return {
             "gap_pp": self.gap,
-            "r2_gap": self.values(self.full.estimand.r2),
+            "r2_gap": self.differences(self.full.estimand.r2),
             "error_gap": self.error_gap,
             "recovery_full_percent": self.full.recovery,
             "recovery_immediate_percent": self.immediate.recovery,
             "over_best_full_percent": self.full.recovery_over_best,
             "over_best_immediate_percent": self.immediate.recovery_over_best,
-            "diverged": self.values("diverged"),
+            "diverged": self.differences("diverged"),
         }
 
-    def resampled(self, draws: np.ndarray) -> np.ndarray:
+    def resampled_gaps(self, draws: np.ndarray) -> np.ndarray:
         """Mean gap in pp of each resample (resamples, seeds) of seeds, (resamples,).
 
         A resample holds the same seeds for both learners, and each learner's rate is chosen anew by
         its validation errors on them. The mean is over the finite gaps; NaN without any.
         """
         first, second = (
-            values_at_rates(side.values(side.estimand.recovery), draws, side.choices(draws))
+            values_at_rates(side.values(side.estimand.recovery), draws, side.resampled_rates(draws))
             for side in self.sides
         )
         return finite_means(first - second)
@@ -119,6 +120,6 @@ def contrasts(
             seeds = np.intersect1d(*(grid.seeds for grid in both))
             key = dict(setting) | dict(zip(COMPARED, (name, *learners), strict=True))
             for estimand, scores in estimands.items():
-                sides = [side(grid.of(seeds), scores) for grid in both]
+                sides = [marked_side(grid.take(seeds), scores) for grid in both]
                 if None not in sides:
                     yield Contrast(key | {"estimand": estimand}, seeds, *sides)

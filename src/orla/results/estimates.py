@@ -11,7 +11,16 @@ from orla.results.base import Settings, Statistic
 from orla.results.contrasts import COMPARED, Contrast, contrasts
 from orla.results.estimands import TEXT
 from orla.results.scales import PP, SCALES, VARIANCE, WAYS
-from orla.results.summary import Cell, count, ends, level, mean, row_of, tested, texts_of
+from orla.results.summary import (
+    Cell,
+    cells_row,
+    column_texts,
+    end_columns,
+    equivalence_test,
+    finite_count,
+    mean,
+    significance_level,
+)
 from orla.statistics.means import moments, prediction_interval
 from orla.statistics.mixed import random_intercept
 from orla.statistics.resampling import draw_resamples, expanded_percentiles, finite_means
@@ -32,22 +41,22 @@ _LEVELS = {
 _ROLES = {"full": "subtracted from", "immediate": "subtracted"}
 
 
-def _cells(units: str) -> tuple[Cell, ...]:
+def _summary_cells(units: str) -> tuple[Cell, ...]:
     """Each scale's gap with its count and test, and formed in other ways; then levels and R2."""
     cells = []
     for scale in SCALES.values():
-        gap, number = scale.mean(), scale.count.format(units)
+        gap, number = scale.gap_column(), scale.count.format(units)
         cells += [
-            count(number, gap, f"{units.title()}s with a gap of {scale.unit}."),
+            finite_count(number, gap, f"{units.title()}s with a gap of {scale.unit}."),
             mean(gap, _GAPS[scale.unit].format(f"{units}s")),
-            tested(gap, scale),
+            equivalence_test(gap, scale),
         ]
         for way in ("frozen", "runner_up_full", "runner_up_immediate"):
             text = f"The same with {WAYS[way]}"
-            cells.append(mean(scale.mean(way), text, t90=scale.ends(way)))
+            cells.append(mean(scale.gap_column(way), text, t90=scale.ends_pattern(way)))
     return (
         *cells,
-        level("gap_pp"),
+        significance_level("gap_pp"),
         mean("r2_gap", "Mean difference of R2 (mean over outputs)", t95="r2_t95_{}"),
         *(
             mean(f"{name}_{role}_percent", text.format(what), t95=f"{name}_{role}_{{}}_percent")
@@ -59,20 +68,20 @@ def _cells(units: str) -> tuple[Cell, ...]:
 
 _SOUND = tuple(
     mean(
-        scale.mean("without_failing"),
+        scale.gap_column("without_failing"),
         "Gap over the pairs without guards",
-        of=scale.mean(),
-        t90=scale.ends("without_failing"),
+        of=scale.gap_column(),
+        t90=scale.ends_pattern("without_failing"),
     )
     for scale in SCALES.values()
 )
 _RESAMPLED = {
-    **ends(
+    **end_columns(
         "resampled_{}_pp",
         "the 95 % interval by resampling seeds through the choice of both rates (expanded"
         " percentiles)",
     ),
-    **ends("resampled_90_{}_pp", "the same at 1 - 2 alpha"),
+    **end_columns("resampled_90_{}_pp", "the same at 1 - 2 alpha"),
 }
 
 
@@ -83,11 +92,11 @@ class Estimates(Statistic, name="estimates"):
     sessions. Source: docs/protocol.md, Estimands and Statistics.
     """
 
-    cells = _cells("seed")
+    cells = _summary_cells("seed")
     columns: ClassVar = {
         **_AT,
         "n_diverged": "Seeds in which either learner diverged.",
-        **texts_of(cells),
+        **column_texts(cells),
         **_RESAMPLED,
         "other_rate_share": "Share of resamples that choose another rate, the larger of both"
         " learners'.",
@@ -107,26 +116,27 @@ class Estimates(Statistic, name="estimates"):
         return pd.DataFrame(rows, columns=list(self.columns))
 
     def _row(self, contrast: Contrast, settings: Settings) -> dict[str, Any]:
-        seeds, scores = len(contrast.seeds), contrast.scores() | contrast.gaps()
+        """One contrast's row: its gap, tests, choice of rates and guards."""
+        seeds, scores = len(contrast.seeds), contrast.seed_scores() | contrast.gaps_by_way()
         resampled, share = np.empty(0), np.nan
         if seeds > 1:
             drawn = draw_resamples(seeds, settings.resamples, settings.seed)
-            resampled = contrast.resampled(drawn.different)[drawn.index]
+            resampled = contrast.resampled_gaps(drawn.different)[drawn.index]
             share = max(side.other_rate_share(drawn) for side in contrast.sides)
         row = contrast.key | {"n_diverged": int(scores["diverged"].sum())}
-        row |= row_of(self.cells, scores.__getitem__, settings)
+        row |= cells_row(self.cells, scores.__getitem__, settings)
         levels = (0.95, 1 - 2 * settings.alpha)
         wide, narrow = expanded_percentiles(resampled, row["n_seeds"], levels)
         row |= dict(zip(_RESAMPLED, (*wide, *narrow), strict=True))
         row["price_pp"] = max(
-            (s.price for s in contrast.sides), key=lambda p: np.nan_to_num(abs(p), nan=-1)
+            (s.selection_price for s in contrast.sides), key=lambda p: np.nan_to_num(abs(p), nan=-1)
         )
         full, meaning = contrast.full, contrast.full.has_meaning
         if not meaning:
             of_recovery = {c for c in row if c.endswith(("_pp", "_percent"))} - {"margin_pp"}
             of_recovery = {c for c in of_recovery if not c.startswith("over_best")}
             row |= dict.fromkeys(of_recovery, np.nan) | {"tost_p": 1.0, "equivalent": False}
-        denominator, tried = moments(full.denominator), [side.tried for side in contrast.sides]
+        denominator, tried = moments(full.denominator), [s.rate_search for s in contrast.sides]
         constant, reference = (full.mean(f"{n}_error") for n in ("constant", "reference"))
         return row | {
             "other_rate_share": share,
@@ -148,7 +158,7 @@ class OverPairs(Statistic, name="over_pairs", needs=("models", "estimates")):
     Source: docs/protocol.md, Estimands and Statistics.
     """
 
-    cells = _cells("pair")
+    cells = _summary_cells("pair")
     every_cell = (*cells, *_SOUND)
     columns: ClassVar = {
         **_OVER_PAIRS,
@@ -157,17 +167,17 @@ class OverPairs(Statistic, name="over_pairs", needs=("models", "estimates")):
         "n_failing": "Pairs whose estimates have guards.",
         "n_left_out": "Pairs without a gap of recovery.",
         "n_diverged": "Seeds of all pairs in which either learner diverged.",
-        **texts_of(cells),
+        **column_texts(cells),
         "between_sd_pp": "Standard deviation of the pairs' means (pp).",
         "within_sd_pp": "Standard deviation over the seeds of a pair, pooled over pairs (pp).",
         "error_between_sd": "Standard deviation of the pairs' means of the gap of errors.",
-        **ends("prediction_{}_pp", "the 95 % interval for a new pair's mean"),
+        **end_columns("prediction_{}_pp", "the 95 % interval for a new pair's mean"),
         "other_rate_share": "Mean over pairs of the share of resamples that choose another rate.",
         "mixed_gap_pp": "Gap by a mixed model with a random intercept of the pair (pp).",
-        **ends("mixed_{}_pp", "its 95 % interval"),
+        **end_columns("mixed_{}_pp", "its 95 % interval"),
         "mixed_pair_sd_pp": "Standard deviation between pairs in that model (pp).",
         "mixed_seed_sd_pp": "Standard deviation between seeds of a pair in that model (pp).",
-        **texts_of(_SOUND),
+        **column_texts(_SOUND),
     }
 
     def table(
@@ -183,8 +193,9 @@ class OverPairs(Statistic, name="over_pairs", needs=("models", "estimates")):
         return pd.DataFrame(rows, columns=list(self.columns))
 
     def _row(self, pairs: pd.DataFrame, settings: Settings) -> dict[str, Any]:
-        known, sound = pairs[np.isfinite(pairs["gap_pp"])], pairs[pairs["guards"] == ""]
-        gap = moments(known["gap_pp"])
+        """The row of one setting and comparison, from the estimates of its pairs."""
+        finite, sound = pairs[np.isfinite(pairs["gap_pp"])], pairs[pairs["guards"] == ""]
+        gap = moments(finite["gap_pp"])
         low, high = prediction_interval(gap.mean, gap.sd, gap.n)
         return {
             "n_seeds": int(pairs["n_seeds"].min()),
@@ -196,14 +207,14 @@ class OverPairs(Statistic, name="over_pairs", needs=("models", "estimates")):
             "error_between_sd": moments(pairs["error_gap"]).sd,
             "prediction_low_pp": low,
             "prediction_high_pp": high,
-            "other_rate_share": float(finite_means(known["other_rate_share"].to_numpy(float))),
-            **_within_pairs([contrast.gap for contrast in known["contrast"]]),
-            **row_of(self.cells, pairs.__getitem__, settings),
-            **row_of(_SOUND, sound.__getitem__, settings),
+            "other_rate_share": float(finite_means(finite["other_rate_share"].to_numpy(float))),
+            **_within_pair_scatter([contrast.gap for contrast in finite["contrast"]]),
+            **cells_row(self.cells, pairs.__getitem__, settings),
+            **cells_row(_SOUND, sound.__getitem__, settings),
         }
 
 
-def _within_pairs(gaps: list[np.ndarray]) -> dict[str, float]:
+def _within_pair_scatter(gaps: list[np.ndarray]) -> dict[str, float]:
     """Scatter of seeds within pairs, and the mixed model, from each pair's gaps (seeds,)."""
     each = [moments(gap) for gap in gaps]
     squares = sum(one.dof * one.sd**2 for one in each if one.dof)

@@ -8,7 +8,7 @@ import pandas as pd
 
 from orla.errors import OrlaError
 from orla.results.estimands import ESTIMANDS
-from orla.results.grids import demand
+from orla.results.grids import require_columns
 from orla.study import tidy
 from orla.study.keys import KEYS, SETTING, peer_column
 
@@ -16,7 +16,7 @@ COLUMN = "recovery_vs_rtrl_percent"
 BEST = {"adapt": "adapt_vs_best_rtrl_percent", "heldout": "heldout_vs_best_rtrl_percent"}
 
 
-def frames(
+def result_frames(
     tables: Iterable[pd.DataFrame],
     traces: Iterable[Mapping[str, np.ndarray]],
     exact: Sequence[str] = (),
@@ -56,7 +56,7 @@ def recovery_vs_rtrl(
     """
     estimand = ESTIMANDS[part]
     errors = [estimand.frozen, estimand.error, *[estimand.validation] * best]
-    demand(models, [*KEYS, "seed", "learning_rate", estimand.selected, *errors])
+    require_columns(models, [*KEYS, "seed", "learning_rate", estimand.selected, *errors])
     setting = [key for key in SETTING if not (best and key == "optimizer")]
     rtrl = models[models[estimand.selected].astype(bool) & models["learner"].isin(exact)]
     place = rtrl["learner"].map(list(exact).index)
@@ -77,7 +77,7 @@ def recovery_vs_rtrl(
     return 100.0 * (frozen - adapted) / np.where(denominator > 0, denominator, np.nan)
 
 
-def beside_peers(models: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
+def with_peers(models: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
     """The models with a column a peer: its accuracy on the stream of their task and seed, or null.
 
     Equal rows of `peers` (task, seed, peer, prequential_accuracy) count once.

@@ -10,7 +10,17 @@ from orla.results.base import Settings, Statistic
 from orla.results.contrasts import COMPARED, Contrast, contrasts
 from orla.results.estimands import AT_END, ESTIMANDS, TEXT
 from orla.results.grids import Key
-from orla.results.summary import UNRELIABLE, Sample, Summary, ends, level, lost, mean, seeds, tested
+from orla.results.summary import (
+    UNRELIABLE,
+    Sample,
+    Summary,
+    diverged_seeds,
+    end_columns,
+    equivalence_test,
+    mean,
+    seeds,
+    significance_level,
+)
 from orla.statistics.ranks import ordering_interval
 from orla.study.keys import SETTING
 
@@ -18,7 +28,7 @@ _GAP = AT_END.recovery
 _GAP_PP = ("gap_pp", "Mean over seeds of the difference of held-out recovery", _GAP)
 
 
-def _paired(models: pd.DataFrame, settings: Settings, *names: str) -> Iterator[Contrast]:
+def _paired_contrasts(models: pd.DataFrame, settings: Settings, *names: str) -> Iterator[Contrast]:
     """Both learners of each comparison (or those of these names) at their selected rates."""
     return contrasts(models, settings, names or None, {"": AT_END}, more=["update_ratio"])
 
@@ -32,10 +42,10 @@ class Gaps(Summary, name="gaps"):
     keys = SETTING | COMPARED
     cells = (
         seeds(_GAP, "Seeds with a finite gap."),
-        lost("Seeds in which either learner diverged."),
+        diverged_seeds("Seeds in which either learner diverged."),
         mean(*_GAP_PP, bootstrap="{}_pp"),
-        tested(_GAP),
-        level(_GAP),
+        equivalence_test(_GAP),
+        significance_level(_GAP),
         UNRELIABLE,
         mean("r2_gap", "Mean difference of held-out R2 (mean over outputs)", of="r2_mean"),
         mean("error_gap", "Mean held-out error of the second learner minus the first's"),
@@ -48,9 +58,9 @@ class Gaps(Summary, name="gaps"):
     )
 
     def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
-        for one in _paired(needed, settings):
+        for one in _paired_contrasts(needed, settings):
             gap = {"error_gap": one.error_gap}
-            yield one.key, lambda column, one=one, gap=gap: gap.get(column, one.values(column))
+            yield one.key, lambda column, one=one, gap=gap: gap.get(column, one.differences(column))
 
 
 class HorizonGaps(Summary, name="horizon_gaps", needs=("horizon",)):
@@ -66,7 +76,7 @@ class HorizonGaps(Summary, name="horizon_gaps", needs=("horizon",)):
         models, read = needed.assign(selected=True), {"needed": ("selected", _GAP)}
         read["by"] = (*self.keys, "learner")
         paired = contrasts(models, settings, [settings.main], {"": AT_END}, **read)
-        return ((one.key, one.values) for one in paired)
+        return ((one.key, one.differences) for one in paired)
 
 
 class RatioGap(Summary, name="ratio_gap"):
@@ -83,13 +93,13 @@ class RatioGap(Summary, name="ratio_gap"):
     )
 
     def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
-        for one in _paired(needed, settings, settings.main):
+        for one in _paired_contrasts(needed, settings, settings.main):
             yield one.key, _ratio_and_gap(one).__getitem__
 
 
 def _ratio_and_gap(one: Contrast) -> dict[str, np.ndarray]:
     """First learner's update ratio and the gap, (seeds,) each, both NaN where either is."""
-    both = np.stack([one.full.at_marked("update_ratio"), one.gap])
+    both = np.stack([one.full.at_rate("update_ratio"), one.gap])
     both[:, ~np.isfinite(both).all(0)] = np.nan
     return {"update_ratio": both[0], "gap_pp": both[1]}
 
@@ -105,12 +115,12 @@ class RatioGapOrder(Statistic, name="ratio_gap_order"):
     columns = keys | {
         "n_optimizers": "Optimizers with a finite seed.",
         "spearman": "Spearman's rank correlation over optimizers.",
-        **ends("{}"),
+        **end_columns("{}"),
         "n_seeds": "Smallest number of finite seeds that any of the optimizers has.",
     }
 
     def table(self, models: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
-        paired = _paired(models, settings, settings.main)
+        paired = _paired_contrasts(models, settings, settings.main)
         points = [
             pd.DataFrame(one.key | _ratio_and_gap(one) | {"seed": one.seeds}) for one in paired
         ]
@@ -148,7 +158,7 @@ class SeedGaps(Statistic, name="seed_gaps"):
     def table(self, models: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
         parts = [pd.DataFrame(columns=list(self.columns))]
         for one in contrasts(models, settings):
-            seeds = {"seed": one.seeds, **one.scores(), "denominator": one.full.denominator}
+            seeds = {"seed": one.seeds, **one.seed_scores(), "denominator": one.full.denominator}
             parts.append(pd.DataFrame(one.key | seeds))
         return pd.concat(parts[1:] or parts, ignore_index=True)
 
@@ -162,7 +172,7 @@ class Multiverse(Statistic, name="multiverse", needs=("estimates", "horizon_gaps
         "metric": 'What the gap is of: an estimand\'s recovery, "r2" or "error".',
         "freezing_step": "Step after which weights were frozen; null for the estimand's own.",
         "gap": "Mean over seeds of the first learner's measure minus the second's.",
-        **ends("{}", "its 95 % t interval"),
+        **end_columns("{}", "its 95 % t interval"),
         "unit": 'Unit of the gap: "pp", "R2" or "error".',
     }
 

@@ -51,8 +51,8 @@ class Grid:
     rates: np.ndarray
     values: dict[str, np.ndarray]
 
-    def of(self, seeds: np.ndarray) -> "Grid":
-        """The same for some of its seeds (n,), all of which it has."""
+    def take(self, seeds: np.ndarray) -> "Grid":
+        """The grid of some of its seeds (n,), all of which it has."""
         rows = np.searchsorted(self.seeds, seeds)
         values = {name: array[rows] for name, array in self.values.items()}
         return Grid(self.key, seeds, self.rates, values)
@@ -75,13 +75,13 @@ class Side:
         shape = len(self.grid.seeds), len(self.grid.rates)
         return self.grid.values.get(column, np.full(shape, np.nan))
 
-    def at_marked(self, column: str) -> np.ndarray:
+    def at_rate(self, column: str) -> np.ndarray:
         """A column at the chosen rate, (seeds,)."""
         return self.values(column)[:, self.marked]
 
     def mean(self, column: str) -> float:
         """Mean over the seeds in which a column is finite at the chosen rate."""
-        return float(finite_means(self.at_marked(column)))
+        return float(finite_means(self.at_rate(column)))
 
     @property
     def rate(self) -> float:
@@ -91,12 +91,12 @@ class Side:
     @property
     def diverged(self) -> np.ndarray:
         """Which models diverged at the chosen rate, bool (seeds,)."""
-        return self.at_marked("diverged") == 1
+        return self.at_rate("diverged") == 1
 
     @property
     def denominator(self) -> np.ndarray:
         """Frozen minus reference error (seeds,): what recovery is a share of."""
-        return self.at_marked(self.estimand.frozen) - self.at_marked("reference_error")
+        return self.at_rate(self.estimand.frozen) - self.at_rate("reference_error")
 
     @property
     def has_meaning(self) -> bool:
@@ -107,38 +107,42 @@ class Side:
     def recovery(self) -> np.ndarray:
         """Recovery (seeds,) in percent; that of the frozen network is 0."""
         lost = self.as_frozen & self.diverged & np.isfinite(self.denominator)
-        return np.where(lost, 0.0, self.at_marked(self.estimand.recovery))
+        return np.where(lost, 0.0, self.at_rate(self.estimand.recovery))
 
     @property
     def error(self) -> np.ndarray:
         """Error (seeds,)."""
         columns = (self.estimand.frozen, self.estimand.error)
-        return np.where(self.as_frozen & self.diverged, *map(self.at_marked, columns))
+        return np.where(self.as_frozen & self.diverged, *map(self.at_rate, columns))
 
     @property
     def recovery_over_best(self) -> np.ndarray:
-        """Recovery (seeds,) in percent at the chosen rate, whose zero is the better of the frozen
-        network and the best constant outputs; NaN without a clear denominator.
+        """Recovery (seeds,) in percent over the better of the frozen network and the best constant.
+
+        At the chosen rate; NaN without a clear denominator.
         """
-        zero = self.at_marked(self.estimand.frozen)
+        zero = self.at_rate(self.estimand.frozen)
         if self.estimand.constant:
-            zero = np.fmin(zero, self.at_marked(self.estimand.constant))
-        reference = self.at_marked("reference_error")
+            zero = np.fmin(zero, self.at_rate(self.estimand.constant))
+        reference = self.at_rate("reference_error")
         if not _is_clear(moments(zero - reference)):
             return np.full(len(zero), np.nan)
-        return scores.recovery_percent(zero, self.at_marked(self.estimand.error), reference)
+        return scores.recovery_percent(zero, self.at_rate(self.estimand.error), reference)
 
     @property
-    def tried(self) -> guards.Tried:
-        """How its learner was tried."""
+    def rate_search(self) -> guards.Tried:
+        """How its learner was tried: its rates, the chosen one, and its updates."""
         learner = f"{self.grid.key['learner']} with {self.grid.key['optimizer']}"
-        edge = bool((self.at_marked(self.estimand.edge) == 1).any())
+        edge = bool((self.at_rate(self.estimand.edge) == 1).any())
         return guards.Tried(learner, self.mean("updates"), len(self.grid.rates), self.rate, edge)
 
     @property
     def at_runner_up(self) -> "Side":
-        """The same at the rate with the second lowest mean error of validation, where the two
-        differ by no more than the standard error of their difference over seeds; else itself."""
+        """The same at the rate with the second lowest mean error of validation, or itself.
+
+        It is another where the two differ by no more than the standard error of their difference
+        over seeds.
+        """
         errors = self.values(self.estimand.validation)
         others = np.where(np.isfinite(errors), errors, np.inf)
         others[:, self.marked] = np.inf
@@ -147,16 +151,16 @@ class Side:
         near = difference.n == len(errors) and difference.mean <= difference.standard_error
         return replace(self, marked=second) if near else self
 
-    def choices(self, draws: np.ndarray) -> np.ndarray:
-        """Rate that each resample (resamples, seeds) chooses, (resamples,)."""
+    def resampled_rates(self, draws: np.ndarray) -> np.ndarray:
+        """Index of the rate that each resample (resamples, seeds) chooses, (resamples,)."""
         return best_rate(self.values(self.estimand.validation)[draws])
 
     def other_rate_share(self, drawn: Draws) -> float:
         """Share of resamples that choose another rate than the marked one."""
-        return float(drawn.share[self.choices(drawn.different) != self.marked].sum())
+        return float(drawn.share[self.resampled_rates(drawn.different) != self.marked].sum())
 
     @property
-    def price(self) -> float:
+    def selection_price(self) -> float:
         """Mean recovery at the rate that its error would choose, minus at the marked one (pp).
 
         Over the seeds that are finite at both; NaN without any. Of the stable estimand by the
@@ -169,15 +173,16 @@ class Side:
 
 
 def _is_clear(span: Moments) -> bool:
+    """Whether a denominator is large enough for recovery to have a meaning."""
     return not guards.denominator_fails(span.mean, span.standard_error)
 
 
-def side(grid: Grid, estimand: Estimand) -> Side | None:
+def marked_side(grid: Grid, estimand: Estimand) -> Side | None:
     """A condition at one estimand; None where the table marks no rate, OrlaError if several."""
     marked = np.flatnonzero((grid.values[estimand.selected] == 1).any(axis=0))
     if len(marked) > 1:
         raise OrlaError(
-            f"{name_of(grid.key)}: {estimand.selected} marks {len(marked)} learning rates;"
+            f"{condition_name(grid.key)}: {estimand.selected} marks {len(marked)} learning rates;"
             " a condition has one"
         )
     return Side(grid, estimand, int(marked[0])) if len(marked) else None
@@ -189,21 +194,24 @@ OVER_BEST = "recovery_over_best_percent"
 """Column of `Side.recovery_over_best`, which is made from others."""
 
 
-def at_chosen(one: Side, column: str) -> np.ndarray:
-    """A column (seeds,) at the side's rate; of `OF_ADAPT`, at the rate that is chosen on that part
-    where the side is of a held-out estimand; of "learning_rate", that rate for all seeds."""
+def seed_values(one: Side, column: str) -> np.ndarray:
+    """A column (seeds,) at the side's rate; of "learning_rate", that rate for all seeds.
+
+    Of `OF_ADAPT`, at the rate that is chosen on that part, where the side is of a held-out
+    estimand.
+    """
     if column == OVER_BEST:
         return one.recovery_over_best
     if column == "learning_rate":
         return np.full(len(one.grid.seeds), one.rate)
     of_heldout = one.estimand.recovery not in OF_ADAPT
-    adapting = side(one.grid, ESTIMANDS["adapt"]) if column in OF_ADAPT and of_heldout else None
-    return (adapting or one).at_marked(column)
+    other = marked_side(one.grid, ESTIMANDS["adapt"]) if column in OF_ADAPT and of_heldout else None
+    return (other or one).at_rate(column)
 
 
-def at_selected(models: pd.DataFrame, *columns: Any) -> Iterator[Side]:
+def selected_sides(models: pd.DataFrame, *columns: Any) -> Iterator[Side]:
     """Each condition at its selected rate; `columns` are those arguments of `grids`."""
-    sides = (side(grid, AT_END) for grid in grids(models, *columns))
+    sides = (marked_side(grid, AT_END) for grid in grids(models, *columns))
     return (one for one in sides if one is not None)
 
 
@@ -224,15 +232,15 @@ def grids(
         OrlaError: The table lacks a column, or a row its condition; or a condition has a seed twice
             at one rate.
     """
-    known = [*by, "seed", "learning_rate"]
-    demand(models, [*known, *needed])
-    for _, row in models[models.duplicated(known)].iterrows():
+    keys = [*by, "seed", "learning_rate"]
+    require_columns(models, [*keys, *needed])
+    for _, row in models[models.duplicated(keys)].iterrows():
         raise OrlaError(
-            f"{name_of(row[[*by]].to_dict())}: seed {row['seed']} occurs twice at the rate"
+            f"{condition_name(row[[*by]].to_dict())}: seed {row['seed']} occurs twice at the rate"
             f" {row['learning_rate']:g}; give one row a model"
         )
     names = dict.fromkeys([*needed, *_OPTIONAL, *more])
-    columns = [name for name in names if name in models and name not in known]
+    columns = [name for name in names if name in models and name not in keys]
     seed, rate = models["seed"].to_numpy(), models["learning_rate"].to_numpy(float)
     data = [models[name].to_numpy(float, na_value=np.nan) for name in columns]
     of_key = models.groupby(list(by)).indices if len(models) else {}
@@ -245,7 +253,7 @@ def grids(
         yield Grid(dict(zip(by, key, strict=True)), seeds, rates, named)
 
 
-def demand(models: pd.DataFrame, wanted: Iterable[str]) -> None:
+def require_columns(models: pd.DataFrame, wanted: Iterable[str]) -> None:
     """Refuse a table that lacks a column, or a row that does not say its condition."""
     for name in wanted if len(models) else ():
         lacks = f"lacks the column {name}" if name not in models else ""
@@ -255,6 +263,6 @@ def demand(models: pd.DataFrame, wanted: Iterable[str]) -> None:
             raise OrlaError(f"the table of models {lacks}; rebuild it with the sweeps rule")
 
 
-def name_of(key: Key) -> str:
+def condition_name(key: Key) -> str:
     """A condition for a message: its values, joined by slashes."""
     return "/".join(str(value) for value in key.values() if value != "")

@@ -23,8 +23,11 @@ class Tried(NamedTuple):
 
 
 def denominator_fails(mean: float, standard_error: float) -> bool:
-    """Whether recovery has no meaning: its denominator, frozen minus reference error with its
-    standard error over seeds, is too small, or there is none. Of one seed (NaN) the mean counts."""
+    """Whether recovery has no meaning, because its denominator is too small, or there is none.
+
+    The denominator is frozen minus reference error, with its standard error over seeds. Of one seed
+    (NaN) the mean counts.
+    """
     small = not mean >= LEAST_DENOMINATOR
     return bool(small or mean < LEAST_STANDARD_ERRORS * standard_error)
 
@@ -34,26 +37,26 @@ def reasons(tried: Iterable[Tried], reference_error: float, constant_error: floa
 
     Errors are those without drift (NaN if there is none), and held out of the best constant.
     """
-    found = []
+    texts = []
     for one in tried:
         if one.updates < LEAST_UPDATES:
-            found.append(
+            texts.append(
                 f"{one.learner} makes {one.updates:g} updates, fewer than {LEAST_UPDATES}: adapt "
                 "for longer, or update more often"
             )
         if one.rates < LEAST_RATES:
-            found.append(
+            texts.append(
                 f"{one.learner} is tried at {one.rates} rates, fewer than {LEAST_RATES}: give a "
                 "longer grid"
             )
         elif one.edge:
-            found.append(
+            texts.append(
                 f"{one.learner} has its rate, {one.rate:g}, on the edge of its grid: raise "
                 "grid_growth, or give a longer grid"
             )
     if reference_error >= constant_error:
-        found.append(
+        texts.append(
             f"the reference error, {reference_error:.3g}, is no lower than that of the best "
             f"constant, {constant_error:.3g}: pretrain for longer"
         )
-    return "; ".join(found)
+    return "; ".join(texts)

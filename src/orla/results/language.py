@@ -12,7 +12,7 @@ MODEL = ["model", "parameters", "rank", "learner", "optimizer", "rate", "edge"]
 PROXY = {"learner": "tbptt-64", "optimizer": "adam"}
 
 
-def recoveries(losses: pd.DataFrame) -> pd.DataFrame:
+def recovery_table(losses: pd.DataFrame) -> pd.DataFrame:
     """A row a model, learner, optimizer and seed on the first stream: losses, recoveries (%).
 
     Recovery is (frozen - adapted) / (frozen - reference) of losses after the shift. The denominator
@@ -30,7 +30,7 @@ def recoveries(losses: pd.DataFrame) -> pd.DataFrame:
     table = after.groupby(by, sort=False)[["frozen", "loss"]].mean()
     table["reference"] = stream[stream["segment"] == 0].groupby(by, sort=False)["frozen"].mean()
     table = table.join(last.groupby(by, sort=False)[["heldout_frozen", "heldout"]].mean())
-    second = _shifts(stream, by).query("segment == 1").droplevel("segment")
+    second = _shift_costs(stream, by).query("segment == 1").droplevel("segment")
     table = table.join(second).reset_index()
     at = ["model", "rank", "seed"]
     proxy = table[(table[[*PROXY]] == pd.Series(PROXY)).all(axis=1)].set_index(at)
@@ -44,22 +44,22 @@ def recoveries(losses: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def segments(losses: pd.DataFrame) -> pd.DataFrame:
+def segment_table(losses: pd.DataFrame) -> pd.DataFrame:
     """A row a model, stream of several shifts, seed and segment: d=0 with Adam.
 
     Losses (nats): ``frozen``, ``loss``, and ``first``, that of the segment's first bin; and
-    ``recovery`` (%) of what the domain costs over the first one, as ``before`` of `recoveries`.
+    ``recovery`` (%) of what the domain costs over the first one, as ``before`` of `recovery_table`.
     """
     some = losses[(losses["stream"] > 0) & (losses["learner"] == "immediate")]
     some = some[some["optimizer"] == "adam"]
     by = ["model", "rank", "stream", "seed"]
     groups = some.groupby([*by, "segment", "domain"], sort=False)
     table = groups[["frozen", "loss"]].mean().join(groups["loss"].first().rename("first"))
-    table = table.reset_index().join(_shifts(some, by), on=[*by, "segment"])
+    table = table.reset_index().join(_shift_costs(some, by), on=[*by, "segment"])
     return table.assign(recovery=100 * (table["frozen"] - table["loss"]) / table["room"])
 
 
-def _shifts(losses: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+def _shift_costs(losses: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """By segment the cost ``shift`` of its domain over the first; ``room``, NaN where it fails."""
     table = losses.groupby([*by, "segment"], sort=False)[["domain_loss", "domain_error"]].first()
     first = table.groupby(level=by, sort=False).transform("first")

@@ -12,7 +12,7 @@ from orla.results.base import Settings
 from orla.results.contrasts import COMPARED, Contrast, contrasts
 from orla.results.estimands import AT_END
 from orla.results.grids import Key
-from orla.results.summary import Sample, Summary, first, mean, seeds
+from orla.results.summary import Sample, Summary, mean, seeds, shared_value
 from orla.statistics.resampling import finite_means
 from orla.study.keys import SETTING
 
@@ -34,9 +34,9 @@ class Numerics(Summary, name="numerics"):
         "rates_of": "Precision at which the rates were chosen.",
     }
     cells = (
-        first("learning_rate_full", "Rate of the learner that is subtracted from."),
-        first("learning_rate_immediate", "Rate of the learner that is subtracted."),
-        first(
+        shared_value("learning_rate_full", "Rate of the learner that is subtracted from."),
+        shared_value("learning_rate_immediate", "Rate of the learner that is subtracted."),
+        shared_value(
             "n_flipped",
             "Learners, of these two, for which this precision chooses another rate.",
             int,
@@ -60,10 +60,10 @@ class Numerics(Summary, name="numerics"):
                 for rates in dict.fromkeys((settings.rates_of, precision)):
                     if len(by_precision) > 1 and rates in by_precision:
                         key = one.key | {"choice": one.key["estimand"], "rates_of": rates}
-                        yield key, _at_rates(one, by_precision[rates]).__getitem__
+                        yield key, _scores_at_rates(one, by_precision[rates]).__getitem__
 
 
-def _at_rates(one: Contrast, chosen: Contrast) -> dict[str, np.ndarray]:
+def _scores_at_rates(one: Contrast, chosen: Contrast) -> dict[str, np.ndarray]:
     """One precision at the rates that another has chosen; NaN where they were not tried."""
     values = {"n_flipped": np.zeros(1)}
     for name, side, other in zip(("full", "immediate"), one.sides, chosen.sides, strict=True):

@@ -12,8 +12,8 @@ from orla.errors import OrlaError
 from orla.results import guards
 from orla.results.base import Settings, Statistic
 from orla.results.estimands import ESTIMANDS
-from orla.results.grids import Grid, Side, grids, name_of, side
-from orla.results.summary import ends
+from orla.results.grids import Grid, Side, condition_name, grids, marked_side
+from orla.results.summary import end_columns
 from orla.schema import nearest
 from orla.statistics.means import Moments, moments, t_interval
 from orla.statistics.ranks import rank_correlation, spearman_p
@@ -31,9 +31,9 @@ _KEYS = [name for name in KEYS if name != "pair"]
 _RUNNER_UP = "condition at the runner-up of its rates"
 
 
-def _way(way: str, text: str) -> dict[str, str]:
+def _value_columns(way: str, text: str) -> dict[str, str]:
     """Columns of the value formed in another way."""
-    return {f"value_{way}": f"The value {text}.", **ends(f"t90_{{}}_{way}")}
+    return {f"value_{way}": f"The value {text}.", **end_columns(f"t90_{{}}_{way}")}
 
 
 class Quantities(Statistic, name="quantities"):
@@ -55,8 +55,8 @@ class Quantities(Statistic, name="quantities"):
         "sd": "Standard deviation over units; null for a correlation along units.",
         "standard_error": "Its standard error.",
         "dof": "Degrees of freedom of the standard error: units - 1.",
-        **ends("t90_{}"),
-        **ends("t95_{}"),
+        **end_columns("t90_{}"),
+        **end_columns("t95_{}"),
         "permutation_p": "Two-sided permutation p of a correlation along seeds or pairs.",
         "n_pairs": "Pairs with a value; 1 for a task without pairs.",
         "n_without_meaning": "Pairs without one, because recovery has no meaning there.",
@@ -67,15 +67,15 @@ class Quantities(Statistic, name="quantities"):
         "other_rate_share": "Share of resamples in which a condition chooses another rate: that of "
         "the condition where it is largest, averaged over pairs.",
         "n_failing": "Pairs with guards, those without a value included.",
-        **_way("without_failing", "over the pairs without guards"),
-        **_way("runner_up_lowest", f"with one {_RUNNER_UP}, of these the lowest"),
-        **_way("runner_up_highest", f"with one {_RUNNER_UP}, of these the highest"),
+        **_value_columns("without_failing", "over the pairs without guards"),
+        **_value_columns("runner_up_lowest", f"with one {_RUNNER_UP}, of these the lowest"),
+        **_value_columns("runner_up_highest", f"with one {_RUNNER_UP}, of these the highest"),
         "alpha": "Level of each one-sided test.",
         "guards": "Reasons not to rely on the row, each with what to do; of pairs, each named.",
     }
 
     def table(self, models: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
-        rows = [_row(quantity, models, settings) for quantity in _named(settings)]
+        rows = [_quantity_row(quantity, models, settings) for quantity in _quantities(settings)]
         return pd.DataFrame(rows, columns=list(self.columns))
 
 
@@ -92,20 +92,21 @@ class QuantityPairs(Statistic, name="quantity_pairs"):
     def table(self, models: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
         rows = [
             (quantity.name, pair.name, float(pair.value()), pair.guards)
-            for quantity in _named(settings)
+            for quantity in _quantities(settings)
             if quantity.unit == "pair" and quantity.along != PAIRS
-            for pair in _of_pairs(quantity, models, settings)[0]
+            for pair in _pair_quantities(quantity, models, settings)[0]
             if pair.has_meaning
         ]
         return pd.DataFrame(rows, columns=list(self.columns))
 
 
-def _named(settings: Settings) -> Iterator[Quantity]:
+def _quantities(settings: Settings) -> Iterator[Quantity]:
+    """The quantities that the config names."""
     return (parse_quantity(*item) for item in settings.quantities.items())
 
 
 @dataclass(frozen=True, eq=False)
-class _OfPair:
+class _PairQuantity:
     """A quantity on one pair of sessions ("" for none), over the seeds that all its conditions ran.
 
     sides: condition -> its models.
@@ -116,25 +117,29 @@ class _OfPair:
     name: str
     sides: Mapping[Where, Side]
 
-    def sums(self, draws: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Each sum of x and of y: (sums, seeds), or of each resample (sums, resamples, seeds)."""
+    def x_and_y(self, draws: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """The sums of measures that are x and y of the quantity: (sums, seeds) each.
 
-        def part(term: Term) -> np.ndarray:
-            side = self.sides[_key(term.where)]
-            chosen = side.at_marked(term.column)
+        With `draws` those of each resample, (sums, resamples, seeds).
+        """
+
+        def measure(term: Term) -> np.ndarray:
+            side = self.sides[_condition_key(term.where)]
+            chosen = side.at_rate(term.column)
             if draws is not None:
-                chosen = values_at_rates(side.values(term.column), draws, side.choices(draws))
+                rates = side.resampled_rates(draws)
+                chosen = values_at_rates(side.values(term.column), draws, rates)
             return term.times * (np.abs(chosen) if term.absolute else chosen)
 
         sides = self.quantity.x, self.quantity.y
-        return tuple(np.array([sum(map(part, terms)) for terms in side]) for side in sides)
+        return tuple(np.array([sum(map(measure, terms)) for terms in side]) for side in sides)
 
     def value(self, draws: np.ndarray | None = None) -> np.ndarray:
         """The quantity with all seeds, or in each resample (resamples, seeds) of seeds and rates.
 
         That along pairs is the mean of `y`.
         """
-        x, y = self.sums(draws)
+        x, y = self.x_and_y(draws)
         if self.quantity.along in ("", PAIRS):
             return finite_means(y[0])
         if self.quantity.along == SEEDS:
@@ -144,9 +149,9 @@ class _OfPair:
         return rank_correlation(np.broadcast_to(order, means.shape), means)
 
     @cached_property
-    def values(self) -> np.ndarray:
-        """(seeds,) the sum of each seed; along conditions a number where each of them has one."""
-        x, y = self.sums()
+    def seed_values(self) -> np.ndarray:
+        """The sum of each seed (seeds,); along conditions a number where each of them has one."""
+        x, y = self.x_and_y()
         return y[0] if self.quantity.along in ("", SEEDS, PAIRS) else sum((*y, *x))
 
     @property
@@ -157,28 +162,28 @@ class _OfPair:
     @cached_property
     def other_rate_share(self) -> float:
         """The largest share of resamples in which a condition chooses another rate."""
-        if len(self.values) < 2:
+        if len(self.seed_values) < 2:
             return np.nan
-        drawn = draw_resamples(len(self.values), self.settings.resamples, self.settings.seed)
+        drawn = draw_resamples(len(self.seed_values), self.settings.resamples, self.settings.seed)
         return max(side.other_rate_share(drawn) for side in self.sides.values())
 
     @cached_property
     def has_meaning(self) -> bool:
         """Whether its recoveries, where it has some, say anything."""
         terms = (t for t in self.quantity.terms if t.column.startswith("recovery_"))
-        return all(self.sides[_key(term.where)].has_meaning for term in terms)
+        return all(self.sides[_condition_key(term.where)].has_meaning for term in terms)
 
     @cached_property
     def guards(self) -> str:
-        """Reasons not to rely on it."""
+        """Reasons not to rely on the quantity on this pair."""
         errors = ("reference_error", "constant_error")
-        texts = (guards.reasons([s.tried], *map(s.mean, errors)) for s in self.sides.values())
+        texts = (guards.reasons([s.rate_search], *map(s.mean, errors)) for s in self.sides.values())
         return "; ".join(dict.fromkeys(r for text in texts for r in text.split("; ") if r))
 
 
-def _of_pairs(
+def _pair_quantities(
     quantity: Quantity, models: pd.DataFrame, settings: Settings
-) -> tuple[list[_OfPair], str]:
+) -> tuple[list[_PairQuantity], str]:
     """The quantity on each pair, or what was not run.
 
     Raises:
@@ -190,62 +195,66 @@ def _of_pairs(
                 f"quantity {quantity.name}: the table of models has no column {term.column}; "
                 f"{nearest(term.column, models.columns)}"
             )
-    wanted = {_key(term.where): term.where for term in quantity.terms}
+    wanted = {_condition_key(term.where): term.where for term in quantity.terms}
     read = models[pd.MultiIndex.from_frame(models[_KEYS]).isin(list(wanted))]
     if quantity.pair:
         read = read[read["pair"] == quantity.pair]
     by_pair: dict[str, dict[Where, Grid]] = {}
     for grid in grids(read, {term.column: None for term in quantity.terms}):
-        by_pair.setdefault(grid.key["pair"], {})[_key(grid.key)] = grid
+        by_pair.setdefault(grid.key["pair"], {})[_condition_key(grid.key)] = grid
     for key, where in wanted.items():
         if not by_pair or any(key not in run for run in by_pair.values()):
-            return [], f"{name_of(dict(where))} was not run: run it on every pair"
+            return [], f"{condition_name(dict(where))} was not run: run it on every pair"
     if quantity.unit == "seed" and len(by_pair) > 1:
         return [], "several pairs were run: name one, or make the pair the unit"
-    found = []
+    pairs = []
     for pair, run in sorted(by_pair.items()):
         seeds = np.array(sorted(set.intersection(*({*run[key].seeds} for key in wanted))))
-        sides = {key: side(run[key].of(seeds), ESTIMANDS[quantity.estimand]) for key in wanted}
+        sides = {
+            key: marked_side(run[key].take(seeds), ESTIMANDS[quantity.estimand]) for key in wanted
+        }
         if unmarked := [key for key, of in sides.items() if of is None]:
-            name = name_of(run[unmarked[0]].key)
+            name = condition_name(run[unmarked[0]].key)
             raise OrlaError(f"{name}: no rate is chosen; run the sweep again")
-        found.append(_OfPair(quantity, settings, pair, sides))
-    return found, ""
+        pairs.append(_PairQuantity(quantity, settings, pair, sides))
+    return pairs, ""
 
 
-def _key(where: Mapping[str, str]) -> Where:
+def _condition_key(where: Mapping[str, str]) -> Where:
+    """The values of a condition's key columns but the pair."""
     return tuple(where[name] for name in _KEYS)
 
 
-def _row(quantity: Quantity, models: pd.DataFrame, settings: Settings) -> dict[str, Any]:
-    found, missing = _of_pairs(quantity, models, settings)
-    pairs = [pair for pair in found if pair.has_meaning]
+def _quantity_row(quantity: Quantity, models: pd.DataFrame, settings: Settings) -> dict[str, Any]:
+    """A quantity's row: its value over seeds or pairs, in every way, with its guards."""
+    every, missing = _pair_quantities(quantity, models, settings)
+    pairs = [pair for pair in every if pair.has_meaning]
     sound = [pair for pair in pairs if not pair.guards]
-    reasons = [f"{p.name}: {p.guards}" if len(found) > 1 else p.guards for p in found if p.guards]
+    reasons = [f"{p.name}: {p.guards}" if len(every) > 1 else p.guards for p in every if p.guards]
     row = {
         "quantity": quantity.name,
         **{name: getattr(quantity, name) for name in ("label", "scale", "unit", "estimand")},
         "n_pairs": len(pairs),
-        "n_without_meaning": len(found) - len(pairs),
-        "n_seeds": min((int(np.isfinite(p.values).sum()) for p in found), default=0),
-        "n_diverged": sum(p.n_diverged for p in found),
-        "n_failing": len(found) - len(sound),
+        "n_without_meaning": len(every) - len(pairs),
+        "n_seeds": min((int(np.isfinite(p.seed_values).sum()) for p in every), default=0),
+        "n_diverged": sum(p.n_diverged for p in every),
+        "n_failing": len(every) - len(sound),
         "alpha": settings.alpha,
         "guards": missing or "; ".join(reasons),
     }
     if pairs:
         row["other_rate_share"] = float(finite_means(np.array([p.other_rate_share for p in pairs])))
         row |= _estimate(quantity, pairs, settings)
-        others = [_estimate(quantity, other, settings) for other in _at_runner_up(pairs)]
+        others = [_estimate(quantity, other, settings) for other in _with_runner_up(pairs)]
         for end, best in (("lowest", min), ("highest", max)):
             if others:
-                row |= _formed(best(others, key=lambda one: one["value"]), f"runner_up_{end}")
+                row |= _way_columns(best(others, key=lambda one: one["value"]), f"runner_up_{end}")
     if quantity.unit == "pair" and len(sound) > 1:
-        row |= _formed(_estimate(quantity, sound, settings), "without_failing")
+        row |= _way_columns(_estimate(quantity, sound, settings), "without_failing")
     return row
 
 
-def _at_runner_up(pairs: list[_OfPair]) -> Iterator[list[_OfPair]]:
+def _with_runner_up(pairs: list[_PairQuantity]) -> Iterator[list[_PairQuantity]]:
     """The pairs with one condition at its runner-up, where that is another in some pair."""
     for key in pairs[0].sides:
         others = [pair.sides[key].at_runner_up for pair in pairs]
@@ -256,42 +265,43 @@ def _at_runner_up(pairs: list[_OfPair]) -> Iterator[list[_OfPair]]:
             ]
 
 
-def _formed(estimate: Mapping[str, Any], way: str) -> dict[str, Any]:
+def _way_columns(estimate: Mapping[str, Any], way: str) -> dict[str, Any]:
     """The columns of an estimate that was formed in another way."""
     return {f"{name}_{way}": estimate[name] for name in ("value", "t90_low", "t90_high")}
 
 
-def _estimate(quantity: Quantity, pairs: list[_OfPair], settings: Settings) -> dict[str, Any]:
+def _estimate(quantity: Quantity, pairs: list[_PairQuantity], settings: Settings) -> dict[str, Any]:
     """Value, scatter, standard error, intervals and permutation p over these pairs."""
     how, first = (settings.resamples, settings.seed), pairs[0]
     resampled, p = np.empty(0), np.nan
     value = moments([pair.value() for pair in pairs])
     if quantity.unit == "seed":
-        value = moments(first.values)
+        value = moments(first.seed_values)
         if quantity.along:
             value = Moments(value.n, float(first.value()), np.nan)
-        if len(first.values) > 1:
-            drawn = draw_resamples(len(first.values), *how)
+        if len(first.seed_values) > 1:
+            drawn = draw_resamples(len(first.seed_values), *how)
             resampled = first.value(drawn.different)[drawn.index]
     if quantity.along in (SEEDS, PAIRS):
-        sides = np.concatenate(first.sums())
+        sides = np.concatenate(first.x_and_y())
         if quantity.along == PAIRS:
-            sides = np.array([finite_means(np.concatenate(pair.sums())) for pair in pairs]).T
+            sides = np.array([finite_means(np.concatenate(pair.x_and_y())) for pair in pairs]).T
             if len(pairs) > 1:
                 value = Moments(len(pairs), float(rank_correlation(*sides)), np.nan)
                 drawn = draw_resamples(len(pairs), *how)
                 resampled = rank_correlation(*sides[:, drawn.different])[drawn.index]
-        known = sides[:, np.isfinite(sides).all(0)]
-        if known.shape[1] > 1:
-            p = spearman_p(*known, seed=settings.seed, resamples=settings.resamples)
+        finite = sides[:, np.isfinite(sides).all(0)]
+        if finite.shape[1] > 1:
+            p = spearman_p(*finite, seed=settings.seed, resamples=settings.resamples)
     error = float(np.fmax(value.standard_error, resampled_standard_error(resampled, value.n)))
     narrow = t_interval(value.mean, error, value.dof, 1 - 2 * settings.alpha)
     wide = t_interval(value.mean, error, value.dof)
+    ends = *end_columns("t90_{}"), *end_columns("t95_{}")
     return {
         "value": value.mean,
         "sd": value.sd,
         "standard_error": error,
         "dof": value.dof,
-        **dict(zip((*ends("t90_{}"), *ends("t95_{}")), (*narrow, *wide), strict=True)),
+        **dict(zip(ends, (*narrow, *wide), strict=True)),
         "permutation_p": p,
     }

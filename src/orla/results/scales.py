@@ -30,15 +30,15 @@ class Scale:
     test: tuple[str, str]
     count: str
 
-    def mean(self, way: str = "") -> str:
+    def gap_column(self, way: str = "") -> str:
         """Column of the gap formed in this way."""
         return self.gap.format(f"_{way}" if way else "")
 
-    def ends(self, way: str = "") -> str:
+    def ends_pattern(self, way: str = "") -> str:
         """Pattern of the columns of the ends of its interval at 1 - 2 alpha."""
         return self.end.format("{}", f"_{way}" if way else "")
 
-    def column(self, name: str) -> str:
+    def test_column(self, name: str) -> str:
         """Column of the test's `name`, such as "standard_error"."""
         return self.test[name in ("dof", "tost_p", "equivalent")].format(name)
 

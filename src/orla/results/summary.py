@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from orla.results.base import Settings, Statistic
-from orla.results.grids import Key, at_chosen, at_selected
+from orla.results.grids import Key, seed_values, selected_sides
 from orla.results.scales import PP, Scale
 from orla.statistics.equivalence import tost
 from orla.statistics.means import moments, t_interval
@@ -31,9 +31,11 @@ def _with_unit(column: str, text: str) -> str:
     return text + units.get(column.rpartition("_")[2], ".")
 
 
-def ends(pattern: str, interval: str = "") -> dict[str, str]:
-    """The columns, with {} for low and high, of the ends of an interval, described: by default as
-    the one that their name says by t95 or t90."""
+def end_columns(pattern: str, interval: str = "") -> dict[str, str]:
+    """The columns of the ends of an interval, described; {} in the pattern is low and high.
+
+    By default the interval is the one that their name says by t95 or t90.
+    """
     named = (text for kind, text in _INTERVALS.items() if kind in pattern)
     interval = interval or next(named, _INTERVALS["bootstrap"])
     texts = {"low": f"Lower end of {interval}", "high": "Upper end of that interval"}
@@ -44,8 +46,8 @@ def ends(pattern: str, interval: str = "") -> dict[str, str]:
 _TEST = {
     "standard_error": "Standard error of the mean",
     "dof": "Degrees of freedom of the standard error: units - 1",
-    **ends("t90_{}"),
-    **ends("t95_{}"),
+    **end_columns("t90_{}"),
+    **end_columns("t95_{}"),
     "tost_p": "The larger p of the two one-sided t tests",
     "delta_star": "Smallest margin at which the test passes",
     "equivalent": "Whether the test passes at the margin",
@@ -63,13 +65,13 @@ class Cell(NamedTuple):
     texts: dict[str, str]
     values: Callable[[np.ndarray, Settings], Iterable[Any]]
 
-    def made(self, sample: Sample, settings: Settings) -> Key:
+    def columns(self, sample: Sample, settings: Settings) -> Key:
         """The columns of one row, from the columns of its sample."""
         return dict(zip(self.texts, self.values(sample(self.column), settings), strict=True))
 
 
-def tested(column: str, scale: Scale = PP) -> Cell:
-    """t intervals and equivalence test of the mean of a column of gaps.
+def equivalence_test(column: str, scale: Scale = PP) -> Cell:
+    """Columns of t intervals and the equivalence test of the mean of a column of gaps.
 
     Without an interval the test does not pass: p is 1.
     """
@@ -83,7 +85,7 @@ def tested(column: str, scale: Scale = PP) -> Cell:
         both = *test.interval, *t_interval(*at)
         return (*at[1:], *both, test.p, test.delta_star, test.equivalent, margin)
 
-    names = {scale.column(name): text.rstrip(".") for name, text in _TEST.items()}
+    names = {scale.test_column(name): text.rstrip(".") for name, text in _TEST.items()}
     return Cell(column, {name: _with_unit(name, text) for name, text in names.items()}, values)
 
 
@@ -98,7 +100,7 @@ def mean(name: str, text: str, of: str = "", **intervals: str) -> Cell:
     """
     texts = {name: _with_unit(name, text)}
     for kind, pattern in intervals.items():
-        texts |= ends(pattern, _INTERVALS[kind])
+        texts |= end_columns(pattern, _INTERVALS[kind])
 
     def values(sample: np.ndarray, settings: Settings) -> list[float]:
         over_seeds = moments(sample)
@@ -112,46 +114,46 @@ def mean(name: str, text: str, of: str = "", **intervals: str) -> Cell:
     return Cell(of or name, texts, values)
 
 
-def count(name: str, column: str, text: str) -> Cell:
-    """Number of units with a finite value."""
+def finite_count(name: str, column: str, text: str) -> Cell:
+    """A column with the number of units that have a finite value."""
     return Cell(column, {name: text}, lambda of, _: [int(np.isfinite(of).sum())])
 
 
-seeds = partial(count, "n_seeds")
+seeds = partial(finite_count, "n_seeds")
 
 
-def lost(text: str = "Seeds that diverged.") -> Cell:
-    """Number of seeds that diverged."""
+def diverged_seeds(text: str = "Seeds that diverged.") -> Cell:
+    """A column with the number of seeds that diverged."""
     return Cell("diverged", {"n_diverged": text}, lambda of, _: [int((of == 1).sum())])
 
 
-def level(column: str) -> Cell:
-    """The level of the tests."""
+def significance_level(column: str) -> Cell:
+    """A column with the level of the tests."""
     texts = {"alpha": "Level of each one-sided test."}
     return Cell(column, texts, lambda _, settings: [float(settings.alpha)])
 
 
-def whether(column: str, text: str) -> Cell:
-    """Whether a column is true in any seed."""
+def any_seed(column: str, text: str) -> Cell:
+    """A column that says whether a mark is true in any seed."""
     return Cell(column, {column: text}, lambda of, _: [bool((of == 1).any())])
 
 
-def first(column: str, text: str, kind: Callable[[float], Any] = float) -> Cell:
-    """The value that all seeds have."""
+def shared_value(column: str, text: str, kind: Callable[[float], Any] = float) -> Cell:
+    """A column with the value that all seeds have."""
     return Cell(column, {column: text}, lambda of, _: [kind(of[0])])
 
 
-UNRELIABLE = whether("unreliable", "Whether recovery's denominator is too small in any seed.")
+UNRELIABLE = any_seed("unreliable", "Whether recovery's denominator is too small in any seed.")
 
 
-def texts_of(cells: Iterable[Cell]) -> dict[str, str]:
+def column_texts(cells: Iterable[Cell]) -> dict[str, str]:
     """All columns of some cells, described."""
     return {column: text for cell in cells for column, text in cell.texts.items()}
 
 
-def row_of(cells: Iterable[Cell], sample: Sample, settings: Settings) -> Key:
+def cells_row(cells: Iterable[Cell], sample: Sample, settings: Settings) -> Key:
     """All columns of some cells for one sample."""
-    return {c: v for cell in cells for c, v in cell.made(sample, settings).items()}
+    return {c: v for cell in cells for c, v in cell.columns(sample, settings).items()}
 
 
 class Summary(Statistic):
@@ -162,16 +164,16 @@ class Summary(Statistic):
 
     def __init_subclass__(cls, **declared: Any) -> None:
         super().__init_subclass__(**declared)
-        cls.columns = {**cls.keys, **texts_of(cls.cells)}
+        cls.columns = {**cls.keys, **column_texts(cls.cells)}
 
     def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterable[tuple[Key, Sample]]:
         """The samples with their keys: by default each condition at its selected rate."""
         more = [cell.column for cell in self.cells]
-        return ((one.grid.key, partial(at_chosen, one)) for one in at_selected(needed, more))
+        return ((one.grid.key, partial(seed_values, one)) for one in selected_sides(needed, more))
 
     def table(self, needed: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
         rows = [
-            {name: key[name] for name in self.keys} | row_of(self.cells, sample, settings)
+            {name: key[name] for name in self.keys} | cells_row(self.cells, sample, settings)
             for key, sample in self.samples(needed, settings)
         ]
         return pd.DataFrame(rows, columns=list(self.columns))

@@ -19,7 +19,7 @@ import urllib3
 
 from orla.catalogue import option
 from orla.errors import OrlaError
-from orla.files import MOST_TEXT, as_one_line, atomic, content, is_disk_full
+from orla.files import MOST_TEXT, as_one_line, atomic, is_disk_full, read_file
 from orla.progress import bar
 from orla.schema import nearest
 
@@ -86,7 +86,7 @@ def expected_md5(session: str, source: Source, pins: Path) -> str:
     rows = [header]
     if pins.exists():
         with as_one_line(pins, "no table", "restore or delete it"):
-            rows = list(csv.reader(content(pins, MOST_TEXT).decode().splitlines()))
+            rows = list(csv.reader(read_file(pins, MOST_TEXT).decode().splitlines()))
     if rows[:1] != [header] or any(len(row) != 2 for row in rows):
         raise OrlaError(f"{pins}: not a table of {' and '.join(header)}; restore or delete it")
     checksums = dict(rows[1:])

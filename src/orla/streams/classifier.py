@@ -91,7 +91,7 @@ class OnlineRNN(base.Classifier):
         """One update by a row: its features by name, and its class."""
         if pd.api.types.is_scalar(y) and pd.isna(y):
             raise OrlaError(f"the class is {y!r}; leave out rows without one, or give it a name")
-        x = {name: _number(name, value) for name, value in x.items()}
+        x = {name: _finite_number(name, value) for name, value in x.items()}
         new = [x.keys() - self._features.keys(), {y} - self._classes.keys()]
         for numbers, names in zip((self._features, self._classes), new, strict=True):
             # In an order that does not depend on the row's.
@@ -112,7 +112,7 @@ class OnlineRNN(base.Classifier):
 
         X: A table (rows, features) of pandas or NumPy, whose features are numbered, or mappings.
         """
-        for row, label in zip(_rows(X), y, strict=True):
+        for row, label in zip(_row_mappings(X), y, strict=True):
             self.learn_one(row, label)
         return self
 
@@ -123,7 +123,9 @@ class OnlineRNN(base.Classifier):
         """
         if not self._state:
             raise OrlaError("OnlineRNN has learned nothing yet; call partial_fit before predict")
-        return np.array([max(shares, key=shares.get) for shares in self._probabilities(_rows(X))])
+        return np.array(
+            [max(shares, key=shares.get) for shares in self._probabilities(_row_mappings(X))]
+        )
 
     def _get_loop(self) -> Loop:
         """The loop for the features and classes that are known."""
@@ -145,11 +147,11 @@ class OnlineRNN(base.Classifier):
         params = initial_parameters(loop.learner.architecture, [self.seed], dtype)
         after = loop.start(params, seeds=[self.seed])
         if before:
-            _keep(before.params, after.params)
-            _keep(before.optimizer, after.optimizer)
+            _copy_into_wider(before.params, after.params)
+            _copy_into_wider(before.optimizer, after.optimizer)
             if before.network.shape == after.network.shape:
                 after.network = before.network
-                if _shapes(before) == _shapes(after):
+                if _carry_shapes(before) == _carry_shapes(after):
                     after.learners, after.buffers = before.learners, before.buffers
                     after.step = before.step
         self._state = after
@@ -159,11 +161,12 @@ class OnlineRNN(base.Classifier):
         values = torch.zeros(len(self._features), dtype=torch.float64)
         for name, value in x.items():
             if name in self._features:
-                values[self._features[name]] = _number(name, value)
+                values[self._features[name]] = _finite_number(name, value)
         return values
 
     @torch.no_grad()
     def _probabilities(self, rows: Iterable[Row]) -> list[dict[Hashable, float]]:
+        """Probability of each class for each row, the state running through the rows."""
         network = self._get_loop().learner.architecture
         params, state = {n: p[0] for n, p in self._state.params.items()}, self._state.network[0]
         probabilities = []
@@ -174,7 +177,7 @@ class OnlineRNN(base.Classifier):
         return probabilities
 
 
-def _number(name: Hashable, value: Any) -> float:
+def _finite_number(name: Hashable, value: Any) -> float:
     """A feature's value; 0 where it is None or NaN."""
     try:
         number = math.nan if value is None else float(value)
@@ -190,20 +193,21 @@ def _number(name: Hashable, value: Any) -> float:
     return 0.0 if math.isnan(number) else number
 
 
-def _keep(before: Parameters, after: Parameters) -> None:
+def _copy_into_wider(before: Parameters, after: Parameters) -> None:
     """Put what was learned in its place in the wider tensors (1, ...): the first of each axis."""
     for name, value in before.items():
         if name in after and value.dim() == after[name].dim():
             after[name][tuple(slice(size) for size in value.shape)] = value
 
 
-def _shapes(state: State) -> list[Any]:
+def _carry_shapes(state: State) -> list[Any]:
     """The shapes of what a learner carries."""
     leaves = pytree.tree_leaves((state.learners, state.buffers))
     return [getattr(leaf, "shape", leaf) for leaf in leaves]
 
 
-def _rows(X: Any) -> Iterable[Row]:
+def _row_mappings(X: Any) -> Iterable[Row]:
+    """The rows of a table, or of sequences or mappings, as mappings of their features."""
     if hasattr(X, "to_dict"):
         return X.to_dict("records")
     return [row if isinstance(row, Mapping) else dict(enumerate(row)) for row in X]

@@ -18,6 +18,7 @@ from orla.tasks.river import River
 
 
 def _logistic(seed: int) -> base.Classifier:
+    """Logistic regression of each class against the others, on standardized features."""
     classifier = multiclass.OneVsRestClassifier(linear_model.LogisticRegression())
     return preprocessing.StandardScaler() | classifier
 
@@ -32,14 +33,14 @@ PEERS: Mapping[str, Callable[[int], base.Classifier]] = {
 }
 
 
-def hits(name: str, seed: int, X: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, int]:
+def row_hits(name: str, seed: int, X: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, int]:
     """Whether each row (rows,) was right before it was learned, and the model's bytes at the end.
 
     Of a key of `PEERS` on features X (rows, features) as they come and categories Y (rows,).
     """
     model, right = PEERS[name](seed), np.zeros(len(Y))
     rows = [dict(enumerate(row)) for row in X.tolist()]
-    with cost.work(name, len(rows)):
+    with cost.work_phase(name, len(rows)):
         bar = progress.bar(rows, f"{name}, seed {seed}", "row")
         for i, (x, y) in enumerate(zip(bar, Y.tolist(), strict=True)):
             right[i] = model.predict_one(x) == y
@@ -47,8 +48,11 @@ def hits(name: str, seed: int, X: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray
     return right, model._raw_memory_usage
 
 
-def beside(task: River, seed: int, probe: Mapping[str, Any]) -> pd.DataFrame:
-    """Every peer that the task names for this seed: a row a window of the adapt part.
+def peer_accuracies(task: River, seed: int, probe: Mapping[str, Any]) -> pd.DataFrame:
+    """Accuracies of River's models on the task's stream of a seed: a row a model and window.
+
+    Each model that the task names for this seed is tested and then trained on each row. Windows are
+    those of the adapt part.
 
     Columns are peer, seed, index (of the window), step (its last row, counted from 1), scored
     (whether it counts for the mean), accuracy (%, of the window), prequential_accuracy (%, as of a
@@ -60,7 +64,7 @@ def beside(task: River, seed: int, probe: Mapping[str, Any]) -> pd.DataFrame:
     prequential, (X, Y, _) = catalogue.make("probe", probe), task.labelled_rows(seed)
     frames, end = [], task.pretraining + task.adapt
     for name in (name for name in PEERS if seed < task.peers.get(name, 0)):
-        right, size = hits(name, seed, X[:end], Y[:end])
+        right, size = row_hits(name, seed, X[:end], Y[:end])
         windows = task.adapt // prequential.window
         right = right[task.pretraining :][: windows * prequential.window].reshape(1, windows, -1)
         series = {"hits": right.sum(-1), "tested": np.full((1, windows), right.shape[-1])}
@@ -73,8 +77,8 @@ def beside(task: River, seed: int, probe: Mapping[str, Any]) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def trial(name: str) -> np.ndarray:
+def trial_hits(name: str) -> np.ndarray:
     """Which of a few hundred made-up rows a peer has right: its behaviour, for registrations."""
     t = np.arange(300.0)
     X = np.stack([np.sin(1.7 * t), np.cos(0.3 * t**1.5)], 1)
-    return hits(name, 0, X, (X[:, 0] + X[:, 1] * np.sin(t / 90) > 0).astype(int))[0]
+    return row_hits(name, 0, X, (X[:, 0] + X[:, 1] * np.sin(t / 90) > 0).astype(int))[0]

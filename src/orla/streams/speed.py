@@ -14,7 +14,7 @@ import pandas as pd
 
 from orla import catalogue
 from orla.engine.loop import loop_of
-from orla.engine.memory import one_model
+from orla.engine.memory import model_bytes
 from orla.engine.state import dtype_of
 from orla.errors import OrlaError
 from orla.provenance.cost import read_cost
@@ -23,7 +23,7 @@ from orla.provenance.cost import read_cost
 _STATE_PARTS = ("params", "optimizer", "carry", "buffers")
 
 
-def microseconds(results: Iterable[str], phase: str) -> float:
+def row_microseconds(results: Iterable[str], phase: str) -> float:
     """CPU microseconds of a row of one model, over the jobs that made these results."""
     totals: Counter[str] = Counter()
     for result in results:
@@ -36,22 +36,29 @@ def microseconds(results: Iterable[str], phase: str) -> float:
 
 
 def peer_speeds(files: Mapping[str, str], peers: pd.DataFrame) -> pd.DataFrame:
-    """A row a task and peer: microseconds, and bytes at the end, means over seeds; `files` has the
-    task of each path, and `peers` these tables as one."""
+    """A row a task and peer: microseconds, and bytes at the end, means over seeds.
+
+    `files` has the task of each path, and `peers` these tables as one.
+    """
     size = peers.drop_duplicates(["task", "peer", "seed"]).groupby(["task", "peer"])["bytes"].mean()
     table = size.reset_index()
     paths = ([path for path, task in files.items() if task == name] for name in table["task"])
-    return table.assign(us=[*map(microseconds, paths, table["peer"])])
+    return table.assign(us=[*map(row_microseconds, paths, table["peer"])])
 
 
 def network_speeds(files: Mapping[str, Iterable[tuple[Mapping[str, Any], Any]]]) -> pd.DataFrame:
-    """A row a condition: the mean microseconds of all models of its job, and bytes; `files` has the
-    task's specification and the job of each condition by the path of their table of models."""
+    """A row a condition: the mean microseconds of all models of its job, and bytes.
+
+    `files` has the task's specification and the job of each condition by the path of their table of
+    models.
+    """
     rows = []
     for path, (task, job) in ((path, entry) for path, jobs in files.items() for entry in jobs):
         X, _, classes = catalogue.make("task", task).labelled_rows(0, rows=1)
         loop = loop_of(job, X.shape[1], classes, catalogue.make("loss", "cross_entropy"))
-        size = one_model(loop, dtype_of(job["keys"]["precision"], job.get("format")))
-        held = sum(size[n] for n in _STATE_PARTS)
-        rows.append(job["keys"] | {"us": microseconds([path], "learners"), "bytes": held})
+        size = model_bytes(loop, dtype_of(job["keys"]["precision"], job.get("format")))
+        state_bytes = sum(size[n] for n in _STATE_PARTS)
+        rows.append(
+            job["keys"] | {"us": row_microseconds([path], "learners"), "bytes": state_bytes}
+        )
     return pd.DataFrame(rows)

@@ -23,8 +23,8 @@ from orla.errors import OrlaError
 from orla.programs.store import say
 from orla.provenance import collect, cost, digest, networks
 from orla.provenance.arrays import read_arrays, write_arrays
-from orla.provenance.code import files_of
-from orla.provenance.tables import merge, read_table, write_table
+from orla.provenance.code import part_files
+from orla.provenance.tables import merge_provenances, read_table, write_table
 from orla.sessions.streams import Streams, episode_settings
 from orla.study import tidy
 from orla.study.declarations import read_declarations
@@ -91,7 +91,7 @@ def write_networks(
         config=_networks_config(request, episodes) | {"compute": dict(compute)},
     )
     if _read_if_current(
-        path, lambda p: (networks.provenance(p), p), source, episodes.files, "pretrained"
+        path, lambda p: (networks.read_provenance(p), p), source, episodes.files, "pretrained"
     ):
         return
     with cost.phase("pretraining"):
@@ -114,7 +114,7 @@ def check_networks(path: str, request: Mapping[str, Any], episodes: Episodes) ->
 
     Arguments as those of `write_networks`.
     """
-    config, asked = networks.provenance(path)["config"], _networks_config(request, episodes)
+    config, asked = networks.read_provenance(path)["config"], _networks_config(request, episodes)
     digest.refuse_others(path, {name: config.get(name) for name in asked}, asked)
 
 
@@ -184,7 +184,7 @@ def adapt(
             _, result = _read_result(f"{path}.parquet")
         tables[path] = result[0]
         arrays |= {f"{name} {i}": values for name, values in result[1].items()}
-    source = merge({path: long.attrs["provenance"] for path, long in tables.items()})
+    source = merge_provenances({path: long.attrs["provenance"] for path, long in tables.items()})
     write_arrays(arrays, traces, source, inputs)
     write_table(tidy.concatenate(tables.values()), table, source, inputs)
 
@@ -208,7 +208,7 @@ def _collect_provenance(
 ) -> dict[str, Any]:
     """The provenance of a result of this module, parts, episode and seeds, with further entries."""
     parts = [*parts, ("loss", episode.loss)]
-    files = [file for kind, name in parts for file in files_of(kind, name)]
+    files = [file for kind, name in parts for file in part_files(kind, name)]
     data = {"dataset": episode.dataset, "seeds": list(range(seeds))}
     return collect.collect(module, *files, **data, **entries)
 
@@ -234,7 +234,7 @@ def _read_if_current(
     except OrlaError as error:
         say(f"{verb} again: {error}")
         return None
-    current = json.loads(json.dumps({**source, "inputs": digest.inputs(path, inputs)}))
+    current = json.loads(json.dumps({**source, "inputs": digest.input_digests(path, inputs)}))
     is_current = provenance["code"]["files"] == current["code"]["files"]
     is_current &= all(provenance.get(name) == current.get(name) for name in _DECIDING)
     return result if is_current else None

@@ -16,7 +16,7 @@ from typing import Any
 
 from orla import catalogue
 from orla.catalogue.entries import read_entry
-from orla.catalogue.options import defaults_of, lists_of_parts, options_of, schema_of
+from orla.catalogue.options import defaults_of, fields_schema, lists_of_parts, options_of
 from orla.errors import OrlaError
 
 Declarations = dict[str, dict[str, dict[str, Any]]]
@@ -45,10 +45,10 @@ def describe_parts(kinds: Iterable[str] = tuple(catalogue.ROOMS)) -> Declaration
 
 def _describe_part(part: type[Any]) -> dict[str, Any]:
     _refuse_incomplete_class(part)
-    schema = schema_of(part, options_of(part))
+    schema = fields_schema(part, options_of(part))
     return {
         **dataclasses.asdict(part.part),
-        "forms": catalogue.forms(part),
+        "forms": catalogue.short_forms(part),
         "defaults": dict(_plain_defaults(defaults_of(part))),
         "schema": schema,
         "lists": lists_of_parts(part),

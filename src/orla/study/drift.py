@@ -33,7 +33,14 @@ BLOCKS = 20
 SHIFTS = 0.3, 0.4, 0.5, 0.6, 0.7
 # Last share of a part by which the penalty is chosen.
 CHOOSING = 0.2
-COLUMNS = ("measure", "at", "value", "low", "high", "words")
+COLUMNS = {
+    "measure": "What is measured: docs/protocol.md, Drift report.",
+    "at": "Session, learner, registration or steps that a decoder reads; else empty.",
+    "value": "Of the measure; null where it is one of words.",
+    "low": "Lower end of its 95 % jackknife interval; null where there is none.",
+    "high": "Upper end of it.",
+    "words": "What the measure says in words.",
+}
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,7 @@ def heldout_scores(
     for name, outputs in heldout_outputs(episode, architecture, networks).items():
         outputs = torch.as_tensor(outputs)
         error, r2 = score_columns(name)
-        scores[error] = loss.mean(outputs, Y, mask).numpy()
+        scores[error] = loss.mean_error(outputs, Y, mask).numpy()
         scores[r2] = loss.scores(outputs, Y, mask)["r2_mean"]
     return scores
 

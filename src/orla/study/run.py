@@ -213,7 +213,7 @@ def make_run(
         networks=apply_start(start, architecture, networks, seeds),
         episode=episode,
         loop=loop,
-        batch_models=memory.batch_models(loop, most, dtype, torch.device(device).type),
+        batch_models=memory.fitting_batch_size(loop, most, dtype, torch.device(device).type),
         device=device,
         shared=baseline,
     )
@@ -232,7 +232,7 @@ def compile_programs(runs: Iterable[ConditionRun]) -> list[Path]:
         paths[path] = None
         return True
 
-    with cost.phase("compiling"), compiling.only(record):
+    with cost.phase("compiling"), compiling.compile_only(record):
         for run in runs:
             seed = np.zeros(run.batch_models, dtype=int)
             stream = run.episode.adapt.slice_steps(slice(run.loop.learner.stride))

@@ -28,7 +28,7 @@ def mean_scores(loss: Loss, outputs: Tensor, moments: Moments, part: slice = sli
     """Mean error on a part of a stream, and the loss's own scores, such as R2."""
     some = {name: m[part] for name, m in moments.items()}
     arguments = outputs[:, part], entry_models_first(some, "y"), entry_models_first(some, "scored")
-    return loss.mean(*arguments).double().cpu().numpy(), loss.scores(*arguments)
+    return loss.mean_error(*arguments).double().cpu().numpy(), loss.scores(*arguments)
 
 
 def constant_errors(loss: Loss, stream: Stream, n_out: int) -> np.ndarray:

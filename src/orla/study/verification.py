@@ -24,8 +24,8 @@ _OF_OTHERS = "language/*/pretrained/*"
 
 def read_provenance(path: Path) -> dict[str, Any]:
     """The provenance of a result, which is refused where it is damaged or an input has changed."""
-    source = SEALED[path.suffix].provenance(path)
-    digest.check(path, source, {})
+    source = SEALED[path.suffix].read_provenance(path)
+    digest.check_provenance(path, source, {})
     return source
 
 

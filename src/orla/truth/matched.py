@@ -21,7 +21,7 @@ from orla.results.base import Settings
 from orla.results.contrasts import COMPARED, contrasts
 from orla.results.estimands import AT_END
 from orla.results.estimates import OverPairs
-from orla.results.summary import row_of
+from orla.results.summary import cells_row
 from orla.statistics.means import moments
 from orla.study.keys import SETTING
 from orla.truth.verdicts import COLUMNS, count_verdicts, judge_registration, make_registration
@@ -109,7 +109,7 @@ def _verdicts_by_rules(
         over = keys | {"estimand": ESTIMAND_NAME, "n_failing": 0}
         over |= {"n_diverged": study["n_diverged"].sum()}
         over |= {name: study[name].min() for name in ("n_seeds", "error_n_seeds")}
-        over |= row_of(OverPairs.every_cell, study.__getitem__, settings)
+        over |= cells_row(OverPairs.every_cell, study.__getitem__, settings)
         verdict = judge_registration(
             registration, {RESULT[SEED]: study, RESULT[PAIR]: pd.DataFrame([over])}
         )

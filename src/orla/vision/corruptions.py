@@ -21,7 +21,7 @@ _MUD = np.array([63, 42, 20]) / 255
 _GREY = np.array([0.299, 0.587, 0.114])
 
 
-def corrupted(images: np.ndarray, name: str) -> np.ndarray:
+def corrupt(images: np.ndarray, name: str) -> np.ndarray:
     """Images (n, 32, 32, 3), uint8, under a corruption, a key of `SCORED` or `EXTRA`.
 
     Random numbers depend on the name alone.
@@ -31,13 +31,13 @@ def corrupted(images: np.ndarray, name: str) -> np.ndarray:
     return (np.clip(values, 0, 1) * 255).astype(np.uint8)
 
 
-def _blurred(x: np.ndarray, sigma: float, **how: Any) -> np.ndarray:
+def _gaussian_blur(x: np.ndarray, sigma: float, **how: Any) -> np.ndarray:
     """A Gaussian blur of each image (n, 32, 32, ...)."""
     sigmas = (0, sigma, sigma, *[0] * (x.ndim - 3))
     return ndimage.gaussian_filter(x, sigmas, **{"mode": "nearest"} | how)
 
 
-def _zoomed(x: np.ndarray, factors: Sequence[float]) -> np.ndarray:
+def _zoom_blur(x: np.ndarray, factors: Sequence[float]) -> np.ndarray:
     """The mean of x (n, 32, 32, ...) enlarged about its centre by each of the factors."""
     total = np.zeros_like(x)
     for factor in factors:
@@ -50,7 +50,7 @@ def _zoomed(x: np.ndarray, factors: Sequence[float]) -> np.ndarray:
     return total / len(factors)
 
 
-def _moved(
+def _motion_blur(
     x: np.ndarray, rng: Generator, radius: int, sigma: float, low: float, high: float
 ) -> np.ndarray:
     """Motion blur of x (n, 32, 32, ...), each image by an angle between two (degrees)."""
@@ -66,7 +66,7 @@ def _moved(
     return total
 
 
-def _plasma(n: int, rng: Generator, decay: float) -> np.ndarray:
+def _plasma_fractal(n: int, rng: Generator, decay: float) -> np.ndarray:
     """Heights (n, 32, 32, 1) in [0, 1] by the diamond-square algorithm."""
     maps, half, wibble = np.zeros((n, SIZE, SIZE)), SIZE // 2, 100.0
     while half:
@@ -81,36 +81,43 @@ def _plasma(n: int, rng: Generator, decay: float) -> np.ndarray:
     return (maps / maps.max((1, 2), keepdims=True))[..., None]
 
 
-def _glass(x: np.ndarray, rng: Generator, sigma: float, reach: int, times: int) -> np.ndarray:
-    x, image = np.uint8(_blurred(x, sigma) * 255), np.arange(len(x))
+def _glass_blur(x: np.ndarray, rng: Generator, sigma: float, reach: int, times: int) -> np.ndarray:
+    """Images in which near pixels change places, blurred before and after."""
+    x, image = np.uint8(_gaussian_blur(x, sigma) * 255), np.arange(len(x))
     for at in np.ndindex(times, SIZE - 2 * reach, SIZE - 2 * reach):
         row, column = SIZE - reach - at[1], SIZE - reach - at[2]
         right, down = rng.integers(-reach, reach, (2, len(x)))
         # The published code swaps two views of one array, which copies.
         x[:, row, column] = x[image, row + down, column + right]
-    return _blurred(x / 255, sigma)
+    return _gaussian_blur(x / 255, sigma)
 
 
-def _snow(x: np.ndarray, rng: Generator, *c: Any) -> np.ndarray:
-    flakes = _zoomed(rng.normal(c[0], c[1], x.shape[:3]), [c[2]])
+def _add_snow(x: np.ndarray, rng: Generator, *c: Any) -> np.ndarray:
+    """Images under flakes that are blurred by motion."""
+    flakes = _zoom_blur(rng.normal(c[0], c[1], x.shape[:3]), [c[2]])
     flakes = np.where(flakes < c[3], 0, np.clip(flakes, 0, 1))
-    flakes = _moved(flakes, rng, c[4], c[5], -135, -45)[..., None]
+    flakes = _motion_blur(flakes, rng, c[4], c[5], -135, -45)[..., None]
     white = np.maximum(x, (x @ _GREY)[..., None] * 1.5 + 0.5)
     return c[6] * x + (1 - c[6]) * white + flakes + np.rot90(flakes, 2, (1, 2))
 
 
-def _fog(x: np.ndarray, rng: Generator, amount: float, decay: float) -> np.ndarray:
+def _add_fog(x: np.ndarray, rng: Generator, amount: float, decay: float) -> np.ndarray:
+    """Images under a plasma fractal."""
     most = x.max((1, 2, 3), keepdims=True)
-    return (x + amount * _plasma(len(x), rng, decay)) * most / (most + amount)
+    return (x + amount * _plasma_fractal(len(x), rng, decay)) * most / (most + amount)
 
 
-def _in_hsv(x: np.ndarray, channel: int, times: float, plus: float) -> np.ndarray:
+def _change_hsv_channel(x: np.ndarray, channel: int, times: float, plus: float) -> np.ndarray:
+    """Images with one channel of HSV times a factor, plus a number."""
     hsv = rgb_to_hsv(x)
     hsv[..., channel] = np.clip(hsv[..., channel] * times + plus, 0, 1)
     return hsv_to_rgb(hsv)
 
 
-def _elastic(x: np.ndarray, rng: Generator, size: float, sigma: float, jitter: float) -> np.ndarray:
+def _elastic_transform(
+    x: np.ndarray, rng: Generator, size: float, sigma: float, jitter: float
+) -> np.ndarray:
+    """Images under a random affine map and a smooth random displacement."""
     corners, at = np.array([[26.0, 26], [6, 26], [6, 6]]), np.mgrid[:SIZE, :SIZE]
     fields = rng.uniform(-1, 1, (len(x), 2, SIZE, SIZE))
     sigmas = (0, 0, sigma, sigma)
@@ -127,7 +134,7 @@ def _elastic(x: np.ndarray, rng: Generator, size: float, sigma: float, jitter: f
     return out
 
 
-def _by_pillow(x: np.ndarray, rng: Generator, amount: float) -> np.ndarray:
+def _compress_or_pixelate(x: np.ndarray, rng: Generator, amount: float) -> np.ndarray:
     """A JPEG of this quality; or, below 1, this share of the pixels a side."""
     small, box = int(SIZE * amount), Image.Resampling.BOX
     for i, values in enumerate(x):
@@ -142,9 +149,10 @@ def _by_pillow(x: np.ndarray, rng: Generator, amount: float) -> np.ndarray:
     return x
 
 
-def _spatter(x: np.ndarray, rng: Generator, *c: float) -> np.ndarray:
-    liquid = _blurred(rng.normal(c[0], c[1], x.shape[:3]), c[2])
-    mud = _blurred((liquid > c[3]).astype(float), c[4])[..., None]
+def _add_spatter(x: np.ndarray, rng: Generator, *c: float) -> np.ndarray:
+    """Images under spots of mud."""
+    liquid = _gaussian_blur(rng.normal(c[0], c[1], x.shape[:3]), c[2])
+    mud = _gaussian_blur((liquid > c[3]).astype(float), c[4])[..., None]
     mud = np.where(mud < 0.8, 0, mud)
     return x * (1 - mud) + _MUD * mud
 
@@ -164,25 +172,27 @@ SCORED: dict[str, tuple[Any, ...]] = {
         ),
         *(1.5, 0.1),
     ),
-    "glass_blur": (_glass, 0.4, 1, 2),
-    "motion_blur": (lambda x, rng, *c: _moved(x, rng, *c, -45, 45), 9, 2.5),
+    "glass_blur": (_glass_blur, 0.4, 1, 2),
+    "motion_blur": (lambda x, rng, *c: _motion_blur(x, rng, *c, -45, 45), 9, 2.5),
     # The image itself counts once more.
-    "zoom_blur": (lambda x, rng, *c: _zoomed(x, [1, *np.arange(*c)]), 1, 1.26, 0.01),
-    "snow": (_snow, 0.3, 0.3, 1.25, 0.65, 14, 12, 0.8),
+    "zoom_blur": (lambda x, rng, *c: _zoom_blur(x, [1, *np.arange(*c)]), 1, 1.26, 0.01),
+    "snow": (_add_snow, 0.3, 0.3, 1.25, 0.65, 14, 12, 0.8),
     "frost": (
-        lambda x, rng, c, ice: c * x + ice * (1 - np.abs(2 * _plasma(len(x), rng, 1.75) - 1)),
+        lambda x, rng, c, ice: (
+            c * x + ice * (1 - np.abs(2 * _plasma_fractal(len(x), rng, 1.75) - 1))
+        ),
         *(0.75, 0.45),
     ),
-    "fog": (_fog, 1.5, 1.75),
-    "brightness": (lambda x, rng, c: _in_hsv(x, 2, 1, c), 0.3),
+    "fog": (_add_fog, 1.5, 1.75),
+    "brightness": (lambda x, rng, c: _change_hsv_channel(x, 2, 1, c), 0.3),
     "contrast": (lambda x, rng, c: c * x + (1 - c) * x.mean((1, 2), keepdims=True), 0.15),
-    "elastic_transform": (_elastic, SIZE * 0.1, SIZE * 0.03, SIZE * 0.03),
-    "pixelate": (_by_pillow, 0.65),
-    "jpeg_compression": (_by_pillow, 40),
+    "elastic_transform": (_elastic_transform, SIZE * 0.1, SIZE * 0.03, SIZE * 0.03),
+    "pixelate": (_compress_or_pixelate, 0.65),
+    "jpeg_compression": (_compress_or_pixelate, 40),
 }
 EXTRA: dict[str, tuple[Any, ...]] = {
     "speckle_noise": (lambda x, rng, c: x + x * rng.normal(0, c, x.shape), 0.2),
-    "gaussian_blur": (lambda x, rng, c: _blurred(x, c), 1),
-    "spatter": (_spatter, 0.65, 0.1, 0.5, 0.68, 0.6, 1),
-    "saturate": (lambda x, rng, *c: _in_hsv(x, 1, *c), 2.5, 0.2),
+    "gaussian_blur": (lambda x, rng, c: _gaussian_blur(x, c), 1),
+    "spatter": (_add_spatter, 0.65, 0.1, 0.5, 0.68, 0.6, 1),
+    "saturate": (lambda x, rng, *c: _change_hsv_channel(x, 1, *c), 2.5, 0.2),
 }

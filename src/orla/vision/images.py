@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from orla.errors import OrlaError
-from orla.files import as_one_line, content, plain, sha256
-from orla.vision.corruptions import EXTRA, SCORED, SIZE, corrupted
+from orla.files import as_one_line, read_file, require_file, sha256
+from orla.vision.corruptions import EXTRA, SCORED, SIZE, corrupt
 
 Labelled = tuple[np.ndarray, np.ndarray]
 # Images by the config's word -> what a reader calls them.
@@ -29,7 +29,7 @@ def fashion_mnist(settings: Mapping[str, Any], part: str) -> Labelled:
         path = Path(settings["folder"], name)
         path = path if path.exists() else path.with_name(f"{name}.gz")
         with as_one_line(path, "no file of Fashion-MNIST", _MEND):
-            data = content(path) if path.name == name else gzip.decompress(content(path))
+            data = read_file(path) if path.name == name else gzip.decompress(read_file(path))
             if (digest := hashlib.sha256(data).hexdigest()) != settings.get("sha256", {}).get(name):
                 raise OrlaError(f"{path}: its SHA-256, unpacked, is {digest[:12]}...; {_MEND}")
             arrays.append(np.frombuffer(data, np.uint8, offset=start))
@@ -38,22 +38,25 @@ def fashion_mnist(settings: Mapping[str, Any], part: str) -> Labelled:
     return np.repeat(padded[..., None], 3, -1), labels
 
 
-def _file_of_cifar(settings: Mapping[str, Any], name: str) -> Path:
+def _cifar_file(settings: Mapping[str, Any], name: str) -> Path:
     """A file's path, refused where the config gives another SHA-256 for its name."""
-    path, wanted = plain(Path(settings["folder"], name)), settings.get("sha256", {}).get(name)
+    path, wanted = (
+        require_file(Path(settings["folder"], name)),
+        settings.get("sha256", {}).get(name),
+    )
     if wanted and (digest := sha256(path)) != wanted:
         raise OrlaError(f"{path}: its SHA-256 is {digest[:12]}..., not the config's; {_MEND}")
     return path
 
 
-def _cifar_10(path: Path) -> Labelled:
+def _read_cifar_10(path: Path) -> Labelled:
     """CIFAR-10's test images from its binary version: a label, then the planes of the colours."""
     with as_one_line(path, "no test_batch.bin of CIFAR-10", _MEND):
-        rows = np.frombuffer(content(path), np.uint8).reshape(-1, 1 + 3 * SIZE**2)
+        rows = np.frombuffer(read_file(path), np.uint8).reshape(-1, 1 + 3 * SIZE**2)
         return rows[:, 1:].reshape(-1, 3, SIZE, SIZE).transpose(0, 2, 3, 1), rows[:, 0]
 
 
-def _severest(path: Path, clean: np.ndarray) -> np.ndarray:
+def _read_severity_5(path: Path, clean: np.ndarray) -> np.ndarray:
     """The last fifth of an .npy of CIFAR-10-C, which is severity 5, of what is `clean` (n, ...).
 
     A file has the five severities of the n images, or of their labels, one after another.
@@ -66,13 +69,17 @@ def _severest(path: Path, clean: np.ndarray) -> np.ndarray:
         return array[-len(clean) :]
 
 
-def streams(settings: Mapping[str, Any], count: int) -> dict[str, Labelled]:
-    """Images and labels by corruption: the first `count` test images for `SCORED` and "clean", the
-    last `count` for `EXTRA`; OrlaError if files are not as told, or have less than twice `count`.
+def corruption_streams(settings: Mapping[str, Any], count: int) -> dict[str, Labelled]:
+    """Images and labels by corruption, `count` of each.
+
+    The first test images for `SCORED` and "clean", the last ones for `EXTRA`. OrlaError where files
+    are not as told, or have less than twice `count`.
     """
     if cifar := settings["kind"] == "cifar-10-c":
-        images, labels = _cifar_10(_file_of_cifar(settings, "test_batch.bin"))
-        if not np.array_equal(_severest(_file_of_cifar(settings, "labels.npy"), labels), labels):
+        images, labels = _read_cifar_10(_cifar_file(settings, "test_batch.bin"))
+        if not np.array_equal(
+            _read_severity_5(_cifar_file(settings, "labels.npy"), labels), labels
+        ):
             folder = settings["folder"]
             raise OrlaError(f"{folder}: labels.npy and test_batch.bin have other labels; {_MEND}")
     else:
@@ -86,8 +93,8 @@ def streams(settings: Mapping[str, Any], count: int) -> dict[str, Labelled]:
     for part, names in ((slice(count), SCORED), (slice(-count, None), EXTRA)):
         for name in names:
             if cifar:
-                changed = _severest(_file_of_cifar(settings, f"{name}.npy"), images)[part]
+                changed = _read_severity_5(_cifar_file(settings, f"{name}.npy"), images)[part]
             else:
-                changed = corrupted(images[part], name)
+                changed = corrupt(images[part], name)
             by_name[name] = changed, labels[part]
     return by_name

@@ -11,11 +11,12 @@ from torch.nn.functional import cross_entropy
 
 from orla import catalogue, progress
 from orla.architectures.base import Parameters
-from orla.files import as_one_line, plain
+from orla.files import as_one_line, require_file
 from orla.optimizers.base import Optimizer, State
 
 
 def _conv(inputs: int, outputs: int, size: int, stride: int = 1) -> nn.Conv2d:
+    """A convolution without a bias, padded to keep the size at stride 1."""
     return nn.Conv2d(inputs, outputs, size, stride, size // 2, bias=False)
 
 
@@ -55,7 +56,7 @@ class WideResNet(nn.Module):
         return self.fc(self.bn1(x).relu().mean((2, 3)))
 
 
-def network_of(
+def build_network(
     settings: Mapping[str, Any], weights: Mapping[str, Tensor] | None = None
 ) -> WideResNet:
     """A network of the config's `vision.network`: of these weights, its checkpoint's, or new ones.
@@ -70,19 +71,19 @@ def network_of(
         network.load_state_dict(weights)
     elif path := settings.get("checkpoint"):
         with as_one_line(path, "no state dict of this network", "mend vision.network"):
-            state = torch.load(plain(path), map_location="cpu", weights_only=True)
+            state = torch.load(require_file(path), map_location="cpu", weights_only=True)
             state = state.get("state_dict", state)
             names = (name.removeprefix("module.").removeprefix("model.") for name in state)
             network.load_state_dict(dict(zip(names, state.values(), strict=True)))
     return network.to(memory_format=torch.channels_last)
 
 
-def inputs(images: np.ndarray) -> Tensor:
-    """Images (n, 32, 32, 3), uint8, as what a network takes."""
+def network_inputs(images: np.ndarray) -> Tensor:
+    """Images (n, 32, 32, 3), uint8, as a network takes them: (n, 3, 32, 32) in [0, 1]."""
     return torch.from_numpy(np.ascontiguousarray(images)).permute(0, 3, 1, 2) / 255
 
 
-def step(
+def update_step(
     params: Parameters, loss: Tensor, optimizer: Optimizer, state: State, rate: float
 ) -> tuple[Parameters, State, Parameters]:
     """Parameters and state after an update by the gradient of a loss, and that gradient."""
@@ -93,7 +94,7 @@ def step(
     return params, state, grads
 
 
-def trained(
+def train(
     network: WideResNet, settings: Mapping[str, Any], images: np.ndarray, labels: np.ndarray
 ) -> WideResNet:
     """The network after `epochs` by Adam, whose rate falls to 0 in a straight line."""
@@ -106,8 +107,10 @@ def trained(
     state = optimizer.init(params)
     batches = np.array_split(np.concatenate(passes), count)
     for i, at in enumerate(progress.bar(batches, "training", "batch")):
-        loss = cross_entropy(functional_call(network, params, inputs(images[at])), targets[at])
+        loss = cross_entropy(
+            functional_call(network, params, network_inputs(images[at])), targets[at]
+        )
         rate = settings["learning_rate"] * (1 - i / count)
-        params, state, _ = step(params, loss, optimizer, state, rate)
+        params, state, _ = update_step(params, loss, optimizer, state, rate)
     network.load_state_dict(params, strict=False)
     return network

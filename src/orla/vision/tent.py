@@ -22,7 +22,7 @@ from orla.optimizers.base import Optimizer
 from orla.study import rates
 from orla.vision.corruptions import EXTRA, SCORED
 from orla.vision.images import Labelled
-from orla.vision.networks import inputs, step
+from orla.vision.networks import network_inputs, update_step
 
 # What adapts: nothing, the statistics of batch normalization alone, its weights too, or adapters.
 FROZEN, STATISTICS, BN, LORA = ADAPTS = ("none", "statistics", "bn", "lora")
@@ -38,7 +38,7 @@ def with_batch_statistics(network: nn.Module) -> nn.Module:
     return network
 
 
-def tunable(network: nn.Module, adapts: str, rank: int, seed: int) -> Parameters:
+def adaptable_parameters(network: nn.Module, adapts: str, rank: int, seed: int) -> Parameters:
     """What is adapted: weights and biases of batch normalization, or A and B of each convolution.
 
     A (rank, inputs) is uniform within 1 / sqrt(inputs), B (outputs, rank) is zero.
@@ -55,7 +55,7 @@ def tunable(network: nn.Module, adapts: str, rank: int, seed: int) -> Parameters
 
 
 def logits(network: nn.Module, params: Parameters, x: Tensor) -> Tensor:
-    """Of a network with these parameters; a convolution with adapters has W + B A."""
+    """Logits of a network with these parameters; a convolution with adapters has W + B A."""
     weights = {name: p for name, p in params.items() if name[-2:] not in (".A", ".B")}
     for name in (name[:-2] for name in params if name.endswith(".A")):
         weight = network.get_parameter(f"{name}.weight").detach()
@@ -64,15 +64,17 @@ def logits(network: nn.Module, params: Parameters, x: Tensor) -> Tensor:
     return functional_call(network, weights, x)
 
 
-def adapted(
+def adapt(
     network: nn.Module,
     params: Parameters,
     batches: Iterable[tuple[Tensor, Tensor]],
     optimizer: Optimizer | None,
     rate: float,
 ) -> tuple[float, dict[str, float]]:
-    """Error (%) of one pass over batches of images and labels, and the norm of each layer's
-    gradient (root mean square over batches)."""
+    """Error (%) of one adapting pass over batches, and each layer's norm of gradients.
+
+    Batches are of images and labels; norms are root mean squares over batches.
+    """
     wrong, squares, batches = [], Counter(), [*batches]
     state = optimizer.init(params) if optimizer else {}
     for x, y in batches:
@@ -81,14 +83,14 @@ def adapted(
         wrong.append(z.argmax(1) != y)
         if optimizer:
             entropy = -(z.softmax(1) * z.log_softmax(1)).sum(1).mean()
-            params, state, gradients = step(params, entropy, optimizer, state, rate)
+            params, state, gradients = update_step(params, entropy, optimizer, state, rate)
             for name, g in gradients.items():
                 squares[name.rpartition(".")[0]] += float((g * g).sum()) / len(batches)
     error = 100 * float(torch.cat(wrong).double().mean())
     return error, {layer: math.sqrt(square) for layer, square in squares.items()}
 
 
-def table(
+def adaptation_table(
     network: nn.Module,
     streams: Mapping[str, Labelled],
     settings: Mapping[str, Any],
@@ -115,10 +117,10 @@ def table(
         for corruption in names:
             images, labels = streams[corruption]
             order = np.random.default_rng(seed).permutation(len(labels))
-            pair = inputs(images[order]), torch.from_numpy(labels[order].astype(np.int64))
+            pair = network_inputs(images[order]), torch.from_numpy(labels[order].astype(np.int64))
             batches = zip(*(each.split(settings["batch"]) for each in pair), strict=True)
-            params = tunable(network, adapts, settings["rank"], seed)
-            error, norms = adapted(network, params, batches, optimizer, rate)
+            params = adaptable_parameters(network, adapts, settings["rank"], seed)
+            error, norms = adapt(network, params, batches, optimizer, rate)
             row = {"learning_rate": rate, "tuning": corruption in EXTRA, "corruption": corruption}
             for layer, value in ({"": error} | norms).items():
                 measure = "gradient_norm" if layer else "error"

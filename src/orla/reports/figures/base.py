@@ -13,7 +13,7 @@ from matplotlib.figure import Figure as Canvas
 
 from orla.catalogue import Part
 from orla.reports import style
-from orla.reports.numbers import count, prose, span
+from orla.reports.numbers import count, join_lines, span
 from orla.reports.study import StudyFacts
 from orla.study.keys import KEYS
 
@@ -67,7 +67,7 @@ class Figure(Part, ABC):
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         """The figure of a selection that has rows, without heading."""
 
-    def seen(self, rows: pd.DataFrame) -> str:
+    def numbers_in_words(self, rows: pd.DataFrame) -> str:
         """The numbers that a reader sees of these rows, in words."""
         spans = (
             text.format(span(values, count) if values.dtype == int else span(values, digits=2))
@@ -85,8 +85,8 @@ class Figure(Part, ABC):
         """
         selection, label = self.select(*frames, study=study), self.part.label
         nothing = selection is None or selection.rows.empty
-        facts = study if nothing else study.of(selection.rows)
-        with style.house():
+        facts = study if nothing else study.narrowed_to(selection.rows)
+        with style.house_style():
             if nothing and paths:
                 figure = plt.figure(figsize=(style.ONE_COLUMN_IN, 0.5))
                 figure.text(0.01, 0.5, f"{label}: not run", va="center")
@@ -109,10 +109,10 @@ class Figure(Part, ABC):
         elif "seed" in rows:
             counts = rows.groupby([key for key in KEYS if key in rows])["seed"].nunique()
         fields = {"title": selection.title, "n": span(counts, count)} | selection.more
-        fields |= {"main": study.words(study.main), "margin": f"±{study.margin_pp:g} pp"}
+        fields |= {"main": study.comparison_text(study.main), "margin": f"±{study.margin_pp:g} pp"}
         items = (
-            f"{', '.join(map(study.called, self.by, values))}: {self.seen(part)}"
+            f"{', '.join(map(study.called, self.by, values))}: {self.numbers_in_words(part)}"
             for values, part in rows.groupby(list(self.by), sort=False)
         )
-        caption = facts.prefix + prose(self.caption.format_map(fields))
+        caption = facts.caption_prefix + join_lines(self.caption.format_map(fields))
         return Caption(label, caption, f"{label}. {'; '.join(items)}.")

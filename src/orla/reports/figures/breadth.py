@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
 from orla.reports import style
-from orla.reports.alignment import against_exact, references
-from orla.reports.comparison import kind_of
+from orla.reports.alignment import reference_names, rows_against_exact
+from orla.reports.comparison import network_kind
 from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
 from orla.reports.numbers import memory, number, rate
@@ -41,10 +41,10 @@ class Learners(
     shows: ClassVar = {"cosine": "{}"}
 
     def select(self, learners: pd.DataFrame, *, study: StudyFacts) -> Selection:
-        chosen = plots.most(against_exact(learners, study), study, over=["architecture"])
+        chosen = plots.most(rows_against_exact(learners, study), study, over=["architecture"])
         # What is drawn is the learner that looks on, not the one that drives.
         rows = chosen.rows.assign(learner=chosen.rows["observer"])
-        return Selection(rows, chosen.title, more={"exact": references(rows, study)})
+        return Selection(rows, chosen.title, more={"exact": reference_names(rows, study)})
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows = selection.rows
@@ -56,7 +56,7 @@ class Learners(
         figure, panels = plots.panels(rows, study, "architecture", **layout)
         ends = "cosine_t95_low", "cosine_t95_high"
         for axes, observers in panels:
-            style.zero_line(axes)
+            style.draw_zero_line(axes)
             axes.axhline(1, color=style.QUIET, linewidth=0.8, linestyle=(0, (1, 1)), zorder=0)
             for row in observers.dropna(subset="cosine").to_dict("records"):
                 look = looks[row["learner"]]
@@ -99,7 +99,7 @@ class GradRatio(
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows, paper = selection.rows, selection.more["paper"]
-        names = study.names(rows, "architecture")
+        names = study.value_names(rows, "architecture")
         layout = {"row_in": 0.24 * max(len(names), 3), "around_in": 1.3, "x": "plot"}
         figure, axes_of = plots.facets(dict.fromkeys(_MEASURES, ""), **layout)
         medians = rows.groupby("architecture")[list(_MEASURES)].median().reindex(names)
@@ -108,12 +108,12 @@ class GradRatio(
                 seeds = {"color": style.QUIET, "size": 2.6, "jitter": False, "zorder": 2}
                 sns.stripplot(rows, x=measure, y="architecture", order=names, ax=axes, **seeds)
                 axes.plot(medians[measure], range(len(names)), zorder=3, **_MEDIAN)
-                _printed(axes, measure, paper, [{n, kind_of(study, n)} for n in names])
+                _draw_papers(axes, measure, paper, [{n, network_kind(study, n)} for n in names])
                 axes.set_xscale("log")
             else:
-                plots.say(axes, NOT_RUN)
+                plots.write_centred(axes, NOT_RUN)
             axes.set(xlabel=_MEASURES[measure], ylabel="")
-            plots.row_labels(axes, names.values())
+            plots.label_rows(axes, names.values())
         handles = [plots.seed_key(), plots.key("median", **_MEDIAN)]
         if paper:
             handles.append(plots.key("the paper's", **plots.PAPERS))
@@ -121,7 +121,7 @@ class GradRatio(
         return plots.legend(figure, handles)
 
 
-def _printed(
+def _draw_papers(
     axes: Axes, measure: str, paper: Sequence[dict[str, Any]], networks: Sequence[set[str]]
 ) -> None:
     """The paper's numbers, or the ranges that it prints, under the networks' own."""
@@ -153,11 +153,11 @@ class DecaySweep(
     shows: ClassVar = {"recovery_heldout_percent": "{} %"}
 
     def select(self, lr_curves: pd.DataFrame, *, study: StudyFacts) -> Selection:
-        paper, decays = load().table("decay_sweep"), _decays(lr_curves, study)
+        paper, decays = load().table("decay_sweep"), _decays_by_learner(lr_curves, study)
         rates = lr_curves["learning_rate"].astype(float)
         at_rate = np.isclose(rates, paper[0]["learning_rate"], rtol=1e-6, atol=0.0)
         rows = lr_curves[at_rate & lr_curves["learner"].isin(decays)]
-        kinds = rows["architecture"].map(lambda name: kind_of(study, name))
+        kinds = rows["architecture"].map(lambda name: network_kind(study, name))
         rows = rows.assign(kind=kinds, decay=rows["learner"].map(decays))
         keys = {"over": ["learner"], "beside": ["architecture"], "keys": (*KEYS, "kind")}
         chosen = plots.most(study.arrange(rows), study, **keys)
@@ -167,7 +167,7 @@ class DecaySweep(
         paper = [r for r in paper if (r["task"], r["optimizer"], r["architecture"]) in ours]
         note = """ Open diamond: the recovery that the paper prints (its Figure 3 and Section 4);
         grey band: the decays that it calls a safe plateau."""
-        ruined = (_lines(rows)["mean"] < -10 * _LINEAR).any()
+        ruined = (_decay_means(rows)["mean"] < -10 * _LINEAR).any()
         log = f" Beyond {_LINEAR} % the axis is logarithmic."
         more = {"paper": paper, "note": note * bool(paper), "log": log * bool(ruined)}
         more["rate"] = rate(rates[at_rate].max())
@@ -175,12 +175,12 @@ class DecaySweep(
         return Selection(rows, chosen.title, more=more)
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
-        rows, lines = selection.rows, _lines(selection.rows)
+        rows, lines = selection.rows, _decay_means(selection.rows)
         looks = plots.looks(rows, "architecture", study)
         labels = {"xlabel": "Trace decay", "ylabel": "Held-out recovery (%)"}
         figure, axes = plots.single(row_in=2.1, around_in=0.8, **labels)
-        style.zero_line(axes)
-        for name, shift in plots.beside(looks, 0.006).items():
+        style.draw_zero_line(axes)
+        for name, shift in plots.series_shifts(looks, 0.006).items():
             line, look = lines.loc[name], looks[name]
             place = line.index + shift, "mean", ("low", "high")
             plots.bars(axes, line, *place, look, linestyle=look.line, elinewidth=1)
@@ -199,17 +199,17 @@ class DecaySweep(
         return plots.legend(figure, handles, ncols=1)
 
 
-def _lines(rows: pd.DataFrame) -> pd.DataFrame:
+def _decay_means(rows: pd.DataFrame) -> pd.DataFrame:
     """Mean recovery by network and decay, with the ends of one standard deviation."""
     values = rows.groupby(["architecture", "decay"])["recovery_heldout_percent"]
     mean, sd = values.mean(), values.std()
     return pd.DataFrame({"mean": mean, "low": mean - sd, "high": mean + sd})
 
 
-def _decays(models: pd.DataFrame, study: StudyFacts) -> dict[str, float]:
+def _decays_by_learner(models: pd.DataFrame, study: StudyFacts) -> dict[str, float]:
     """Learner -> decay, where any learner of the models declares one."""
     paper = {row["learner"]: row.get("decay") for row in load().table("decay_sweep")}
-    names = study.present(models, "learner")
+    names = study.distinct(models, "learner")
     kind = {name: study.declaration("learner", name).get("name") for name in (*paper, *names)}
     kinds = {kind[name] for name in paper} - {None}
     names = [name for name in names if kind[name] in kinds]

@@ -41,7 +41,7 @@ class LrCurves(
     """Every model a dot, learners by optimizers, of the condition that has most of them."""
 
     caption = """Held-out recovery against learning rate ({title}). Every model is a dot; lines:
-    means over seeds, at rates where none diverged. Ring: the rate that the validation part selects;
+    means over seeds, at rates where none diverged. Ring: the rate that rolling validation selects;
     cross: models that diverged ({lost}). Models under the axis stand at its foot."""
     by = ("optimizer",)
     shows: ClassVar = {"learning_rate": "rates {}", "recovery_heldout_percent": "recovery {} %"}
@@ -56,22 +56,23 @@ class LrCurves(
         labels = {"xlabel": "Learning rate", "ylabel": "Held-out recovery (%)"}
         layout = {"row_in": 1.25, "around_in": 0.7, "x": "column"} | labels
         figure, panels = plots.panels(rows, study, "optimizer", "learner", **layout)
-        known = rows[_RECOVERY].dropna()
-        low, high = max(min([0.0, *known]), _FLOOR_PERCENT), max([10.0, *known])
+        finite = rows[_RECOVERY].dropna()
+        low, high = max(min([0.0, *finite]), _FLOOR_PERCENT), max([10.0, *finite])
         pad = 0.08 * (high - low)  # with room below for what is under the axis
         for axes, models in panels:
-            style.zero_line(axes)
+            style.draw_zero_line(axes)
             axes.set(xscale="log", ylim=(low - 3 * pad, high + pad))
             axes.xaxis.set_major_locator(LogLocator(numticks=4))
             axes.xaxis.set_minor_locator(NullLocator())
-            for split, apart in plots.beside(models["split"].unique(), _APART).items():
-                _curve(axes, where(models, split=split), looks[split], 10**apart)
+            for split, apart in plots.series_shifts(models["split"].unique(), _APART).items():
+                _draw_rate_curve(axes, where(models, split=split), looks[split], 10**apart)
         handles = plots.keys_of("split", looks, study, lines=True, markersize=3, linewidth=1)
         handles += [plots.key("selected", **_RING), plots.key("diverged", marker="x")]
         return plots.legend(figure, handles, ncols=5)
 
 
-def _curve(axes: Axes, rows: pd.DataFrame, look: Mark, apart: float) -> None:
+def _draw_rate_curve(axes: Axes, rows: pd.DataFrame, look: Mark, apart: float) -> None:
+    """Draw a split's models against their rates, their means, and the selected rate."""
     low, high = axes.get_ylim()
     floor, bottom = (low + share * (high - low) for share in (0.14, 0.042))
     x, y, lost = rows["learning_rate"] * apart, rows[_RECOVERY], rows["diverged"].astype(bool)
@@ -135,7 +136,7 @@ class AdaptationTraces(
         handles = plots.keys_of("learner", looks, study, lines=True, markersize=3)
         return plots.legend(figure, [*handles, plots.key("frozen", **_FROZEN)], ncols=3)
 
-    def seen(self, rows: pd.DataFrame) -> str:
+    def numbers_in_words(self, rows: pd.DataFrame) -> str:
         last = rows[rows["step"] == rows["step"].max()]
         frozen = number(last["frozen_error"].mean(), 2)
         return f"{span(last['error'], digits=2)} in the last window, frozen {frozen}"
@@ -160,11 +161,11 @@ class HorizonGap(
         groups = [(group.title, group.rows) for group in study.groups(horizon_gaps)]
         paper = next(row for row in load().table("horizon_gap") if "low_pp" in row)
         condition = {name: paper[name] for name in ("architecture", "precision", "split")}
-        bands = [plots.papers(rows.iloc[0], study, condition) for _, rows in groups]
+        bands = [plots.is_papers(rows.iloc[0], study, condition) for _, rows in groups]
         whose = study.called("optimizer", paper["optimizer"])
         ends = paper["low_pp"], paper["high_pp"]
-        said = " to ".join(number(end, 0, signed=True) for end in ends)
-        note = f" Grey band: the paper's range for {whose}, {said} pp." * any(bands)
+        span = " to ".join(number(end, 0, signed=True) for end in ends)
+        note = f" Grey band: the paper's range for {whose}, {span} pp." * any(bands)
         more = {"groups": groups, "bands": bands, "whose": whose, "ends": ends, "note": note}
         return Selection(study.arrange(horizon_gaps), more=more)
 
@@ -172,21 +173,21 @@ class HorizonGap(
         more, looks = selection.more, plots.looks(selection.rows, "optimizer", study)
         labels = {"xlabel": "Adapt horizon (steps)", "ylabel": "Gap (pp)"}
         layout = {"row_in": 1.9, "around_in": 1.2, "x": "plot", "wrap": 3} | labels
-        figure, panels = plots.titled(more["groups"], **layout)
+        figure, panels = plots.titled_panels(more["groups"], **layout)
         for (axes, gaps), band in zip(panels, more["bands"], strict=True):
             if band:
                 axes.axhspan(*more["ends"], color=style.BAND, zorder=0)
-            style.zero_line(axes)
+            style.draw_zero_line(axes)
             horizons = np.sort(gaps["horizon_steps"].unique())
             apart = 0.05 * np.min(np.diff(horizons)) if len(horizons) > 1 else 100.0
-            for name, shift in plots.beside(gaps["optimizer"].unique(), apart).items():
+            for name, shift in plots.series_shifts(gaps["optimizer"].unique(), apart).items():
                 line, look = where(gaps, optimizer=name).sort_values("horizon_steps"), looks[name]
                 place = line["horizon_steps"] + shift, "gap_pp", ("low_pp", "high_pp")
                 plots.bars(axes, line, *place, look, linestyle=look.line, elinewidth=1)
             axes.xaxis.set_major_formatter(plots.THOUSANDS)
             axes.set_xticks(horizons)
             if gaps["gap_pp"].isna().all():
-                plots.say(axes, "no gap: diverged")
+                plots.write_centred(axes, "no gap: diverged")
         handles = plots.keys_of("optimizer", looks, study, lines=True)
         handles += [plots.swatch(f"the paper's {more['whose']}")] * any(more["bands"])
         return plots.legend(figure, handles, ncols=3 if len(panels) > 1 else 2)
@@ -216,7 +217,7 @@ class DriftReport(
         rows = [where(selection.rows, task=drift.task, pair=drift.pair) for drift in told]
         groups = [(drift.pair or drift.task, each) for drift, each in zip(told, rows, strict=True)]
         labels = {"xlabel": "Steps read", "ylabel": " or ".join(sorted({d.score for d in told}))}
-        figure, panels = plots.titled(groups, row_in=1.8, around_in=1.0, wrap=3, **labels)
+        figure, panels = plots.titled_panels(groups, row_in=1.8, around_in=1.0, wrap=3, **labels)
         for drift, (axes, scores) in zip(told, panels, strict=True):
             for measure, look in _DECODERS.items():
                 line = where(scores, measure=measure)

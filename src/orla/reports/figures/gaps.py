@@ -11,12 +11,12 @@ from matplotlib.figure import Figure as Canvas
 from orla.catalogue import Mark
 from orla.reports import estimates as told
 from orla.reports import style
-from orla.reports.claims import condition_of
+from orla.reports.claims import claim_condition
 from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
 from orla.reports.numbers import is_missing, number
 from orla.reports.paper import load
-from orla.reports.square import recoveries, square
+from orla.reports.square import find_square, recovery_rows
 from orla.reports.study import CONDITION, StudyFacts, where
 from orla.reports.tables.shared import with_paper_rows
 from orla.reports.words import NOT_RUN
@@ -51,17 +51,17 @@ class TwoByTwo(
     def select(
         self, estimates: pd.DataFrame, seed_gaps: pd.DataFrame, *, study: StudyFacts
     ) -> Selection | None:
-        cells = square(study)
+        cells = find_square(study)
         rows = estimates[estimates["comparison"].isin(cells or ())]
         estimand = next((e for e in told.OF_HELDOUT if (rows["estimand"] == e).any()), "")
         rows, _, keys, _ = plots.most(where(rows, estimand=estimand), study, over=self.by)
-        known = rows.dropna(subset="gap_pp").to_dict("records")
-        clear = {row["architecture"] for row in known if told.has_meaning(row)}
+        finite = rows.dropna(subset="gap_pp").to_dict("records")
+        clear = {row["architecture"] for row in finite if told.has_meaning(row)}
         if not clear:
             return None
         pair = f"{keys['pair']}, " * (estimates["pair"].nunique() > 1)
         title = f"{pair}{study.called('split', keys['split'])}, {told.ESTIMANDS[estimand]}"
-        networks = study.names(rows, "architecture").items()
+        networks = study.value_names(rows, "architecture").items()
         unclear = " and ".join(label for name, label in networks if name not in clear)
         note = f" Recovery has no meaning on {unclear}: see the table." if unclear else ""
         more = {"cells": cells, "seeds": seed_gaps, "note": note}
@@ -71,10 +71,10 @@ class TwoByTwo(
         rows, cells, seeds = selection.rows, selection.more["cells"], selection.more["seeds"]
         learners = cells.learners(study)
         looks = study.marks("learner", learners)
-        networks = study.names(rows, "architecture").items()
+        networks = study.value_names(rows, "architecture").items()
         lines = {(name, kind): label for name, label in networks for kind in _KINDS}
         layout = {"row_in": 1.55, "around_in": 1.1, "x": "row", "y": "row"}
-        figure, axes_of = plots.facets(study.names(rows, "optimizer"), lines, **layout)
+        figure, axes_of = plots.facets(study.value_names(rows, "optimizer"), lines, **layout)
         for ((network, kind), optimizer), axes in axes_of.items():
             here = where(rows, architecture=network, optimizer=optimizer)
             gaps = {row["comparison"]: row for row in told.with_points(here, seeds)}
@@ -84,19 +84,19 @@ class TwoByTwo(
                 axes.set_ylabel(kind)
             if kind == _KINDS[0]:
                 axes.set_xticks(list(_GRADIENTS), _GRADIENTS.values())
-                for x, of in enumerate(recoveries(gaps, cells)):
+                for x, of in enumerate(recovery_rows(gaps, cells)):
                     row, side = of or (None, "")
                     ends = f"{side}_low_percent", f"{side}_high_percent"
-                    _estimate(axes, row, x, f"{side}_percent", ends, looks[learners[x]])
+                    _draw_estimate(axes, row, x, f"{side}_percent", ends, looks[learners[x]])
             else:
                 axes.set_xticks(range(len(cells)), _DIFFERENCES, rotation=90)
-                plots.margin(axes, study)
+                plots.draw_margin(axes, study)
                 for x, (name, marker) in enumerate(zip(cells, "ooss", strict=True)):
-                    _estimate(axes, gaps.get(name), x, "gap_pp", _T95, Mark(style.INK, marker))
+                    _draw_estimate(axes, gaps.get(name), x, "gap_pp", _T95, Mark(style.INK, marker))
         return plots.legend(figure, plots.keys_of("learner", looks, study), handlelength=1)
 
 
-def _estimate(
+def _draw_estimate(
     axes: Axes, row: Any, at: float, column: str, ends: Any, look: Mark, across: bool = False,
     apart: float = 0.25, **more: Any,
 ) -> None:  # fmt: skip
@@ -112,7 +112,7 @@ def _estimate(
     seeds = row["points"][column].dropna()
     if across or len(seeds) <= told.FEW_POINTS:
         places = seeds, np.full(len(seeds), at + apart)
-        plots.dots(axes, *(places if across else reversed(places)))
+        plots.draw_dots(axes, *(places if across else reversed(places)))
     place = (column, at) if across else (at, column)
     plots.bars(axes, row, *place, ends, look, across=across, **more)
 
@@ -137,11 +137,11 @@ class Pairs(Figure, name="pairs", label="Every pair of sessions", chapter="by_pa
         if not keys:
             return Selection(rows)
         rows = where(over_pairs, **keys)
-        names = [name for name in square(study) or () if (rows["comparison"] == name).any()]
-        rows = rows[rows["comparison"].isin(names or study.present(rows, "comparison")[:4])]
+        names = [name for name in find_square(study) or () if (rows["comparison"] == name).any()]
+        rows = rows[rows["comparison"].isin(names or study.distinct(rows, "comparison")[:4])]
         same = [name for name in (*by, "comparison") if name in rows]
         pairs = told.with_points(estimates.merge(rows[same].drop_duplicates(), on=same), seed_gaps)
-        title = f"{study.title_of(keys, over_pairs)}: {told.ESTIMANDS[keys['estimand']]}"
+        title = f"{study.condition_title(keys, over_pairs)}: {told.ESTIMANDS[keys['estimand']]}"
         return Selection(rows, title, keys, {"pairs": pairs})
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
@@ -153,8 +153,8 @@ class Pairs(Figure, name="pairs", label="Every pair of sessions", chapter="by_pa
         layout |= {"xlabel": "Gap (pp)"}
         figure, panels = plots.panels(rows, study, "comparison", "optimizer", **layout)
         for axes, over in panels:
-            band = plots.margin(axes, study, vertical=True)
-            plots.row_labels(axes, labels)
+            band = plots.draw_margin(axes, study, vertical=True)
+            plots.label_rows(axes, labels)
             for row in over.to_dict("records"):
                 look = looks[row["optimizer"]]
                 for pair in pairs:
@@ -162,7 +162,7 @@ class Pairs(Figure, name="pairs", label="Every pair of sessions", chapter="by_pa
                         place = labels.index(pair["pair"]), "gap_pp", _NO_ENDS
                         face = "white" if pair["guards"] else look.color
                         hollow = {"across": True, "apart": 0, "markerfacecolor": face}
-                        _estimate(axes, pair, *place, look, **hollow)
+                        _draw_estimate(axes, pair, *place, look, **hollow)
                 axes.axhline(below - 0.5, color=style.QUIET, linewidth=0.6)
                 mean = {"across": True, "elinewidth": 2.4, "markersize": 5}
                 plots.bars(axes, row, "gap_pp", below, _T95, look, **mean)
@@ -178,9 +178,9 @@ class TostInterval(
 ):
     """Each gap of the main comparison beside the margin, those of the paper's headline first."""
 
-    caption = """Held-out gap in pp, {main}, with its {level} t interval over seeds of one pair:
-    equivalent (TOST, α = {alpha:g}) where the interval lies inside the grey margin. Dots:
-    seeds.{note}"""
+    caption = """Held-out gap in pp of weights frozen once, at the end, {main}, with its {level} t
+    interval over seeds of one pair: equivalent (TOST, α = {alpha:g}) where the interval lies inside
+    the grey margin. Dots: seeds.{note}"""
     by = ("label",)
     shows: ClassVar = {"gap_pp": "{} pp", "delta_star_pp": "δ* {}"}
 
@@ -193,7 +193,7 @@ class TostInterval(
         kinds, records = ["optimizer", *reversed(kinds)], rows.to_dict("records")
         rows = rows.assign(
             label=[", ".join(study.called(kind, row[kind]) for kind in kinds) for row in records],
-            headline=[plots.papers(row, study, condition_of("gaps")) for row in records],
+            headline=[plots.is_papers(row, study, claim_condition("gaps")) for row in records],
             gap_pp=rows["gap_pp"].where([told.has_meaning(row) for row in records]),
         ).sort_values("headline", ascending=False, kind="stable")
         more = {"level": f"{100 * (1 - 2 * study.alpha):g} %", "alpha": study.alpha, "note": ""}
@@ -208,13 +208,13 @@ class TostInterval(
         looks = plots.looks(rows, "optimizer", study)
         layout = {"row_in": 0.36 * len(rows), "width_in": style.TWO_COLUMNS_IN}
         figure, axes = plots.single(around_in=1.35, xlabel="Gap (pp)", **layout)
-        band = plots.margin(axes, study, vertical=True)
-        plots.row_labels(axes, rows["label"])
+        band = plots.draw_margin(axes, study, vertical=True)
+        plots.label_rows(axes, rows["label"])
         beside = {"xycoords": ("axes fraction", "data"), "va": "center", "annotation_clip": False}
         for y, row in enumerate(told.with_points(rows, more["seeds"])):
             ends, look = _T90 if row["n_seeds"] > 1 else _NO_ENDS, looks[row["optimizer"]]
             wide = {"across": True, "apart": -0.24, "elinewidth": 2, "capsize": 3}
-            _estimate(axes, row, y, "gap_pp", ends, look, **wide)
+            _draw_estimate(axes, row, y, "gap_pp", ends, look, **wide)
             if not is_missing(row["paper_gap_pp"]):
                 thin = {"across": True, "elinewidth": 0.9, "markeredgewidth": 1, "zorder": 2.5}
                 thin |= _THEIRS | {"markeredgecolor": style.QUIET}
@@ -223,7 +223,7 @@ class TostInterval(
                     star = load().headline["delta_star_pp"]
                     ends = -star, 2 * value + star
                 plots.bars(axes, row, value, y + 0.32, ends, look, **thin)
-            axes.annotate(_verdict(row), (1.01, y), **beside)
+            axes.annotate(_equivalence_text(row), (1.01, y), **beside)
         line = {"marker": "o", "linestyle": "-", "linewidth": 2}
         handles = [plots.key(f"gap, {more['level']} t interval", **line), plots.seed_key()]
         if more["note"]:
@@ -231,7 +231,8 @@ class TostInterval(
         return plots.legend(figure, [*handles, band])
 
 
-def _verdict(row: Mapping[str, Any]) -> str:
+def _equivalence_text(row: Mapping[str, Any]) -> str:
+    """The seeds of a gap, and whether it is equivalent, in words."""
     lost = int(row["n_diverged"])
     n = f"n = {int(row['n_seeds'])}" + (f" ({lost} div.)" if lost else "")
     if not told.has_meaning(row):

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure as Canvas
 
 from orla.catalogue import Mark
 from orla.reports import style
-from orla.reports.beside import plain
+from orla.reports.beside import unaltered
 from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
 from orla.reports.paper import load
@@ -46,7 +46,9 @@ class RatioGapPlane(
         paper = [
             row
             for row in load().table("ratio_gap")
-            if any(plots.papers(one, study, {name: row[name] for name in same}) for one in splits)
+            if any(
+                plots.is_papers(one, study, {name: row[name] for name in same}) for one in splits
+            )
         ]
         more = {"paper": paper, "note": " Hollow diamonds: the paper's Table 3." * bool(paper)}
         return Selection(chosen.rows, chosen.title, more=more)
@@ -54,13 +56,13 @@ class RatioGapPlane(
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows, paper = selection.rows, selection.more["paper"]
         looks = plots.looks(rows, "optimizer", study)
-        drawn = rows[rows["split"].isin(study.present(rows, "split")[:_MOST_SPLITS])]
+        drawn = rows[rows["split"].isin(study.distinct(rows, "split")[:_MOST_SPLITS])]
         layout = {"row_in": 2, "around_in": 1, "x": "plot", "width_in": style.TWO_COLUMNS_IN}
         layout |= {"xlabel": _RATIO, "ylabel": "Gap (pp)"}
         figure, panels = plots.panels(drawn, study, "split", **layout)
         place, ends = ("update_ratio", "gap_pp"), ("update_ratio_low", "update_ratio_high")
         for axes, points in panels:
-            style.zero_line(axes)
+            style.draw_zero_line(axes)
             for row in points.to_dict("records"):
                 look = looks[row["optimizer"]]
                 plots.bars(axes, row, *place, ends, look, across=True, marker="", capsize=0)
@@ -70,7 +72,7 @@ class RatioGapPlane(
                 hollow = plots.PAPERS | {"color": look.color, "markersize": 5}
                 axes.plot(*(row[name] for name in place), **hollow)
             axes.set_xscale("log")
-            plots.decades(axes.xaxis)
+            plots.set_decade_ticks(axes.xaxis)
         handles = plots.keys_of("optimizer", looks, study)
         if paper:
             handles.append(plots.key("the paper's", **plots.PAPERS | {"color": style.QUIET}))
@@ -91,7 +93,7 @@ class _Profile(Figure):
         The learner is the one that the paper measures with, where it ran. Of more panels than a
         page holds those of the paper's optimizers are drawn.
         """
-        rows = plain(profile[profile["quantity"].isin(self.quantities)]).dropna(subset="value")
+        rows = unaltered(profile[profile["quantity"].isin(self.quantities)]).dropna(subset="value")
         if (full := rows["learner"] == load().full_learner).any():
             rows = rows[full]
         rows, _, keys, _ = plots.most(rows, study, over=self.by, keys=_TOGETHER)
@@ -106,7 +108,7 @@ class _Profile(Figure):
         groups = rows.groupby([*self.by], sort=False)
         named = [(", ".join(map(study.called, self.by, keys)), panel) for keys, panel in groups]
         wide = {"around_in": 0.9, "width_in": style.TWO_COLUMNS_IN}
-        return plots.titled(named, **wide | self.layout)
+        return plots.titled_panels(named, **wide | self.layout)
 
 
 class PastSpectra(
@@ -126,10 +128,10 @@ class PastSpectra(
         figure, panels = self.panels(selection.rows, study)
         for axes, rows in panels:
             for quantity, (_, look) in _SPECTRA.items():
-                values = _by_seed(rows, quantity)
+                values = _values_by_seed(rows, quantity)
                 axes.plot(values.index, values.where(values > _LEAST), linewidth=0.8, **look)
         axes.set(xscale="log", yscale="log")
-        plots.decades(axes.xaxis)
+        plots.set_decade_ticks(axes.xaxis)
         return plots.legend(figure, [plots.key(label, **look) for label, look in _SPECTRA.values()])
 
 
@@ -150,8 +152,8 @@ class PastTurns(
         looks = plots.looks(selection.rows, "optimizer", study)
         figure, panels = self.panels(selection.rows, study)
         for axes, rows in panels:
-            values, look = _by_seed(rows, *self.quantities), looks[rows["optimizer"].iloc[0]]
-            style.zero_line(axes)
+            values, look = _values_by_seed(rows, *self.quantities), looks[rows["optimizer"].iloc[0]]
+            style.draw_zero_line(axes)
             axes.plot(values, color=style.QUIET, linewidth=0.4)
             axes.plot(values.mean(axis=1), color=look.color, linewidth=1.5)
         axes.set(ylim=(-1.05, 1.05), yticks=[-1, 0, 1])
@@ -193,7 +195,7 @@ class PastMap(
         return figure
 
 
-def _by_seed(rows: pd.DataFrame, quantity: str) -> pd.DataFrame:
+def _values_by_seed(rows: pd.DataFrame, quantity: str) -> pd.DataFrame:
     """The rows of one quantity, its values from 1 on in a column for each seed."""
     values = where(rows, quantity=quantity)
     values = values.pivot(index="index", columns="seed", values="value")

@@ -12,8 +12,8 @@ from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
 from orla.reports.numbers import estimate, number
 from orla.reports.study import StudyFacts, where
-from orla.reports.tables.language import called
-from orla.reports.tables.others import ADAPTS, PEERS, Tent, model, recoveries
+from orla.reports.tables.language import learner_text
+from orla.reports.tables.others import ADAPTS, PEERS, Tent, model_name, recovery_by_corruption
 from orla.results.language import PROXY
 
 # What sets models apart, which are called alike on every stream.
@@ -26,11 +26,11 @@ class _Means(Figure):
 
     layout: ClassVar[dict[str, Any]]
 
-    def means(
+    def draw_means(
         self, groups: list[tuple[str, pd.DataFrame]], rows: pd.DataFrame, dashed: Collection[str]
     ) -> plots.Panels:
         """The figure, with its legend, and its plots, each with its rows."""
-        figure, panels = plots.titled(groups, y="plot", wrap=3, **self.layout)
+        figure, panels = plots.titled_panels(groups, y="plot", wrap=3, **self.layout)
         looks = {
             name: {"color": f"C{i}", "linestyle": "--" if name in dashed else "-"}
             for i, name in enumerate(rows["line"].unique())
@@ -66,7 +66,7 @@ class AccuracyOverTime(
         alike = rows.groupby(_MODEL, dropna=False, sort=False)["task"]
         window = peers["step"].min()
         rows = rows.assign(
-            line=alike.transform(lambda group: model(rows.loc[group.index[0]], study)),
+            line=alike.transform(lambda group: model_name(rows.loc[group.index[0]], study)),
             x=window * (rows["index"] + 1),
             y=rows["accuracy"],
         )
@@ -77,7 +77,7 @@ class AccuracyOverTime(
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows = selection.rows
         groups = [(study.called("task", t), each) for t, each in rows.groupby("task", sort=False)]
-        figure, panels = self.means(groups, rows, PEERS.values())
+        figure, panels = self.draw_means(groups, rows, PEERS.values())
         for axes, models in panels:
             unscored = models.loc[models["scored"].eq(False), "step"]
             axes.axvspan(0, unscored.max() if len(unscored) else 0, color=style.BAND, zorder=0)
@@ -109,7 +109,7 @@ class LoraLosses(
             return Selection(rows)
         rows = rows.assign(
             called=rows["model"] + ", rank " + rows["rank"].astype(str),
-            line=[called(row, study) for row in rows.to_dict("records")],
+            line=[learner_text(row, study) for row in rows.to_dict("records")],
             x=rows["token"],
             y=rows["loss"] - rows["frozen"],
         )
@@ -121,15 +121,15 @@ class LoraLosses(
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows = selection.rows
         dashed = {name for name in rows["line"] if name.startswith("TBPTT")}
-        figure, panels = self.means([*rows.groupby("called", sort=False)], rows, dashed)
+        figure, panels = self.draw_means([*rows.groupby("called", sort=False)], rows, dashed)
         for axes, group in panels:
             axes.axvline(group.loc[group["segment"] > 0, "token"].min(), **_DOTTED)
             held = group.loc[group["heldout"].notna(), "token"]
             axes.axvspan(held.min(), group["token"].max(), color=style.BAND, zorder=0)
-            style.zero_line(axes)
+            style.draw_zero_line(axes)
         return figure
 
-    def seen(self, rows: pd.DataFrame) -> str:
+    def numbers_in_words(self, rows: pd.DataFrame) -> str:
         gain = -rows[rows["segment"] > 0].groupby("line", sort=False)["y"].mean()
         return ", ".join(f"{what} {number(value, 2)} nats below" for what, value in gain.items())
 
@@ -153,22 +153,22 @@ class TentRecovery(
         return Selection(rows[rows["adapts"].isin(ADAPTS)], more={"tta": tta, "alone": alone})
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
-        rows, dots = selection.rows, recoveries(selection.more["tta"])
+        rows, dots = selection.rows, recovery_by_corruption(selection.more["tta"])
         looks = plots.looks(rows, "optimizer", study)
         layout = {"row_in": 0.3 * len(looks), "around_in": 0.9, "xlabel": "Recovery (%)"}
-        figure, panels = plots.titled([*rows.groupby("panel", sort=False)], **layout)
+        figure, panels = plots.titled_panels([*rows.groupby("panel", sort=False)], **layout)
         for axes, each in panels:
             axes.axvline(selection.more["alone"], color=style.INK, linestyle=":", zorder=0)
             for row in each.to_dict("records"):
                 y, look = [*looks].index(row["optimizer"]), looks[row["optimizer"]]
                 ours = where(dots, adapts=row["adapts"], optimizer=row["optimizer"])
-                plots.dots(axes, ours["recovery"], [y + 0.22] * len(ours))
+                plots.draw_dots(axes, ours["recovery"], [y + 0.22] * len(ours))
                 ends = (row["recovery_low"], row["recovery_high"])
                 plots.bars(axes, row, "recovery", y, ends, look, across=True, zorder=3)
                 axes.plot(row["papers_recovery"], y, **plots.PAPERS)
-            plots.row_labels(axes, [study.called("optimizer", name) for name in looks])
+            plots.label_rows(axes, [study.called("optimizer", name) for name in looks])
         return figure
 
-    def seen(self, rows: pd.DataFrame) -> str:
+    def numbers_in_words(self, rows: pd.DataFrame) -> str:
         [row] = rows.to_dict("records")
         return f"{estimate(row['recovery'], row['recovery_low'], row['recovery_high'])} %"

@@ -49,7 +49,7 @@ def most(
         return Selection(frame[:0])
     same = dict(zip(by, sizes.idxmax(), strict=True))
     last = [study.called(kind, same[kind]) for kind in ("learner", "optimizer") if kind in same]
-    title = ", ".join([study.title_of(same, frame), *last])
+    title = ", ".join([study.condition_title(same, frame), *last])
     return Selection(study.arrange(where(frame, **same)), title, same)
 
 
@@ -110,18 +110,18 @@ def panels(
     rows: pd.DataFrame, study: StudyFacts, column: str, line: str = "", **layout: Any
 ) -> Panels:
     """`facets` by the values of one key column of the rows, or of two; each plot with its rows."""
-    lines = study.names(rows, line) if line else None
-    figure, plots = facets(study.names(rows, column), lines, **layout)
+    lines = study.value_names(rows, line) if line else None
+    figure, plots = facets(study.value_names(rows, column), lines, **layout)
     each = []
     for at, axes in plots.items():
         keys = dict(zip((line, column), at, strict=True)) if line else {column: at}
         each.append((axes, where(rows, **keys)))
         if each[-1][1].empty:
-            say(axes, NOT_RUN)
+            write_centred(axes, NOT_RUN)
     return figure, each
 
 
-def titled(groups: Sequence[tuple[str, pd.DataFrame]], **layout: Any) -> Panels:
+def titled_panels(groups: Sequence[tuple[str, pd.DataFrame]], **layout: Any) -> Panels:
     """`facets` of titles and the rows of each; each plot with its rows."""
     figure, plots = facets(dict(enumerate(title for title, _ in groups)), **layout)
     return figure, [(plots[i], rows) for i, (_, rows) in enumerate(groups)]
@@ -133,31 +133,31 @@ def single(**layout: Any) -> tuple[Canvas, Axes]:
     return figure, plots[""]
 
 
-def say(axes: Axes, text: str) -> None:
+def write_centred(axes: Axes, text: str) -> None:
     """Words in the middle of a plot that has no data."""
     axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=style.INK)
 
 
-def decades(axis: Axis, most: int = 5) -> None:
+def set_decade_ticks(axis: Axis, most: int = 5) -> None:
     """A few plain numbers on a logarithmic axis, no ticks between them."""
     axis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=most))
     axis.set_major_formatter(lambda value, _: f"{value:g}")
     axis.set_minor_locator(NullLocator())
 
 
-def row_labels(axes: Axes, labels: Collection[str]) -> None:
+def label_rows(axes: Axes, labels: Collection[str]) -> None:
     """A name at the left for each row of a plot, from the top."""
     axes.set_yticks(range(len(labels)), labels)
     axes.set_ylim(len(labels) - 0.4, -0.7)
     axes.tick_params(axis="y", length=0)
 
 
-def beside(names: Collection[str], apart: float) -> dict[str, float]:
+def series_shifts(names: Collection[str], apart: float) -> dict[str, float]:
     """A shift for each series, so that the intervals of one place do not hide each other."""
     return {name: apart * (i - (len(names) - 1) / 2) for i, name in enumerate(names)}
 
 
-def dots(axes: Axes, x: Any, y: Any, **more: Any) -> None:
+def draw_dots(axes: Axes, x: Any, y: Any, **more: Any) -> None:
     """Small grey dots, one a seed."""
     axes.scatter(x, y, **{"s": 7, "color": style.QUIET, "linewidths": 0, "zorder": 2} | more)
 
@@ -178,34 +178,34 @@ def bars(
     the rows; `more` is of `Axes.errorbar`.
     """
     x, y, low, high = (
-        np.atleast_1d(np.asarray(rows[given] if isinstance(given, str) else given, float))
-        for given in (x, y, *ends)
+        np.atleast_1d(np.asarray(rows[options] if isinstance(options, str) else options, float))
+        for options in (x, y, *ends)
     )
     value = x if across else y
     away = np.clip([value - low, high - value], 0, None)
     away[:, ~np.isfinite(away).all(axis=0)] = np.nan
-    given = {"color": look.color, "marker": look.marker, "linestyle": "none", "capsize": 2}
-    given |= {"elinewidth": 1.2, "xerr" if across else "yerr": away} | _DOT | more
-    axes.errorbar(x, y, **given)
+    options = {"color": look.color, "marker": look.marker, "linestyle": "none", "capsize": 2}
+    options |= {"elinewidth": 1.2, "xerr" if across else "yerr": away} | _DOT | more
+    axes.errorbar(x, y, **options)
 
 
-def margin(axes: Axes, study: StudyFacts, vertical: bool = False) -> Patch:
+def draw_margin(axes: Axes, study: StudyFacts, vertical: bool = False) -> Patch:
     """The band of the equivalence margin with a line at zero; what the legend says of it."""
     band = axes.axvspan if vertical else axes.axhspan
     band(-study.margin_pp, study.margin_pp, color=style.BAND, zorder=0)
-    style.zero_line(axes, vertical)
+    style.draw_zero_line(axes, vertical)
     return swatch(f"margin ±{study.margin_pp:g} pp")
 
 
-def papers(row: Mapping[str, Any], study: StudyFacts, condition: Mapping[str, Any]) -> bool:
+def is_papers(row: Mapping[str, Any], study: StudyFacts, condition: Mapping[str, Any]) -> bool:
     """Whether numbers that the paper gives of a condition are of a row of the main comparison."""
-    fits = study.paper(row, study.main) is not None
+    fits = study.paper_for(row, study.main) is not None
     return fits and all(row[name] == value for name, value in condition.items())
 
 
 def looks(rows: pd.DataFrame, kind: str, study: StudyFacts) -> dict[str, Mark]:
     """The look of each value of a key column, in declared order."""
-    return study.marks(kind, study.present(rows, kind))
+    return study.marks(kind, study.distinct(rows, kind))
 
 
 def key(label: str, look: Mark | None = None, **more: Any) -> Line2D:

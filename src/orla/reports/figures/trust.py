@@ -9,11 +9,11 @@ from matplotlib.figure import Figure as Canvas
 from orla.reports import style
 from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
-from orla.reports.multiverse import CHOICES, of_what, specifications, varied
+from orla.reports.multiverse import CHOICES, specifications, task_suffix, varying_choices
 from orla.reports.numbers import MISSING, interval, is_missing, number
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
-from orla.reports.tables.trust import sample
+from orla.reports.tables.trust import sample_text
 from orla.study.keys import FORMATS
 
 # Colour and hatch of each answer: they differ in grey too.
@@ -41,10 +41,10 @@ class Power(Figure, name="power", label="Power of each registration", chapter="t
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         groups = selection.rows.groupby("registration", sort=False)
-        titled = [(f"{name}\n{sample(rows.iloc[0])}", rows) for name, rows in groups]
+        titled = [(f"{name}\n{sample_text(rows.iloc[0])}", rows) for name, rows in groups]
         layout = {"row_in": 1.55, "around_in": 0.6, "x": "plot", "wrap": 3}
         layout |= {"xlabel": "True gap (unit of the title)", "ylabel": "Power (%)"}
-        figure, panels = plots.titled(titled, **layout)
+        figure, panels = plots.titled_panels(titled, **layout)
         for axes, rows in panels:
             axes.axhline(80, color=style.QUIET, linewidth=0.8, linestyle=(0, (3, 2)), zorder=0)
             rows = rows.sort_values("true_gap")
@@ -67,8 +67,8 @@ class TruthControls(
     def select(self, truth_controls: pd.DataFrame, *, study: StudyFacts) -> Selection:
         rows = truth_controls.reset_index(drop=True)
         gaps = [MISSING if is_missing(gap) else f"{gap:+.3g}" for gap in rows["true_gap"]]
-        told = zip(rows["world"], gaps, rows["claim"], strict=True)
-        worlds = [f"{world}, true gap {gap}: {claim}" for world, gap, claim in told]
+        cells = zip(rows["world"], gaps, rows["claim"], strict=True)
+        worlds = [f"{world}, true gap {gap}: {claim}" for world, gap, claim in cells]
         return Selection(rows.assign(world=worlds))
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
@@ -86,12 +86,12 @@ class TruthControls(
             left += share
         for y in rows.index:
             place = {"xy": (1.01, y), "xycoords": ("axes fraction", "data"), "va": "center"}
-            axes.annotate(self.seen(rows.loc[[y]]), **place)
-        plots.row_labels(axes, rows["world"])
+            axes.annotate(self.numbers_in_words(rows.loc[[y]]), **place)
+        plots.label_rows(axes, rows["world"])
         axes.set(xlim=(0, 100), xlabel="Share of made-up studies (%)")
         return plots.legend(figure, axes.containers)
 
-    def seen(self, rows: pd.DataFrame) -> str:
+    def numbers_in_words(self, rows: pd.DataFrame) -> str:
         [row] = rows.to_dict("records")
         ends = interval(100 * row["wrong_low"], 100 * row["wrong_high"])
         return f"{number(100 * row['wrong_share'])} % wrong {ends}, n = {int(row['studies'])}"
@@ -114,16 +114,16 @@ class Multiverse(
         rows = rows[rows["gap"].notna()]
         # Of the two optimizers with most specifications; of several the last ones.
         sizes = rows["optimizer"].value_counts()
-        most = sorted(study.present(rows, "optimizer"), key=lambda name: sizes[name])[-2:]
+        most = sorted(study.distinct(rows, "optimizer"), key=lambda name: sizes[name])[-2:]
         rows = rows[rows["optimizer"].isin(most)]
-        return Selection(rows, more={"of": of_what(rows, multiverse, study)})
+        return Selection(rows, more={"of": task_suffix(rows, multiverse, study)})
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows, looks = selection.rows, plots.looks(selection.rows, "optimizer", study)
-        choices, n = varied(rows), rows["optimizer"].value_counts()
+        choices, n = varying_choices(rows), rows["optimizer"].value_counts()
         lines = sum(map(len, choices.values())) + 0.6 * len(choices)
         heights = {_CURVE: 1.8, _CHOICES: max(0.145 * lines, 0.3)}
-        names = study.names(rows, "optimizer").items()
+        names = study.value_names(rows, "optimizer").items()
         titles = {name: f"{label}, n = {n[name]}" for name, label in names}
         layout = {"around_in": 0.7, "x": "column", "y": "row", "xlabel": "Specifications, by gap"}
         figure, axes_of = plots.facets(titles, dict.fromkeys(heights, ""), row_in=heights, **layout)
@@ -131,7 +131,7 @@ class Multiverse(
             axes.tick_params(axis="x", length=0, labelbottom=False)
             gaps, look = where(rows, optimizer=name), looks[name]
             if part == _CURVE:
-                plots.margin(axes, study)
+                plots.draw_margin(axes, study)
                 x, thin = np.arange(len(gaps)), {"capsize": 0, "elinewidth": 0.8, "markersize": 2.6}
                 plots.bars(axes, gaps, x, "gap", ("low", "high"), look, markeredgewidth=0, **thin)
                 continue
@@ -168,20 +168,20 @@ class ScalingBci(
     def select(self, numerics: pd.DataFrame, *, study: StudyFacts) -> Selection:
         over = ("precision", "optimizer")
         chosen = plots.most(where(numerics, choice="rolling"), study, over=over)
-        rows = chosen.rows.assign(format=lambda rows: rows["precision"].map(study.format))
-        fits = len(rows) and study.paper(chosen.keys, study.main)
+        rows = chosen.rows.assign(format=lambda rows: rows["precision"].map(study.number_format))
+        fits = len(rows) and study.paper_for(chosen.keys, study.main)
         more = {"rates_of": study.rates_of, "paper": bool(fits)}
         more["note"] = " In another colour beside them: the paper's." if fits else ""
         return Selection(rows.dropna(subset="gap_pp"), chosen.title, chosen.keys, more)
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows, looks = selection.rows, plots.looks(selection.rows, "precision", study)
-        optimizers = study.names(rows, "optimizer")
+        optimizers = study.value_names(rows, "optimizer")
         formats = {name: name for name in FORMATS[::-1] if (rows["format"] == name).any()}
         size = {"row_in": 2.0, "around_in": 1.2, "width_in": style.TWO_COLUMNS_IN}
         figure, axes_of = plots.facets(formats, ylabel="Gap (pp)", **size)
         for name, axes in axes_of.items():
-            band = plots.margin(axes, study)
+            band = plots.draw_margin(axes, study)
             axes.set_xticks(range(len(optimizers)), optimizers.values())
             for x, optimizer in enumerate(optimizers):
                 here = where(rows, format=name, optimizer=optimizer)

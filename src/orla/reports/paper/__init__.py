@@ -54,15 +54,15 @@ class Paper:
             near = nearest(name, self.tables)
             raise OrlaError(f'the paper\'s numbers have no table "{name}"; {near}')
         file = self.document[name]
-        return [row for entry in file["rows"] for row in _conditions(entry, file)]
+        return [row for entry in file["rows"] for row in _rows_by_condition(entry, file)]
 
-    def in_text(self, *columns: str, **values: Any) -> list[dict[str, Any]]:
+    def text_rows(self, *columns: str, **values: Any) -> list[dict[str, Any]]:
         """The rows that the paper's text adds, of those with these columns and values."""
         rows = (row for row in self.table("text") if {*columns} <= row.keys())
         return [row for row in rows if values.items() <= row.items()]
 
     @cached_property
-    def keys(self) -> dict[str, set[str]]:
+    def names(self) -> dict[str, set[str]]:
         """The tasks and the learners that rows are about, as a study of ours has them."""
         rows = [one for name in self.tables for row in self.table(name) for one in stand_ins(row)]
         return {kind: {row.get(kind) for row in rows} for kind in ("task", "learner")}
@@ -77,7 +77,7 @@ class Paper:
         """The registrations that test a claim, the weightiest claim first."""
         return [claim["registration"] for claim in self.claims if "registration" in claim]
 
-    def claim_of(self, registration: str) -> dict[str, Any]:
+    def claim_tested_by(self, registration: str) -> dict[str, Any]:
         """The claim that a registration tests, or {}."""
         return next((c for c in self.claims if c.get("registration") == registration), {})
 
@@ -93,19 +93,19 @@ class Paper:
 
     @cached_property
     def recoveries(self) -> pd.DataFrame:
-        """The held-out recoveries on recordings (percent); see `_preferred`.
+        """The held-out recoveries on recordings (percent); see `_preferred_rows`.
 
         The pilot's full RTRL (window of 50) counts as tbptt-200-200 where nothing else does.
         """
         rows = [row for name in _RECOVERIES for row in self.table(name)]
         rows += [row | {"learner": row["beside"]} for row in rows if "beside" in row]
-        return _preferred(rows, "recovery", "percent", "learner")
+        return _preferred_rows(rows, "recovery", "percent", "learner")
 
     @cached_property
     def gaps(self) -> pd.DataFrame:
-        """The gaps on recordings (pp, full RTRL minus d=0); see `_preferred`."""
+        """The gaps on recordings (pp, full RTRL minus d=0); see `_preferred_rows`."""
         rows = [row for name in _GAPS for row in self.table(name)]
-        return _preferred(rows, "gap", "pp").drop(columns="paper_learning_rate")
+        return _preferred_rows(rows, "gap", "pp").drop(columns="paper_learning_rate")
 
 
 def stand_ins(row: dict[str, Any]) -> list[dict[str, Any]]:
@@ -114,7 +114,7 @@ def stand_ins(row: dict[str, Any]) -> list[dict[str, Any]]:
     return [row | one for one in (ours if isinstance(ours, list) else [ours])]
 
 
-def _conditions(entry: dict[str, Any], file: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _rows_by_condition(entry: dict[str, Any], file: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """One row, or one for each condition of ``across`` that the entry has a value for."""
     entry = entry | {key: value for key, value in entry.get("also", {}).items() if key != "quote"}
     entry.pop("also", None)
@@ -122,20 +122,21 @@ def _conditions(entry: dict[str, Any], file: dict[str, Any]) -> Iterator[dict[st
     single = ("quote", "ours")
     lists = [key for key, value in entry.items() if isinstance(value, list) and key not in single]
     if "across" not in file or not lists:
-        yield _present(shared | entry)
+        yield _without_nulls(shared | entry)
         return
     for column, condition in enumerate(file["across"]):
-        cells = _present({key: entry[key][column] for key in lists})
+        cells = _without_nulls({key: entry[key][column] for key in lists})
         if cells:
             alike = {key: value for key, value in entry.items() if key not in lists}
-            yield _present(shared | condition | alike | cells)
+            yield _without_nulls(shared | condition | alike | cells)
 
 
-def _present(row: dict[str, Any]) -> dict[str, Any]:
+def _without_nulls(row: dict[str, Any]) -> dict[str, Any]:
+    """The columns of a row that hold a value."""
     return {key: value for key, value in row.items() if value is not None}
 
 
-def _preferred(rows: list[dict[str, Any]], name: str, unit: str, *more: str) -> pd.DataFrame:
+def _preferred_rows(rows: list[dict[str, Any]], name: str, unit: str, *more: str) -> pd.DataFrame:
     """One number a condition: the first by `_PREFERENCE`, in the column paper_NAME_UNIT.
 
     Beside it its words, its interval, the rate that the paper calls best, the configuration that it

@@ -8,7 +8,7 @@ import pandas as pd
 from orla.catalogue import Part
 from orla.reports.cells import Cell, Line, Row
 from orla.reports.estimates import guard_notes
-from orla.reports.numbers import MISSING, prose
+from orla.reports.numbers import MISSING, join_lines
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts
 from orla.reports.table import Panel, TableDocument
@@ -79,7 +79,7 @@ class Table(Part):
         """A panel's lines, by default a row each."""
         return rows
 
-    def record(self, row: Row, study: StudyFacts) -> Row:
+    def csv_row(self, row: Row, study: StudyFacts) -> Row:
         """A row of the .csv twin, where cells do not give rows of their own."""
         return row
 
@@ -90,12 +90,12 @@ class Table(Part):
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         """The caption: `says`, with its fields filled in."""
         says = self.says + (self.papers if study.reproduces else "")
-        main, full = study.words(study.main), study.called("learner", load().full_learner)
+        main, full = study.comparison_text(study.main), study.called("learner", load().full_learner)
         return says.format(main=main, full=full, rates_of=study.rates_of)
 
     def remark_list(self) -> list[str]:
         """Each of the remarks, and the quotes."""
-        rows = ((text, row) for name, text in self.quotes.items() for row in load().in_text(name))
+        rows = ((text, row) for name, text in self.quotes.items() for row in load().text_rows(name))
         remarks = filter(None, map(str.strip, self.remarks.split("\n\n")))
         return [*remarks, *(text.format(**row) for text, row in rows)]
 
@@ -114,7 +114,7 @@ class Table(Part):
         data.insert(0, "dataset", study.name)
         return data
 
-    def ran(self, contents: Contents, study: StudyFacts) -> bool:
+    def is_shown(self, contents: Contents, study: StudyFacts) -> bool:
         """Whether the page shows the table."""
         return self.empty or bool(contents.panels)
 
@@ -129,24 +129,24 @@ class Table(Part):
             texts = [tuple(cell.text(line) for cell in cells) for line in lines]
             if texts:
                 contents.panels.append(Panel(title, texts))
-            numbers = [one.record for line in lines for cell in cells for one in cell.numbers(line)]
-            contents.records.extend(numbers or (self.record(row, study) for row in group))
+            numbers = [n.csv_row for line in lines for cell in cells for n in cell.numbers(line)]
+            contents.records.extend(numbers or (self.csv_row(row, study) for row in group))
         data = self.data(contents, study)
-        facts = study.of(data)
+        facts = study.narrowed_to(data)
         document = TableDocument(
             slug=self.part.name,
             title=self.part.label,
-            caption=facts.prefix + prose(self.caption(rows, study)),
+            caption=facts.caption_prefix + join_lines(self.caption(rows, study)),
             simulated=facts.simulated,
             columns=[cell.column for cell in cells],
             panels=contents.panels,
-            notes=[prose(note) for note in self.notes(contents, study, *needed)],
+            notes=[join_lines(note) for note in self.notes(contents, study, *needed)],
             data=data,
-            ran=self.ran(contents, study),
+            ran=self.is_shown(contents, study),
             **self.layout | {"kept": min(self.layout.get("kept", 1), len(cells))},
         )
         columns = list(enumerate(document.columns))
         blank = {i for i, one in columns if {one.header, one.group} & {*self.optional}}
         if any(row[i] != MISSING for panel in document.panels for row in panel.rows for i in blank):
             return document
-        return document.choose([i for i, _ in columns if i not in blank])
+        return document.with_columns([i for i, _ in columns if i not in blank])

@@ -7,10 +7,10 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from orla.reports.alignment import against_exact, references
+from orla.reports.alignment import reference_names, rows_against_exact
 from orla.reports.by_row import LAST, VS_RTRL, ByPapersRow, Errors, Measure
 from orla.reports.cells import Row, called, cell, counted, ends, value
-from orla.reports.numbers import MISSING, count, memory, number, powers, rate
+from orla.reports.numbers import MISSING, count, memory, number, raise_exponents, rate
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
 from orla.reports.tables.base import Contents, Table
@@ -149,14 +149,15 @@ class Windows(
 _MORE = "‡"
 
 
-def _short(text: str) -> str:
+def _order_text(text: str) -> str:
     """The first order of growth that a declaration names, with a mark where it says more."""
     order = re.search(r"O\(.*?\)", text)
     first = order[0] if order else text
-    return (powers(first) or MISSING) + (_MORE if first != text else "")
+    return (raise_exponents(first) or MISSING) + (_MORE if first != text else "")
 
 
-def _percent(share: float) -> str:
+def _percent_text(share: float) -> str:
+    """A share as a percentage."""
     return MISSING if pd.isna(share) else f"{number(100 * share, 0)} %"
 
 
@@ -170,19 +171,19 @@ class Learners(
     by = ("learner", "optimizer")
     cells = (
         called("learner", column="observer"),
-        value("Gradient", "exactness", _short, "Declared", align="l"),
-        value("Time", "time", _short, "Declared", align="l"),
-        value("Memory", "memory", _short, "Declared", align="l"),
+        value("Gradient", "exactness", _order_text, "Declared", align="l"),
+        value("Time", "time", _order_text, "Declared", align="l"),
+        value("Memory", "memory", _order_text, "Declared", align="l"),
         value("Carried", "carried_bytes", memory),
         ends("Cosine", "cosine", "cosine_t95_low", "cosine_t95_high", digits=3),
-        cell("above 0", lambda line: _percent(line.row["positive_share"])),
+        cell("above 0", lambda line: _percent_text(line.row["positive_share"])),
         value("Norm", "norm_ratio", digits=2),
         counted(),
     )
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         return f"""Each learner's gradient of the recurrent parameters beside that of
-        {references(rows, study) or "an exact learner"}, on the trajectory of the learner and
+        {reference_names(rows, study) or "an exact learner"}, on the trajectory of the learner and
         optimizer in the heading. Cosine: mean over updates, then over seeds; brackets: 95 % t
         interval over seeds of one pair; above 0: share of updates with such a cosine; norm: median
         over updates of the ratio of the norms. Declared: what the learner says of itself, n being
@@ -190,7 +191,7 @@ class Learners(
         many diverged (div.)."""
 
     def rows(self, learners: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        if (rows := against_exact(learners, study)).empty:
+        if (rows := rows_against_exact(learners, study)).empty:
             return rows
         order = study.ordered("learner", rows["observer"])
         rows = rows.sort_values("observer", key=lambda n: n.map(order.index), kind="stable")

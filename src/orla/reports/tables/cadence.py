@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orla.reports.beside import BesidePaper, pairs_as_rows, papers_first, plain
+from orla.reports.beside import BesidePaper, pairs_as_seeds, papers_first, unaltered
 from orla.reports.cells import Cell, Line, Row, called, cell, value
-from orla.reports.comparison import Beside, Mean, like, mean_of, mean_text, seeds
+from orla.reports.comparison import Beside, Mean, mean_of, mean_text, same_network, seeds_text
 from orla.reports.numbers import MISSING, number
 from orla.reports.paper import load
-from orla.reports.square import square
+from orla.reports.square import find_square
 from orla.reports.study import StudyFacts, where
 from orla.reports.table import Column
 from orla.reports.tables.base import Contents
@@ -32,7 +32,7 @@ _NULLS = {
 }
 
 
-def _both(measure: str, header: str, digits: int) -> Cell:
+def _column(measure: str, header: str, digits: int) -> Cell:
     """Both cadences' means, over the mean of their difference by network."""
 
     def text(line: Line) -> str:
@@ -54,15 +54,15 @@ class CadenceStructure(
     cells = (
         called("optimizer"),
         value("Gradient", "gradient", str, align="l"),
-        cell("n", lambda line: seeds(line.row["seeds"])),
-        *(_both(measure, header, digits) for measure, (header, digits, _) in _MEASURES.items()),
+        cell("n", lambda line: seeds_text(line.row["seeds"])),
+        *(_column(measure, header, digits) for measure, (header, digits, _) in _MEASURES.items()),
         *(value(name, name, str, "Null of ratio") for name in _NULLS),
     )
     optional = ("norms",)
 
-    def gradients(self, study: StudyFacts) -> dict[str, tuple[str, str]]:
+    def learners_by_gradient(self, study: StudyFacts) -> dict[str, tuple[str, str]]:
         """Each gradient's learners, per step and per window; {} where none are compared."""
-        if (compared := square(study)) is None:
+        if (compared := find_square(study)) is None:
             return {}
         step, window, full_step, full_window = compared.learners(study)
         return {"g_imm": (step, window), "g_full": (full_step, full_window)}
@@ -70,7 +70,7 @@ class CadenceStructure(
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         which = "; ".join(
             f"{name}: {study.called('learner', step)}, and {study.called('learner', window)}"
-            for name, (step, window) in self.gradients(study).items()
+            for name, (step, window) in self.learners_by_gradient(study).items()
         )
         return f"""Each gradient per step and once a window ({which or "not compared"}). top1,
         energy: of G_past; W_hh: share of its first direction there. First lines: mean over seeds
@@ -78,14 +78,14 @@ class CadenceStructure(
         its 95 % t interval."""
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        for title, keys, group in papers_first(study, pairs_as_rows(plain(rows))):
+        for title, keys, group in papers_first(study, pairs_as_seeds(unaltered(rows))):
             lines = []
-            for optimizer in study.present(group, "optimizer"):
+            for optimizer in study.distinct(group, "optimizer"):
                 at = where(group, optimizer=optimizer)
-                for gradient, learners in self.gradients(study).items():
-                    if line := _line([where(at, learner=name) for name in learners]):
+                for gradient, learners in self.learners_by_gradient(study).items():
+                    if line := _both_cadences_line([where(at, learner=name) for name in learners]):
                         named = {"optimizer": optimizer, "gradient": gradient}
-                        lines.append(named | {"counts": _null(study, keys)} | line)
+                        lines.append(named | {"counts": _null_ratio_text(study, keys)} | line)
             if lines:
                 yield title, lines
 
@@ -93,24 +93,24 @@ class CadenceStructure(
         lines = [row for panel in contents.panels for row in panel.rows]
         shown = [any(row[at] != MISSING for row in lines) for at in (-2, -1)]
         notes = [note for note, some in zip(_NULLS.values(), shown, strict=True) if some]
-        return notes + self.on_pairs(contents.records)
+        return notes + self.over_pairs_notes(contents.records)
 
-    def ran(self, contents: Contents, study: StudyFacts) -> bool:
+    def is_shown(self, contents: Contents, study: StudyFacts) -> bool:
         return bool(contents.panels)
 
 
-def _by_seed(rows: pd.DataFrame, column: str, scale: float = 1.0) -> pd.Series:
+def _values_by_seed(rows: pd.DataFrame, column: str, scale: float = 1.0) -> pd.Series:
     """The finite values."""
     values = rows.reindex(columns=["seed", column]).set_index("seed")[column].astype(float)
     return values[np.isfinite(values)] * scale
 
 
-def _line(sides: list[pd.DataFrame]) -> dict[str, Any]:
+def _both_cadences_line(sides: list[pd.DataFrame]) -> dict[str, Any]:
     """A line of both cadences; {} where nothing was measured at both."""
     line: dict[str, Any] = dict.fromkeys(_MEASURES, ())
     losses, at_both = [int(side["diverged"].sum()) for side in sides], False
     for column, (_, _, scale) in _MEASURES.items():
-        values = [_by_seed(side, column, scale) for side in sides]
+        values = [_values_by_seed(side, column, scale) for side in sides]
         at_both |= all(map(len, values))
         if any(map(len, values)) and all(map(len, sides)):
             keys = [dict(side[list(KEYS)].iloc[0]) for side in sides]
@@ -119,15 +119,15 @@ def _line(sides: list[pd.DataFrame]) -> dict[str, Any]:
             line[column] = [Beside(k, column, mean) for k, mean in zip(keys, means, strict=True)]
             line[column].append(Beside(keys[1], f"{column}_window_minus_step", apart))
     n = len(np.intersect1d(*(side["seed"] for side in sides)))
-    norms = mean_text(mean_of(_by_seed(sides[0], "weight_ratio")), 2)
+    norms = mean_text(mean_of(_values_by_seed(sides[0], "weight_ratio")), 2)
     line |= {"seeds": Mean(0.0, n=n, diverged=sum(losses)), "norms": norms}
     return line if at_both else {}
 
 
-def _null(study: StudyFacts, keys: Row) -> str:
+def _null_ratio_text(study: StudyFacts, keys: Row) -> str:
     """√(|W_hh|/|W_out|) of the paper's network on its task; missing for any other."""
     row = load().table("structure")[0]
-    if study.paper(keys) is None or not like(study, keys["architecture"], row):
+    if study.paper_for(keys) is None or not same_network(study, keys["architecture"], row):
         return MISSING
-    sizes = {name: n for row in load().in_text() for name, n in row.items()}
+    sizes = {name: n for row in load().text_rows() for name, n in row.items()}
     return number(np.sqrt(sizes["parameters_whh"] / sizes["parameters_wout"]), 2)

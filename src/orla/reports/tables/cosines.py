@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from orla.reports.beside import CELLS, EPISODE, ByCondition, drifting, having, over_pairs
-from orla.reports.cells import called, mean, mean_seeds, network, value
-from orla.reports.comparison import Mean, by_condition
+from orla.reports.beside import CELLS, EPISODE, ByCondition, drifting, having, pool_pairs
+from orla.reports.cells import called, mean, network_name, seed_count, value
+from orla.reports.comparison import Mean, conditions_frame
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts
 from orla.study.keys import KEYS
@@ -29,9 +29,9 @@ class PastCosines(
     through a window, g_imm summed over it, along {{full}} where it ran; at their ends: of the
     window's last loss alone. {CELLS} n: seeds."""
     cells = (
-        network(),
+        network_name(),
         called("optimizer"),
-        mean_seeds(_EXACT, _WINDOWS),
+        seed_count(_EXACT, _WINDOWS),
         mean("exact, per step", _EXACT, **_COSINE),
         mean("by windows", _WINDOWS, **_COSINE),
         mean("at their ends", _LAST, **_COSINE),
@@ -41,7 +41,7 @@ class PastCosines(
     def papers_rows(self) -> list[dict[str, Any]]:
         """The paper's, a row a task and size of each; its cosine under the name of ours."""
         return [
-            {name.replace("cosine", measure): given for name, given in row.items()}
+            {name.replace("cosine", measure): value for name, value in row.items()}
             | {"task": task, "hidden": size}
             for row in super().papers_rows
             for measure in [_WINDOWS if "window" in row else _EXACT]
@@ -51,7 +51,7 @@ class PastCosines(
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """The conditions with either cosine, whichever learner drives: the paper's comes first."""
-        rows = having(over_pairs(measured), _WINDOWS, _LAST, _EXACT)
+        rows = having(pool_pairs(measured), _WINDOWS, _LAST, _EXACT)
         rows = drifting(rows).to_dict("records")
         means: dict[tuple[str, ...], dict[str, Mean]] = {}
         for row in sorted(
@@ -62,7 +62,7 @@ class PastCosines(
             for measure in {_WINDOWS, _LAST, _EXACT if exact else _WINDOWS} & {*row["means"]}:
                 keys = tuple("" if name == "learner" else row[name] for name in KEYS)
                 means.setdefault(keys, {}).setdefault(measure, row["means"][measure])
-        return by_condition(means)
+        return conditions_frame(means)
 
 
 class Decorrelation(
@@ -75,8 +75,8 @@ class Decorrelation(
     given = ("rho",)
     cells = (
         value("ρ", "rho", "{:g}".format),
-        network(),
-        mean_seeds(_LAST, _WINDOWS),
+        network_name(),
+        seed_count(_LAST, _WINDOWS),
         mean("at windows' ends", _LAST, "cosine", **_COSINE),
         mean("of whole windows", _WINDOWS, **_COSINE),
     )
@@ -121,9 +121,9 @@ class Substrate(
     given = ("task", "optimizer")
     layout: ClassVar = {"size": "scriptsize", "kept": 2, "widest": 6}
     cells = (
-        network(),
+        network_name(),
         called("optimizer"),
-        mean_seeds(*_METRICS),
+        seed_count(*_METRICS),
         *(
             mean(header, measure, digits=digits, ending=f"_{measure}")
             for measure, (_, header, digits) in _METRICS.items()
@@ -149,8 +149,10 @@ class Substrate(
         return list(rows.values())
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
+        """The drifting conditions of the paper's full learner with one of these measures."""
         rows = drifting(having(measured, *_METRICS))
         return rows[rows["learner"] == load().full_learner]
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Any:
+        """The panels of the paper's rows alone."""
         return super().panels(rows[rows["paper"].notna()], study)

@@ -5,27 +5,27 @@ from typing import ClassVar
 
 import pandas as pd
 
-from orla.reports.cells import Cell, Line, Row, called, cell, ends, lost_seeds, value
+from orla.reports.cells import Cell, Line, Row, called, cell, ends, n_diverged, value
 from orla.reports.estimates import (
     OF_HELDOUT,
     OVER_PAIRS,
     OVER_SEEDS,
     PAPERS_ESTIMAND,
-    by_estimand,
-    gap_lines,
+    gap_text,
+    groups_by_estimand,
     guard_notes,
-    recovery_lines,
+    recovery_text,
 )
 from orla.reports.numbers import MISSING, count, interval, is_missing, number
 from orla.reports.paper import load
-from orla.reports.square import recoveries, square
+from orla.reports.square import find_square, recovery_rows
 from orla.reports.study import StudyFacts
 from orla.reports.tables import shared
 from orla.reports.tables.base import Contents, Table
 from orla.reports.words import NOT_RUN
 
 
-def _papers_gap(line: Line) -> str:
+def _papers_gap_text(line: Line) -> str:
     """The paper's number over its interval, or its words in two lines."""
     there = line.row["cells"].get(line.study.main, {})
     text = shared.paper_text(there, "gap_pp", signed=True)
@@ -34,25 +34,25 @@ def _papers_gap(line: Line) -> str:
     return f"{text}\n{interval(there.get('paper_low'), there.get('paper_high'))}".rstrip("\n")
 
 
-def _seeds(line: Line) -> str:
+def _seeds_text(line: Line) -> str:
     """How many seeds the gaps of a line have, smallest to largest."""
     counts = [int(r["n_seeds"]) for r in line.row["cells"].values() if r.get("run", True)]
     return "–".join(map(str, sorted({min(counts), max(counts)}))) if counts else MISSING
 
 
-def _gap(header: str, name: str, group: str, missing: str = MISSING) -> Cell:
+def _gap_column(header: str, name: str, group: str, missing: str = MISSING) -> Cell:
     """A comparison's gap; `missing` where the line has none."""
 
     def text(line: Line) -> str:
         row = line.row["cells"].get(name)
         if row is None:
             return missing
-        return gap_lines(row) if row.get("run", True) else NOT_RUN
+        return gap_text(row) if row.get("run", True) else NOT_RUN
 
     return cell(header, text, group)
 
 
-def by_comparison(rows: list[Row]) -> list[Row]:
+def optimizer_lines(rows: list[Row]) -> list[Row]:
     """A line an optimizer: its rows by comparison, under "cells"."""
     lines: dict[str, dict[str, Row]] = {}
     for row in rows:
@@ -67,10 +67,10 @@ class BciGap(
     """Every comparison of the study by optimizer, and the paper's gap beside its own."""
 
     layout: ClassVar = {"kept": 2, "widest": 7}
-    lines = staticmethod(by_comparison)
+    lines = staticmethod(optimizer_lines)
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
-        words = map(study.words, study.present(rows, "comparison") or [study.main])
+        words = map(study.comparison_text, study.distinct(rows, "comparison") or [study.main])
         return (
             "Differences of recovery (pp), with those of R² and of MSE (sign reversed). "
             + " ".join(f"{text[:1].upper()}{text[1:]}." for text in words)
@@ -82,25 +82,25 @@ class BciGap(
         return shared.with_paper_rows(estimates, study, papers, study.main)
 
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
-        cells = [called("optimizer"), cell("n", _seeds)]
-        for name in study.present(rows, "comparison") or [study.main]:
+        cells = [called("optimizer"), cell("n", _seeds_text)]
+        for name in study.distinct(rows, "comparison") or [study.main]:
             # "full − immediate, per step" is a group of columns and a header.
             label = study.called("comparison", name)
             group, _, header = label.rpartition(", ")
             if name == study.main and rows["paper_place"].notna().any():
-                cells.append(_gap("ours", name, group or label))
-                cells.append(cell("paper", _papers_gap, group or label))
+                cells.append(_gap_column("ours", name, group or label))
+                cells.append(cell("paper", _papers_gap_text, group or label))
             else:
-                cells.append(_gap(header, name, group))
+                cells.append(_gap_column(header, name, group))
         return cells
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         several = rows["estimand"].nunique() > 1
-        for words, title, group in by_estimand(rows, study):
+        for words, title, group in groups_by_estimand(rows, study):
             yield title + f": {words}" * several, group.to_dict("records")
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        lost = sum(lost_seeds(row) > 0 for row in contents.records)
+        lost = sum(n_diverged(row) > 0 for row in contents.records)
         diverged = f"{lost} of these gaps leave out seeds of which a model diverged: see the .csv."
         guards = guard_notes(contents.records, contents.panels)
         return [diverged] * bool(lost) + guards + shared.mark_notes(contents.panels)
@@ -128,20 +128,20 @@ class TwoByTwo(
     seeds."""
     empty = False
     layout: ClassVar = {"kept": 2, "widest": 6}
-    lines = staticmethod(by_comparison)
+    lines = staticmethod(optimizer_lines)
 
     def rows(self, estimates: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        rows = estimates[estimates["comparison"].isin(square(study) or ())]
+        rows = estimates[estimates["comparison"].isin(find_square(study) or ())]
         return rows[rows["estimand"].isin(OF_HELDOUT)]
 
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
-        if (both := square(study)) is None:
+        if (both := find_square(study)) is None:
             return [called("optimizer")]
 
-        def recovery(place: int, name: str) -> Cell:
+        def recovery_column(place: int, name: str) -> Cell:
             def text(line: Line) -> str:
-                where = recoveries(line.row["cells"], both)[place]
-                return recovery_lines(*where) if where else NOT_RUN
+                where = recovery_rows(line.row["cells"], both)[place]
+                return recovery_text(*where) if where else NOT_RUN
 
             header = study.called("learner", name).replace(", ", ",\n")
             return cell(header, text, "Recovery (%)")
@@ -149,30 +149,31 @@ class TwoByTwo(
         gaps = zip(_HEADERS, both, strict=True)
         return [
             called("optimizer"),
-            cell("n", _seeds),
-            *(recovery(i, name) for i, name in enumerate(both.learners(study))),
-            *(_gap(header, name, group, NOT_RUN) for (header, group), name in gaps),
+            cell("n", _seeds_text),
+            *(recovery_column(i, name) for i, name in enumerate(both.learners(study))),
+            *(_gap_column(header, name, group, NOT_RUN) for (header, group), name in gaps),
         ]
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        for words, title, group in by_estimand(rows, study):
+        for words, title, group in groups_by_estimand(rows, study):
             if group["comparison"].nunique() > 1:  # one difference stands among the gaps
-                lines = by_comparison(group.to_dict("records"))
+                lines = optimizer_lines(group.to_dict("records"))
                 records = [row for line in lines for row in line["cells"].values()]
                 yield f"{title}: {words}", records
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         notes = guard_notes(contents.records, contents.panels)
-        return notes or [_NO_SQUARE] * (not square(study))
+        return notes or [_NO_SQUARE] * (not find_square(study))
 
 
-def _sizes(line: Line) -> str:
-    lost = lost_seeds(line.row)
+def _sample_sizes_text(line: Line) -> str:
+    """Pairs times seeds, and how many models diverged."""
+    lost = n_diverged(line.row)
     sizes = " × ".join(count(line.row[name]) for name in ("n_pairs", "n_seeds"))
     return sizes + (f"\n({lost} div.)" if lost else "")
 
 
-def _error(line: Line) -> str:
+def _error_gap_text(line: Line) -> str:
     """The gap of errors, its interval at 1 - 2 alpha and the smallest margin that it passes."""
     row = line.row
     if is_missing(row.get("error_gap")):
@@ -181,7 +182,8 @@ def _error(line: Line) -> str:
     return f"{gap}\n{interval(row['error_t90_low'], row['error_t90_high'], 3)}\nδ* {smallest}"
 
 
-def _new_pair(line: Line) -> str:
+def _prediction_interval_text(line: Line) -> str:
+    """The 95 % interval for a new pair's mean."""
     return interval(line.row["prediction_low_pp"], line.row["prediction_high_pp"]) or MISSING
 
 
@@ -200,10 +202,10 @@ class OverPairs(
     layout: ClassVar = {"widest": 6}
     cells = (
         called("optimizer"),
-        cell("Pairs × seeds", _sizes),
-        cell("Gap", lambda line: gap_lines(line.row)),
-        cell("Error", _error),
-        cell("New pair", _new_pair),
+        cell("Pairs × seeds", _sample_sizes_text),
+        cell("Gap", lambda line: gap_text(line.row)),
+        cell("Error", _error_gap_text),
+        cell("New pair", _prediction_interval_text),
         ends("Mixed model", *(f"mixed_{e}_pp" for e in ("gap", "low", "high")), n="", signed=True,
              stacked=True),
         cell("sd", lambda o: "\n".join(number(o.row[f"{s}_sd_pp"]) for s in ("between", "within"))),
@@ -216,7 +218,7 @@ class OverPairs(
         return over_pairs[over_pairs[["n_pairs", "n_failing"]].max(axis=1) > 1]
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        for words, title, group in by_estimand(rows, study, "comparison", without="pair"):
+        for words, title, group in groups_by_estimand(rows, study, "comparison", without="pair"):
             yield f"{title}: {words}", group.to_dict("records")
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:

@@ -10,34 +10,34 @@ from orla.reports.numbers import count, number, rate
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
 from orla.reports.tables.base import Contents, Table
-from orla.reports.tables.shared import EDGE, mark_notes, mean_intervals, nullable
-from orla.results.language import MODEL, recoveries, segments
+from orla.reports.tables.shared import EDGE, as_nullable, mark_notes, mean_intervals
+from orla.results.language import MODEL, recovery_table, segment_table
 
 TITLE = "Do immediate derivatives suffice for online LoRA on language models?"
 LEARNERS = {"immediate": "immediate (d=0)", "tbptt-64": "TBPTT-64"}
 
 
-def called(row: Row, study: StudyFacts) -> str:
+def learner_text(row: Row, study: StudyFacts) -> str:
     """Learner and optimizer as a reader calls them."""
     learner = LEARNERS.get(row["learner"], row["learner"])
     return f"{learner}, {study.called('optimizer', row['optimizer'])}"
 
 
-def sentences(language: pd.DataFrame | None) -> list[str]:
+def model_sentences(language: pd.DataFrame | None) -> list[str]:
     """What both learners undo with Adam, a sentence a model; [] where nothing was run."""
     if language is None or language.empty:
         return []
-    table = recoveries(language)
+    table = recovery_table(language)
     by, kinds = ["model", "rank", "learner"], ["shift", "before", "heldout_before"]
     rows = mean_intervals(table[table["optimizer"] == "adam"], by, kinds)
     return [
-        f"{model}, rank {rank}: {_undone(group.set_index('learner'))} "
+        f"{model}, rank {rank}: {_undone_text(group.set_index('learner'))} "
         f"(n = {group['n_seeds'].min()})."
         for (model, rank), group in rows.groupby(["model", "rank"], sort=False)
     ]
 
 
-def _undone(rows: pd.DataFrame) -> str:
+def _undone_text(rows: pd.DataFrame) -> str:
     """What each learner undoes of a model's shift."""
     cost = f"the shift adds {number(rows['shift'].mean(), 2)} nats to the loss"
     if rows["before"].isna().all():
@@ -54,7 +54,8 @@ def _undone(rows: pd.DataFrame) -> str:
     return f"{cost}. " + text.format(*shares)
 
 
-def _percent(header: str, column: str, group: str) -> Cell:
+def _percent_column(header: str, column: str, group: str) -> Cell:
+    """A column of percentages with their intervals below."""
     return ends(header, column, f"{column}_low", f"{column}_high", group=group, stacked=True)
 
 
@@ -80,33 +81,33 @@ class Lora(
         value("shift", "shift", group="Loss", digits=2),
         value("frozen", "frozen", group="Loss", digits=2),
         value("adapted", "loss", group="Loss", digits=2),
-        _percent("over the shift", "before", "Recovery (%)"),
-        _percent("over TBPTT-64", "proxy", "Recovery (%)"),
-        _percent("over the shift", "heldout_before", "Held out (%)"),
-        _percent("over TBPTT-64", "heldout_proxy", "Held out (%)"),
+        _percent_column("over the shift", "before", "Recovery (%)"),
+        _percent_column("over TBPTT-64", "proxy", "Recovery (%)"),
+        _percent_column("over the shift", "heldout_before", "Held out (%)"),
+        _percent_column("over TBPTT-64", "heldout_proxy", "Held out (%)"),
         value("n", "n_seeds", count),
     )
 
     def rows(self, language: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         columns = ["shift", "reference", "frozen", "loss", "heldout", "before", "proxy"]
         columns += ["heldout_before", "heldout_proxy"]
-        return nullable(mean_intervals(recoveries(language), MODEL, columns))
+        return as_nullable(mean_intervals(recovery_table(language), MODEL, columns))
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         for _, group in rows.groupby(["model", "rank"], sort=False):
             lines = group.to_dict("records")
             for row in lines:
-                row |= {"what": called(row, study), "edge": bool(row["edge"])}
+                row |= {"what": learner_text(row, study), "edge": bool(row["edge"])}
             yield "{model}, {parameters:,.0f} weights, rank {rank:.0f}".format(**lines[0]), lines
         blank = dict.fromkeys([*rows, "what"])
-        papers = load().table("lora") + load().in_text("adapt_recovery_percent", model="GPT-2")
+        papers = load().table("lora") + load().text_rows("adapt_recovery_percent", model="GPT-2")
         title = "The paper, adapt window; by its caption over TBPTT-64"
-        yield title, [blank | _papers(row) for row in papers]
+        yield title, [blank | _papers_line(row) for row in papers]
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        [given] = load().in_text("cross_entropy_adafactor")
+        [paper] = load().text_rows("cross_entropy_adafactor")
         kinds = ("frozen", "adam", "adafactor", "reference")
-        frozen, *losses, reference = (given[f"cross_entropy_{kind}"] for kind in kinds)
+        frozen, *losses, reference = (paper[f"cross_entropy_{kind}"] for kind in kinds)
         adam, adafactor = (100 * (frozen - loss) / (frozen - reference) for loss in losses)
         return [
             *mark_notes(contents.panels),
@@ -117,7 +118,7 @@ class Lora(
         ]
 
 
-def _papers(row: Row) -> Row:
+def _papers_line(row: Row) -> Row:
     """A row of the paper as a line of the table."""
     words = [row["model"], f"rank {row.get('rank', 4)}", row.get("optimizer", "").capitalize()]
     line = {"what": ", ".join(filter(None, words)), "rate": row.get("learning_rate")}
@@ -140,7 +141,7 @@ class LoraSegments(
         value("frozen", "frozen", group="Loss", digits=2),
         value("adapted", "loss", group="Loss", digits=2),
         value("first tokens", "first", group="Loss", digits=2),
-        _percent("Recovery (%)", "recovery", ""),
+        _percent_column("Recovery (%)", "recovery", ""),
         value("n", "n_seeds", count),
     )
 
@@ -150,7 +151,7 @@ class LoraSegments(
 
     def rows(self, language: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         by = ["model", "rank", "stream", "segment", "domain"]
-        return mean_intervals(segments(language), by, ["frozen", "loss", "first", "recovery"])
+        return mean_intervals(segment_table(language), by, ["frozen", "loss", "first", "recovery"])
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         for (model, rank, _), group in rows.groupby(["model", "rank", "stream"], sort=False):

@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from orla.reports import comparison
 from orla.reports.beside import (
     CELLS,
     EPISODE,
     BesidePaper,
     drifting,
-    pairs_as_rows,
+    pairs_as_seeds,
     papers_first,
-    plain,
-    titled,
+    titled_groups,
+    unaltered,
 )
 from orla.reports.cells import Cell, Line, Row, beside, called, cell, value
-from orla.reports.comparison import RECOVERY, Beside, Mean, Printed, mean_of, mean_text, printed
-from orla.reports.comparison import seeds as count_of
+from orla.reports.comparison import RECOVERY, Beside, Mean, Printed, mean_of, mean_text, paper_value
 from orla.reports.numbers import MISSING, estimate, is_missing, number
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
@@ -57,33 +57,34 @@ class ProjectedOut(
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
-        return load().in_text("intervention", "spearman")
+        """The rank correlations that the paper's text gives."""
+        return load().text_rows("intervention", "spearman")
 
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         models = models[models["optimizer"] == self.papers_rows[0]["optimizer"]]
-        return pairs_as_rows(models)
+        return pairs_as_seeds(models)
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         first, blank = self.papers_rows[0], True
-        tested, unchanged = first["ours"]["intervention"], plain(rows)
+        tested, unchanged = first["ours"]["intervention"], unaltered(rows)
         changed = rows[rows["start"] == DEFAULTS["start"]]
         changed = changed[changed["intervention"] != DEFAULTS["intervention"]]
         for title, keys, group in papers_first(study, changed, "learner", "optimizer"):
-            pairs = _pairs(where(unchanged, **keys | DEFAULTS), group)
+            pairs = _paired_networks(where(unchanged, **keys | DEFAULTS), group)
             if len(pairs):
                 blank = False
                 part = study.declaration("intervention", keys["intervention"])
-                summary = self._ranks if part.get("name", tested) == tested else _mean
-                yield title, [*_losses(keys, pairs), *summary(keys, pairs)]
+                summary = self._rank_lines if part.get("name", tested) == tested else _mean_line
+                yield title, [*_loss_lines(keys, pairs), *summary(keys, pairs)]
         if blank:
             none = pd.DataFrame(columns=[_TOP1, _ENERGY, "lost"], dtype=float)
-            yield study.called("optimizer", first["optimizer"]), self._ranks(first, none)
+            yield study.called("optimizer", first["optimizer"]), self._rank_lines(first, none)
 
-    def _ranks(self, keys: Row, pairs: pd.DataFrame) -> list[Row]:
+    def _rank_lines(self, keys: Row, pairs: pd.DataFrame) -> list[Row]:
         """The rank correlation, ours and the paper's at each number of networks."""
         ours, lines = {}, []
         for measure, name in ((_TOP1, "top1"), (_ENERGY, "energy")):
-            words, ends, said = f"rank correlation, {name}", NOT_RUN, []
+            words, ends, numbers = f"rank correlation, {name}", NOT_RUN, []
             finite = pairs[np.isfinite(pairs[[measure, "lost"]]).all(axis=1)]
             if len(finite) > 1:
                 x, y = (finite[column].to_numpy(float) for column in (measure, "lost"))
@@ -91,30 +92,32 @@ class ProjectedOut(
                 ours[name] = Mean(rank.estimate, rank.low, rank.high, len(finite))
                 words += f"\nn = {len(finite)}, p = {number(spearman_p(x, y), 3)}"
                 ends = estimate(*ours[name][:3], digits=3, signed=True)
-                said = [Beside(keys, f"spearman, {name}", ours[name])]
-            lines.append(_line(words, ends, *said))
+                numbers = [Beside(keys, f"spearman, {name}", ours[name])]
+            lines.append(_line(words, ends, *numbers))
         for row in self.papers_rows:
             n = f"paper n = {row['n_seeds']}"
             paper = Printed(row["spearman"], row.get("low"), row.get("high"), row["place"])
             both = Beside(keys, f"spearman, {n}", ours.get("top1"), paper)
-            judged = f"\n({both.said})" if "top1" in ours else ""
+            judged = f"\n({both.agreement})" if "top1" in ours else ""
             text = estimate(*paper[:3], digits=3, signed=True)
             lines.append(_line(f"the {n.replace(' ', ', ', 1)}", text + judged, both))
         return lines
 
 
 def _line(name: str, text: str, *numbers: Beside, **columns: Any) -> Row:
+    """A line of the table: its name, text and numbers, blank in other columns."""
     blank = dict.fromkeys((_TOP1, _ENERGY, RECOVERY, f"{RECOVERY}_changed")) | {"share": MISSING}
     return blank | columns | {"name": name, "text": text, "numbers": numbers}
 
 
-def _mean(keys: Row, pairs: pd.DataFrame) -> Iterator[Row]:
+def _mean_line(keys: Row, pairs: pd.DataFrame) -> Iterator[Row]:
+    """The line of mean loss, ± half of its interval, and of the share of routed updates."""
     lost, routed = mean_of(pairs["lost"]), mean_of(pairs[_ROUTED] * 100)
     numbers = [Beside(keys, "lost_pp", lost), Beside(keys, f"{_ROUTED}_percent", routed)]
     yield _line("mean", mean_text(lost, 1, signed=True), *numbers, share=mean_text(routed, 1))
 
 
-def _pairs(unchanged: pd.DataFrame, changed: pd.DataFrame) -> pd.DataFrame:
+def _paired_networks(unchanged: pd.DataFrame, changed: pd.DataFrame) -> pd.DataFrame:
     """Networks that ran both, with the concentration of the plain run; none without any."""
     before = unchanged.reindex(columns=["seed", RECOVERY, _TOP1, _ENERGY])
     after = changed.reindex(columns=["seed", RECOVERY, _ROUTED])
@@ -123,7 +126,7 @@ def _pairs(unchanged: pd.DataFrame, changed: pd.DataFrame) -> pd.DataFrame:
     return both if np.isfinite(both[_TOP1]).any() else both.iloc[:0]
 
 
-def _losses(keys: Row, pairs: pd.DataFrame) -> Iterator[Row]:
+def _loss_lines(keys: Row, pairs: pd.DataFrame) -> Iterator[Row]:
     """A line a network, or a pair of sessions by its name."""
     for row in pairs.to_dict("records"):
         name = row["seed"] if isinstance(row["seed"], str) else f"seed {row['seed']}"
@@ -150,6 +153,7 @@ class Isotropy(
 
     @property
     def learners(self) -> list[str]:
+        """The learners that the paper compares."""
         return list(dict.fromkeys(row["learner"] for row in self.papers_rows))
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
@@ -165,13 +169,13 @@ class Isotropy(
         measured = (beside(h, name, _CONDITION, digits=d) for name, (h, d) in _CONDITIONS.items())
         heads = {name: study.called("learner", name) for name in self.learners}
         errors = (beside(head, name, "Squared error", digits=5) for name, head in heads.items())
-        n = cell("n", lambda line: count_of(line.row["seeds"]))
-        alike = cell("Alike", _alike, align="l")
+        n = cell("n", lambda line: comparison.seeds_text(line.row["seeds"]))
+        alike = cell("Alike", _alike_text, align="l")
         return [imposed, *measured, called("optimizer"), n, *errors, alike]
 
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """The models of the two learners in networks with a condition number, "imposed"."""
-        rows = drifting(plain(models[models["selected_on_adapt"].astype(bool)]))
+        rows = drifting(unaltered(models[models["selected_on_adapt"].astype(bool)]))
         networks = {name: study.options("architecture", name) for name in rows["architecture"]}
         imposed = {name: options.get("condition", np.nan) for name, options in networks.items()}
         rows = rows.assign(imposed=rows["architecture"].map(imposed).astype(float))
@@ -181,16 +185,17 @@ class Isotropy(
         first = self.papers_rows[0]
         blank = pd.DataFrame([{name: first.get(name, "") for name in KEYS} | DEFAULTS])
         papers = {float(row["condition_number"]) for row in self.papers_rows}
-        for title, group in titled(study, rows if len(rows) else blank, EPISODE):
+        for title, group in titled_groups(study, rows if len(rows) else blank, EPISODE):
             group, lines = group if len(rows) else rows, []
             for imposed in sorted(papers | {*group["imposed"]}):
                 here = where(group, imposed=imposed)
-                for name in study.present(here, "optimizer") or [""]:
-                    lines.append(self._line(imposed, name, where(here, optimizer=name)))
+                for name in study.distinct(here, "optimizer") or [""]:
+                    lines.append(self._condition_line(imposed, name, where(here, optimizer=name)))
             yield title, lines
 
-    def _line(self, imposed: float, optimizer: str, rows: pd.DataFrame) -> Row:
-        [text] = load().in_text("imposed")
+    def _condition_line(self, imposed: float, optimizer: str, rows: pd.DataFrame) -> Row:
+        """The line of a condition number and optimizer: both learners and their difference."""
+        [text] = load().text_rows("imposed")
         papers = {r["learner"]: r for r in self.papers_rows if r["condition_number"] == imposed}
         sides = [where(rows, learner=name) for name in self.learners]
         blank = {"task": text["task"]} | DEFAULTS
@@ -198,13 +203,13 @@ class Isotropy(
         line: dict[str, Any] = {"imposed": imposed, "optimizer": optimizer}
         line["papers"] = next(iter(papers.values()), {}).get("within_interval")
         for measure in _CONDITIONS:
-            first, second = (_over_seeds(side, measure) for side in sides)
+            first, second = (_mean_or_none(side, measure) for side in sides)
             at = 0 if first and not second else 1
-            there = printed(text, measure) if papers else None
+            there = paper_value(text, measure) if papers else None
             line[measure] = Beside(keys[at], measure, second or first, there)
         for name, side, key in zip(self.learners, sides, keys, strict=True):
-            paper = printed(papers.get(name), "mse")
-            line[name] = Beside(key, _ERROR, _over_seeds(side, _ERROR), paper)
+            paper = paper_value(papers.get(name), "mse")
+            line[name] = Beside(key, _ERROR, _mean_or_none(side, _ERROR), paper)
         # First minus second learner's error, paired by network.
         both = sides[0].merge(sides[1], on=["seed"], suffixes=("", "_other"))
         lost = both["diverged"].astype(bool) | both["diverged_other"].astype(bool)
@@ -215,7 +220,7 @@ class Isotropy(
         return line | {"seeds": difference or next(filter(None, errors), None)}
 
 
-def _alike(line: Line) -> str:
+def _alike_text(line: Line) -> str:
     """Whether the interval of the difference holds 0, over what the paper says."""
     ours, papers = line.row["difference"].ours, line.row["papers"]
     alike = MISSING
@@ -224,8 +229,8 @@ def _alike(line: Line) -> str:
     return alike if papers is None else f"{alike}\n{'yes' if papers else 'no'}"
 
 
-def _over_seeds(rows: pd.DataFrame, column: str) -> Mean | None:
-    """Over seeds; None where none has it and none diverged."""
+def _mean_or_none(rows: pd.DataFrame, column: str) -> Mean | None:
+    """The mean over seeds; None where none has the column and none diverged."""
     if column not in rows:
         return None
     mean = mean_of(rows[column], int(rows["diverged"].sum()))

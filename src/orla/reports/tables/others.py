@@ -24,7 +24,7 @@ PEERS = {
 }
 
 
-def model(row: Row, study: StudyFacts) -> str:
+def model_name(row: Row, study: StudyFacts) -> str:
     """What a reader calls the model of a row, which has a peer or the keys of a condition."""
     if isinstance(row["peer"], str):
         return PEERS.get(row["peer"], row["peer"])
@@ -48,7 +48,7 @@ class Streaming(
     network its weights, the optimizer's state and what the learner carries; of River's models as
     River counts it at the end."""
     cells = (
-        cell("Model", lambda line: model(line.row, line.study), align="l"),
+        cell("Model", lambda line: model_name(line.row, line.study), align="l"),
         ends("Accuracy (%)", "mean", "t95_low", "t95_high", digits=2),
         value("n", "n_seeds", count),
         value("µs a row", "us"),
@@ -74,7 +74,7 @@ class Streaming(
             f"The paper on {row['task']} ({row['place']}): {row['accuracy']:g} by immediate "
             f"derivatives with Adam, {row['accuracy_adaptive_forest']:g} by the forest, whose size "
             "it does not state."
-            for row in load().in_text("accuracy_adaptive_forest")
+            for row in load().text_rows("accuracy_adaptive_forest")
             if row["task"] in {*contents.rows["task"]}
         ]
 
@@ -92,7 +92,7 @@ _PAPERS = {
 }
 
 
-def recoveries(tta: pd.DataFrame) -> pd.DataFrame:
+def recovery_by_corruption(tta: pd.DataFrame) -> pd.DataFrame:
     """A row a corruption and way to adapt, of means over seeds: columns error (%) and recovery (%).
 
     recovery = 100 (error not adapted - error) / cost, the cost of a corruption on average over all:
@@ -136,12 +136,12 @@ class Tent(
             return tta
         theirs = {
             (row["parameters_text"], *measure): row[column]
-            for row in load().in_text(task="CIFAR-10-C")
+            for row in load().text_rows(task="CIFAR-10-C")
             for column, measure in _PAPERS.items()
             if column in row
         }
         way = ["adapts", "optimizer", "learning_rate", "edge"]
-        lines = mean_intervals(recoveries(tta), way, _COLUMNS, "n").to_dict("records")
+        lines = mean_intervals(recovery_by_corruption(tta), way, _COLUMNS, "n").to_dict("records")
         for line in lines:
             adapts, optimizer = line["adapts"], line["optimizer"]
             line["called"] = _WITHOUT.get(adapts) or study.called("optimizer", optimizer)
@@ -158,18 +158,18 @@ class Tent(
         if tta.empty:
             return []
         clean = tta[(tta["corruption"] == "clean") & (tta["adapts"] == "none")]["value"].mean()
-        told = [f"Without corruption {number(clean)} % are wrong; {tta['seed'].nunique()} seeds."]
+        notes = [f"Without corruption {number(clean)} % are wrong; {tta['seed'].nunique()} seeds."]
         edge = contents.rows[contents.rows["edge"]]
         edges = ", ".join(edge["called"] + " (" + edge["panel"] + ")")
-        told += [f"Best rate on the edge of the grid: {edges}."] * bool(edges)
+        notes += [f"Best rate on the edge of the grid: {edges}."] * bool(edges)
         norms = tta[(tta["measure"] == "gradient_norm") & ~tta["tuning"]]
         for adapts, group in norms[norms["optimizer"] == "sgd"].groupby("adapts", sort=False):
             by = group.groupby("layer", sort=False)["value"].mean()
             first, last = by[~by.index.str.contains("Shortcut")].iloc[[0, -1]]
-            told.append(
+            notes.append(
                 f"Gradients of {ADAPTS[adapts]} with SGD, norm: {number(first, 3)} in the "
                 f"shallowest, {number(last, 3)} in the deepest of {len(by)} layers, "
                 f"{number(first / last)} to 1; largest over smallest {number(by.max() / by.min())}."
             )
         lora = ["The paper's LoRA: 5 to 6 between shallowest and deepest of 28 layers."]
-        return told + lora * bool(norms["adapts"].eq("lora").any())
+        return notes + lora * bool(norms["adapts"].eq("lora").any())

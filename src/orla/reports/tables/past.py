@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from orla.reports.beside import CELLS, EPISODE, ByCondition, drifting, having, over_pairs, plain
-from orla.reports.cells import Cell, Line, Row, called, cell, mean, mean_seeds, network, value
+from orla.reports.beside import CELLS, EPISODE, ByCondition, drifting, having, pool_pairs, unaltered
+from orla.reports.cells import Cell, Line, Row, called, cell, mean, network_name, seed_count, value
 from orla.reports.cells import beside as both
-from orla.reports.comparison import RECOVERY, Beside, Mean, kind_of, means_by_keys, printed
+from orla.reports.comparison import RECOVERY, Beside, Mean, means_by_keys, network_kind, paper_value
 from orla.reports.numbers import count
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
@@ -24,18 +24,18 @@ _SHARE = {"group": "Share on W_hh (%)", "digits": 1, "scale": 100.0}
 _RECOVERY = "Held-out recovery (%)"
 
 
-def _concentration(header: str, top1: str, **how: Any) -> Cell:
+def _concentration_column(header: str, top1: str, **how: Any) -> Cell:
     """A share of G_past's or G_imm's first singular value, beside the paper's."""
 
-    def number(line: Line) -> Beside:
+    def both_numbers(line: Line) -> Beside:
         share, reading = line.row["reading"]
         measure = top1.replace("top1", share) + reading
-        return Beside(line.row, measure, line.mean(measure), printed(line.paper, top1))
+        return Beside(line.row, measure, line.mean(measure), paper_value(line.paper, top1))
 
-    return both(header, number, "First singular value", **how)
+    return both(header, both_numbers, "First singular value", **how)
 
 
-def _once(header: str, *measure: str, **how: Any) -> Cell:
+def _first_line_column(header: str, *measure: str, **how: Any) -> Cell:
     """A mean that has one reading alone, in the condition's first line."""
     one = mean(header, *measure, **how)
     return one._replace(
@@ -50,21 +50,21 @@ class _OfReadings(ByCondition):
     tells_pretraining = True
     concentration: ClassVar[tuple[Cell, ...]] = (
         called("optimizer"),
-        mean_seeds(_TOP1),
+        seed_count(_TOP1),
         value("Share", "reading", lambda one: _SHARES[one[0]] + _READINGS[one[1]], align="l"),
-        _concentration("G_past", _TOP1),
-        _concentration("G_imm", "top1_immediate"),
-        _concentration("gap", "top1_gap", digits=3, signed=True),
+        _concentration_column("G_past", _TOP1),
+        _concentration_column("G_imm", "top1_immediate"),
+        _concentration_column("gap", "top1_gap", digits=3, signed=True),
     )
     readings: ClassVar[str] = """top1: largest singular value over the sum of all; energy: its
     square over the sum of squares. The paper's number stands beside both. Sums: each column is the
     sum of the windows so far. Last: gradients of each window's last loss alone."""
 
-    def structures(self, measured: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
+    def structure_rows(self, measured: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
         """The conditions of the paper's full learner with a structure, and each network's kind."""
-        rows = having(over_pairs(measured), _TOP1)
+        rows = having(pool_pairs(measured), _TOP1)
         rows = rows[rows["learner"] == load().full_learner]
-        kinds = [kind_of(study, name) for name in rows["architecture"]]
+        kinds = [network_kind(study, name) for name in rows["architecture"]]
         return rows.assign(kind=kinds)
 
     def lines(self, rows: list[Row]) -> list[Row]:
@@ -85,8 +85,8 @@ class Structure(
 
     cells = (
         *_OfReadings.concentration,
-        _once("u_1", "whh_share", "whh_share_percent", **_SHARE),
-        _once("shuffled", "whh_share_shuffled", **_SHARE),
+        _first_line_column("u_1", "whh_share", "whh_share_percent", **_SHARE),
+        _first_line_column("shuffled", "whh_share_shuffled", **_SHARE),
     )
     remarks = """g_past is exactly zero on the readout, because every learner's gradient of the
     readout is exact: the share of u_1 on W_out is 0 by construction.
@@ -96,7 +96,7 @@ class Structure(
     shuffled in time within each window."""
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
-        null = load().in_text("parameters_whh")[0]
+        null = load().text_rows("parameters_whh")[0]
         full = study.called("learner", load().full_learner)
         return f"""Past and immediate gradients of {full}, a column a window: G_past, G_imm.
         {self.readings} Share on W_hh: squared norm there of u_1, the first left singular vector of
@@ -105,12 +105,14 @@ class Structure(
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
+        """The paper's table, and the rows of its text about the same."""
         more = {"learner": load().full_learner, "split": "shift"}
-        text = load().in_text(_TOP1, "whh_share_percent")
+        text = load().text_rows(_TOP1, "whh_share_percent")
         return load().table("structure") + [row | more for row in text]
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        rows = self.structures(measured, study)
+        """The conditions whose network is of a kind that the paper measures here."""
+        rows = self.structure_rows(measured, study)
         return rows[rows["kind"].isin([row["architecture"] for row in self.papers_rows])]
 
 
@@ -123,19 +125,21 @@ class LSTMCrossArchitecture(
 
     cells = (
         *_OfReadings.concentration,
-        _once(_RECOVERY, RECOVERY, "recovery_percent", digits=1, ending="_percent"),
+        _first_line_column(_RECOVERY, RECOVERY, "recovery_percent", digits=1, ending="_percent"),
     )
     says = f"""As the table of the vanilla network, under {{full}} and drift. {_OfReadings.readings}
     {CELLS}"""
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
+        """The paper's table, and the rows of its text about the same."""
         rows = super().papers_rows
         more = {"learner": load().full_learner, "split": rows[0]["split"]}
-        return rows + [row | more for row in load().in_text(_TOP1, "recovery_percent")]
+        return rows + [row | more for row in load().text_rows(_TOP1, "recovery_percent")]
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        rows = drifting(self.structures(measured, study))
+        """The drifting conditions of networks of other kinds than the vanilla one."""
+        rows = drifting(self.structure_rows(measured, study))
         return rows[rows["kind"] != load().table("structure")[0]["architecture"]]
 
 
@@ -143,15 +147,15 @@ class LSTMCrossArchitecture(
 _LEARNERS = ("learner_full", "learner_immediate")
 
 
-def _recovery(header: str, side: str) -> Cell:
+def _recovery_column(header: str, side: str) -> Cell:
     """The recovery of one of the paper's two learners."""
 
-    def number(line: Line) -> Beside:
+    def both_numbers(line: Line) -> Beside:
         keys = {**line.row, "learner": load().table("capacity")[0][side]}
-        paper = printed(line.paper, f"{side.replace('learner', 'recovery')}_percent")
+        paper = paper_value(line.paper, f"{side.replace('learner', 'recovery')}_percent")
         return Beside(keys, RECOVERY, line.mean(side), paper)
 
-    return both(header, number, _RECOVERY, digits=1)
+    return both(header, both_numbers, _RECOVERY, digits=1)
 
 
 class Capacity(
@@ -162,11 +166,11 @@ class Capacity(
 
     panel_by = EPISODE
     cells = (
-        network(),
+        network_name(),
         cell("h→h, paper", lambda line: count((line.paper or {}).get("recurrent_parameters"))),
-        mean_seeds("gap_pp"),
-        _recovery("with past", _LEARNERS[0]),
-        _recovery("without past", _LEARNERS[1]),
+        seed_count("gap_pp"),
+        _recovery_column("with past", _LEARNERS[0]),
+        _recovery_column("without past", _LEARNERS[1]),
         mean("Gap (pp)", "gap_pp", digits=1, signed=True, ending="_pp"),
     )
 
@@ -180,8 +184,9 @@ class Capacity(
     def conditions(
         self, gaps: pd.DataFrame, measured: pd.DataFrame, *, study: StudyFacts
     ) -> pd.DataFrame:
+        """The gaps of the paper's two learners with its optimizer, a row a condition."""
         first = self.papers_rows[0]
-        rows = plain(gaps).assign(learner="")
+        rows = unaltered(gaps).assign(learner="")
         rows = where(rows, **{name: first[name] for name in (*_LEARNERS, "optimizer")})
         # Several comparisons may be of the same two learners.
         rows = rows.drop_duplicates(list(KEYS))

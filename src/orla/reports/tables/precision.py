@@ -9,13 +9,14 @@ from orla.reports.estimates import OVER_SEEDS
 from orla.reports.numbers import count, estimate, rate, span
 from orla.reports.study import StudyFacts, where
 from orla.reports.tables.base import Table
-from orla.reports.tables.shared import nullable
+from orla.reports.tables.shared import as_nullable
 from orla.study.keys import FORMATS
 
 _RANGE = f"Range: smallest to largest gap. Brackets: {OVER_SEEDS}; n: seeds."
 
 
-def _gap(row: Row) -> str:
+def _gap_text(row: Row) -> str:
+    """A gap and its interval, or why there is none."""
     if not pd.isna(row["n_seeds"]) and not row["n_seeds"]:
         return "not tried" if row["n_flipped"] else "diverged"
     ends = (row["gap_pp"], row["t95_low_pp"], row["t95_high_pp"])
@@ -40,19 +41,19 @@ class PrecisionGrid(
         value("full", "learning_rate_full", rate, "Rate"),
         value("immediate", "learning_rate_immediate", rate, "Rate"),
         value("Flips", "n_flipped", count),
-        cell("Gap (pp)", lambda line: _gap(line.row)),
+        cell("Gap (pp)", lambda line: _gap_text(line.row)),
         value("n", "n_seeds", count),
     )
 
     def rows(self, numerics: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        return nullable(where(numerics, choice="rolling", rates_of=study.rates_of))
+        return as_nullable(where(numerics, choice="rolling", rates_of=study.rates_of))
 
     def of_condition(self, keys: Row, rows: pd.DataFrame, study: StudyFacts) -> list[Row]:
-        paper, blank = study.paper(keys, study.main), dict.fromkeys(rows) | keys
+        paper, blank = study.paper_for(keys, study.main), dict.fromkeys(rows) | keys
         same = {name: keys[name] for name in ("architecture", "optimizer", "split")}
         lines = rows.to_dict("records")
         for name in FORMATS:
-            gaps = rows.loc[rows["precision"].map(study.format) == name, "gap_pp"]
+            gaps = rows.loc[rows["precision"].map(study.number_format) == name, "gap_pp"]
             if len(gaps) > 1:
                 text = span(gaps, signed=True)
                 lines.append(blank | {"precision": f"range, {name}", "text": text})
@@ -75,7 +76,7 @@ class PrecisionLocalBest(
     cells = tuple(one for one in PrecisionGrid.cells if one.column.header != "Flips")
 
     def rows(self, numerics: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        rows = nullable(where(numerics, choice="rolling"))
+        rows = as_nullable(where(numerics, choice="rolling"))
         return rows[rows["rates_of"] == rows["precision"]]
 
 
@@ -104,7 +105,7 @@ class PrecisionFlips(
 
     def of_condition(self, keys: Row, rows: pd.DataFrame, study: StudyFacts) -> list[Row]:
         lines = []
-        for name in study.present(rows, "optimizer"):
+        for name in study.distinct(rows, "optimizer"):
             gaps = where(rows, optimizer=name)
             carried = where(gaps, rates_of=study.rates_of).set_index("precision")
             own = gaps[gaps["rates_of"] == gaps["precision"]].set_index("precision")

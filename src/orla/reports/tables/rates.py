@@ -44,7 +44,8 @@ class SelectionPrice(
     )
 
 
-def _tried(line: Line) -> str:
+def _rates_text(line: Line) -> str:
+    """The lowest and the highest rate that was tried."""
     return " to ".join(rate(line.row[f"{end}_rate"]) for end in ("lowest", "highest"))
 
 
@@ -64,7 +65,7 @@ class Divergence(
     by = ("learner",)
     cells = (
         called("optimizer"),
-        cell("Rates tried", _tried),
+        cell("Rates tried", _rates_text),
         value("Models", "n_models", count),
         cell("Diverged", lambda o: f"{number(100 * o.row['n_diverged'] / o.row['n_models'], 0)} %"),
         value("First", "first_step", count, "Step"),
@@ -74,7 +75,7 @@ class Divergence(
 
     def of_condition(self, keys: Row, rows: pd.DataFrame, study: StudyFacts) -> list[Row]:
         lines = []
-        for name in study.present(rows, "optimizer") if rows["diverged"].any() else ():
+        for name in study.distinct(rows, "optimizer") if rows["diverged"].any() else ():
             models = where(rows, optimizer=name)
             lost = models["diverged"].astype(bool)
             steps = models.loc[lost, "diverged_step"]
@@ -110,12 +111,12 @@ class AdaptWindow(
             value("Reference", "best_reference_percent", group=_BEST, digits=0),
             value(f"Full, {optimizer}", "best_full_default_percent", group=_BEST, digits=0),
             value("Full, same", "best_full_same_percent", group=_BEST, digits=0),
-            cell("paper", _papers),
+            cell("paper", _papers_percent_text),
         )
 
     def of_condition(self, keys: Row, rows: pd.DataFrame, study: StudyFacts) -> list[Row]:
         """Each optimizer's recovery by definition, and the paper's."""
-        if study.paper(keys, PAPERS) is None:
+        if study.paper_for(keys, PAPERS) is None:
             return []
         _, full, immediate = study.comparison(PAPERS)
         means = rows.groupby(["learner", "optimizer", "learning_rate"])[_MEASURE]
@@ -126,14 +127,14 @@ class AdaptWindow(
         default, table = load().headline["optimizer"], load().table("optimizers")
         papers = {row["optimizer"]: row for row in table if _MEASURE_THERE in row}
         lines = []
-        for name in study.present(where(rows, learner=immediate), "optimizer"):
+        for name in study.distinct(where(rows, learner=immediate), "optimizer"):
             reached, paper = best.get((immediate, name)), papers.get(name, {})
             line = keys | {
                 "optimizer": name,
                 "own_reference_percent": by_validation.get((immediate, name)),
                 "best_reference_percent": reached,
-                "best_full_default_percent": _share(reached, best.get((full, default))),
-                "best_full_same_percent": _share(reached, best.get((full, name))),
+                "best_full_default_percent": _percentage(reached, best.get((full, default))),
+                "best_full_same_percent": _percentage(reached, best.get((full, name))),
                 "paper_percent": paper.get(_MEASURE_THERE),
                 "paper_spread_percent": paper.get("spread_percent"),
             }
@@ -161,11 +162,13 @@ class HorizonGaps(
     variation between horizons."""
 
 
-def _share(value: Number, whole: Number) -> Number:
+def _percentage(value: Number, whole: Number) -> Number:
+    """A share of a whole in percent; None where the whole is not positive."""
     return None if is_missing(value) or is_missing(whole) or whole <= 0 else 100 * value / whole
 
 
-def _papers(line: Line) -> str:
+def _papers_percent_text(line: Line) -> str:
+    """The paper's percentage ± its spread."""
     if is_missing(line.row["paper_percent"]):
         return MISSING
     numbers = (line.row[f"paper_{name}"] for name in ("percent", "spread_percent"))

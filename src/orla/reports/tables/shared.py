@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orla.reports.numbers import MISSING, is_missing, known, number
+from orla.reports.numbers import MISSING, is_missing, number, or_default
 from orla.reports.study import StudyFacts
 from orla.reports.table import Panel
 from orla.statistics.means import moments
@@ -32,7 +32,7 @@ def paper_text(row: Mapping[str, Any], name: str, digits: int = 1, signed: bool 
     """The paper's number of a row, or its words, with the mark of the run it comes from."""
     if is_missing(row.get("paper_place")):
         return MISSING
-    text = known(row["paper_text"], number(row[f"paper_{name}"], digits, signed))
+    text = or_default(row["paper_text"], number(row[f"paper_{name}"], digits, signed))
     return text + _CONFIGURATION_MARKS.get(row["paper_configuration"], "")
 
 
@@ -48,18 +48,18 @@ def with_paper_rows(
     for kind in ("architecture", "precision", "split"):
         papers = papers[papers[kind].isin(frame[kind])]
     papers = frame[["task", "pair"]].drop_duplicates().merge(papers, how="cross").assign(**DEFAULTS)
-    fits = (study.paper(row, comparison) is not None for row in papers.to_dict("records"))
+    fits = (study.paper_for(row, comparison) is not None for row in papers.to_dict("records"))
     papers = papers[np.fromiter(fits, bool, len(papers))]
     by = [column for column in papers if not column.startswith("paper_")]
     # Whole numbers and flags stay what they are beside rows that have none.
-    rows = nullable(frame.assign(run=True)).merge(papers, how="left", on=by)
+    rows = as_nullable(frame.assign(run=True)).merge(papers, how="left", on=by)
     lacking = papers.merge(frame[by], how="left_anti", on=by)
     return pd.concat([rows, lacking.assign(run=False).astype({"run": "boolean"})])
 
 
 def is_true(row: Mapping[str, Any], column: str) -> bool:
     """Whether a flag is set; a missing one is not."""
-    return bool(known(row.get(column), False))
+    return bool(or_default(row.get(column), False))
 
 
 def mark_notes(panels: list[Panel]) -> list[str]:
@@ -68,7 +68,7 @@ def mark_notes(panels: list[Panel]) -> list[str]:
     return [note for mark, note in _MARK_NOTES.items() if mark in text]
 
 
-def nullable(frame: pd.DataFrame) -> pd.DataFrame:
+def as_nullable(frame: pd.DataFrame) -> pd.DataFrame:
     """The same with counts and truths that may be missing; numbers stay what they are."""
     exact = frame.select_dtypes(["integer", "bool"]).convert_dtypes().dtypes
     return frame.astype(exact.to_dict())

@@ -7,19 +7,19 @@ import pandas as pd
 
 from orla.reports.cells import Cell, Line, Row, cell, ends, value
 from orla.reports.estimates import METRICS
-from orla.reports.multiverse import CHOICES, of_what, specifications
+from orla.reports.multiverse import CHOICES, specifications, task_suffix
 from orla.reports.numbers import MISSING, count, estimate, is_missing, number
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
 from orla.reports.tables.base import PANEL, Contents, Table
 from orla.reports.tables.shared import is_true
-from orla.reports.verdicts import folded, outcome_words, threshold, verdict_estimate
-from orla.reports.verdicts import sample as units
+from orla.reports.verdicts import estimate_text, n_text, outcome_words, threshold_text, with_reasons
 
 _VERDICTS = ("supported", "falsified", "inconclusive", "untestable")
 
 
-def _wrong(line: Line) -> str:
+def _wrong_share_text(line: Line) -> str:
+    """The share of wrong verdicts in percent, over its interval."""
     share = (100 * line.row[f"wrong_{name}"] for name in ("share", "low", "high"))
     return estimate(*share).replace(" ", "\n", 1)
 
@@ -41,7 +41,7 @@ class TruthControls(
         value("n", "studies", count),
         *(value(name[:5] + ".", name, count, "Verdict") for name in _VERDICTS),
         *(value(name, name, count, "Answer") for name in ("right", "wrong", "undecided")),
-        cell("Wrong (%)", _wrong),
+        cell("Wrong (%)", _wrong_share_text),
     )
     remarks = "supp., fals., incon., untes.: supported, falsified, inconclusive, untestable."
 
@@ -67,10 +67,10 @@ class Power(
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         for name, group in rows.groupby("registration", sort=False):
             lines = group.sort_values("true_gap").to_dict("records")
-            yield f"{name}: {sample(lines[0])}", lines
+            yield f"{name}: {sample_text(lines[0])}", lines
 
 
-def sample(row: Row) -> str:
+def sample_text(row: Row) -> str:
     """The registered sample and the scatter: "12 pairs, sd 6.2 pp"."""
     unit = "" if is_missing(row["unit"]) else f" {row['unit']}s"
     sd = number(row["sd"], 3 if row["sd"] < 1 else 1)
@@ -89,9 +89,9 @@ class Verdict(
             align=r"p{0.212\linewidth}",
         ),
         cell("Verdict", lambda o: outcome_words(o.row, o.study), align=r"p{0.145\linewidth}"),
-        cell("Estimate", lambda o: verdict_estimate(o.row), align=r"p{0.21\linewidth}"),
-        value("Threshold", "threshold", threshold, align=r"p{0.115\linewidth}"),
-        cell("n", lambda line: units(line.row)),
+        cell("Estimate", lambda o: estimate_text(o.row), align=r"p{0.21\linewidth}"),
+        value("Threshold", "threshold", threshold_text, align=r"p{0.115\linewidth}"),
+        cell("n", lambda line: n_text(line.row)),
         cell("The paper", lambda o: o.row["paper"] or MISSING, align=r"p{0.165\linewidth}"),
     )
 
@@ -109,8 +109,8 @@ class Verdict(
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         lines = []
-        for row, _ in folded(rows, study):
-            claim = load().claim_of(row["registration"])
+        for row, _ in with_reasons(rows, study):
+            claim = load().claim_tested_by(row["registration"])
             lines.append(row | {"paper": claim.get("paper"), "paper_place": claim.get("place")})
         yield "", lines
 
@@ -118,7 +118,7 @@ class Verdict(
         amended = any(is_true(row, "amended") for row in contents.records)
         reasons = [
             f"{row['title']}: {why}"
-            for row, why in folded(contents.rows, study)
+            for row, why in with_reasons(contents.rows, study)
             if row["outcome"] != "supported" and why
         ]
         return reasons + ["† amended after it was registered."] * amended
@@ -134,7 +134,7 @@ class Multiverse(
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         return f"""The gap of full minus
-        immediate{of_what(specifications(rows, study), rows, study)} under each choice, from the
+        immediate{task_suffix(specifications(rows, study), rows, study)} under each choice, from the
         least to the greatest: recovery in pp, R² and MSE (sign reversed) in hundredths. Brackets:
         95 % t interval over seeds of one pair."""
 
@@ -146,7 +146,7 @@ class Multiverse(
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         rows = specifications(rows, study)
-        for optimizer in study.present(rows, "optimizer"):
+        for optimizer in study.distinct(rows, "optimizer"):
             for metric in METRICS.values():
                 group = where(rows, optimizer=optimizer, metric=metric)
                 if len(group):
@@ -154,5 +154,6 @@ class Multiverse(
                     yield title, group.to_dict("records")
 
     def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
+        """The .csv twin: the rows of the result, every pair and optimizer."""
         rows = contents.rows.to_dict("records")
         return super().data(contents._replace(records=rows), study)
