@@ -79,7 +79,7 @@ def test_a_decoder_is_ridge_regression_on_what_was_read():
     penalty = decoder.penalty * np.diag([1.0] * 24 + [0.0])
     weights = np.linalg.solve(rows.T @ rows + penalty, rows.T @ Y[steps])
     np.testing.assert_allclose(decoder.weights, weights, rtol=1e-8)
-    scored = decoder.on(part)
+    scored = decoder.decode(part)
     np.testing.assert_allclose(scored.outputs, rows @ weights, rtol=1e-6, atol=1e-9)
     left = ((rows @ weights - Y[steps]) ** 2).sum(0) / ((Y[steps] - Y[steps].mean(0)) ** 2).sum(0)
     assert scored.score() == pytest.approx(1 - left.mean())

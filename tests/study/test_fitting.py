@@ -144,9 +144,9 @@ CODE = """
 import sys
 from pathlib import Path
 from orla.engine.memory_request import job_mb
-from orla.prereg.binding import plan_of
+from orla.prereg.binding import read_plan
 for overlay in [[], *([overlay] for overlay in Path("config").glob("*.yaml"))]:
-    plan = plan_of(overlay)
+    plan = read_plan(overlay)
     assert all(job_mb(plan.job(c), n_in=40, n_out=40, models=5) for c in plan.conditions), overlay
     assert "torch" not in sys.modules, f"{overlay} imports torch; run: make reference"
 """
