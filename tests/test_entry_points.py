@@ -25,19 +25,11 @@ class Linear(Loss, name="linear", label="absolute error"):
 '''
 ASKED = """
 import json
-<<<<<<< HEAD
-from orla.provenance.code import files_of, source_digests
+from orla.provenance.code import part_files, source_digests
 from orla.study.declarations import read_declarations
 
 found = read_declarations()["loss"]
-files = files_of("loss", "linear") if "linear" in found else []
-=======
-from orla.provenance.code import part_files, source_digests
-from orla.study.declarations import declarations
-
-found = declarations()["loss"]
 files = part_files("loss", "linear") if "linear" in found else []
->>>>>>> main
 digests = source_digests(*files)
 print(json.dumps({"losses": list(found), "files": [str(f) for f in files]} | digests))
 """

@@ -160,7 +160,7 @@ def promises_kept(network):
     params, (X, _) = one(network), stream(4)
     state = trajectory(network, params, X[:3])[-1]
     by_params, by_state = torch.func.jacrev(network.step, (0, 1))(params, state, X[3])
-    n, unit = network.numbers, torch.arange(network.numbers) // network.per_unit
+    n, unit = network.complex_count, torch.arange(network.complex_count) // network.per_unit
     real, imaginary = network.decay(params)
     block = torch.diag(real), torch.diag(imaginary)
     top = torch.cat([block[0], -block[1]], 1), torch.cat([block[1], block[0]], 1)

@@ -139,7 +139,7 @@ def test_a_changed_swap_of_units_is_noticed(monkeypatch):
     before = digest()
     assert digest() == before
     assert len({before, digest(seed=2), digest(share=0.25), digest(pool=11)}) == 4
-    real = swapped.Swapped.inputs_of
+    real = swapped.Swapped.input_counts
     all_swapped = lambda task, pair: real(task, replace(pair, share=1.0))  # noqa: E731
     monkeypatch.setattr(swapped.Swapped, "input_counts", all_swapped)
     assert digest() != before

@@ -45,7 +45,7 @@ def by_hand(name, X, Y):
 
 def test_accuracies_are_those_of_the_rows_that_count():
     given = task(peers={"tree": 2, "logistic": 1, "no-change": 1, "majority": 1})
-    found, (X, Y, _) = peers.peer_accuracies(given, 0, PROBE), given.table(0)
+    found, (X, Y, _) = peers.peer_accuracies(given, 0, PROBE), given.labelled_rows(0)
     assert list(found["peer"].unique()) == ["tree", "logistic", "no-change", "majority"]
     for name, rows in found.groupby("peer"):
         windows = 100 * by_hand(name, X[:250], Y[:250])[50:].reshape(4, 50).mean(1)
