@@ -109,7 +109,7 @@ class Turning(ElementWise):
     def now(self, params, x):
         return torch.tanh(matvec(params["B_re"], x))
 
-    def outputs(self, params, state):
+    def layer_output(self, params, state):
         return state[: self.hidden]
 
 

@@ -152,7 +152,7 @@ def test_a_name_finds_its_part_and_an_unknown_one_the_nearest(sort):
         ("bare", Bare, {}),
     ],
 )
-def test_a_short_form_is_a_name_and_its_short_options(sort, form, part, options):
+def test_a_short_form_is_parsed_into_part_and_options(sort, form, part, options):
     assert catalogue.specification("sort", form) == (part, options)
 
 

@@ -56,19 +56,19 @@ def test_what_is_carried_is_counted_as_it_is_made(kind, name, rule, monkeypatch)
     driver = learner(name, kind)
     made = loop(driver, rule, probes=())
     state = made.start(networks(driver.architecture, 1))
-    counted = memory.model_bytes(made, DOUBLE)
+    counted = memory.bytes_per_model(made, DOUBLE)
     assert counted["params"] == bytes_of(state.params)
     assert counted["optimizer"] == bytes_of(state.optimizer)
     assert counted["carry"] == bytes_of(state.learners)
     assert counted["buffers"] == bytes_of(state.buffers)
     assert counted["stepped"] == (0 if driver.block_length or driver.loops else counted["carry"])
     params = {n: p.float() for n, p in networks(driver.architecture, 1).items()}
-    begun, tapes = made.start(params), memory.model_bytes(made, torch.float32)["tapes"]
+    begun, tapes = made.start(params), memory.bytes_per_model(made, torch.float32)["tapes"]
     held = bytes_of([begun.learners, begun.buffers])
     assert memory.carried_bytes(driver, SGD(), torch.float32) == held + tapes
     # A model that is not made is counted the same.
     monkeypatch.setattr(memory, "_MOST_COUNTED", 0)
-    assert memory.model_bytes(made, DOUBLE) == counted
+    assert memory.bytes_per_model(made, DOUBLE) == counted
 
 
 COUNTING = """
@@ -84,7 +84,7 @@ from orla.losses.squared_error import SquaredError
 for network in json.loads(sys.argv[1]):
     for learner in ("rtrl", "tbptt-200-200"):
         parts = {"network": network, "learner": learner, "optimizer": "adam"}
-        memory.model_bytes(loop_of(parts, 40, 2, SquaredError()), torch.float64)
+        memory.bytes_per_model(loop_of(parts, 40, 2, SquaredError()), torch.float64)
         assert "torch" in sys.modules and "torch._dynamo" not in sys.modules, (network, learner)
 """
 
@@ -123,7 +123,7 @@ def test_tapes_of_a_window_are_counted_as_they_are_made(kind, name):
         _, local = d.pull(params, tape, cotangent)
         kept.append((before, tape, error, cotangent, readout, local))
     past = 3 * bytes_of((tape, local)) if name == "tbptt-9-6" else 0
-    counted = memory.model_bytes(loop(driver, "sgd", segment=6), DOUBLE)
+    counted = memory.bytes_per_model(loop(driver, "sgd", segment=6), DOUBLE)
     assert MODELS * counted["tapes"] == bytes_of(kept) + past
 
 
@@ -135,7 +135,7 @@ def test_the_kernels_store_is_close_to_what_is_counted(kind, with_kernels, monke
     slots = made.learner.init(params)
     assert "on_gates" in slots["slots"]
     monkeypatch.undo()
-    counted = memory.model_bytes(made, DOUBLE)["carry"]
+    counted = memory.bytes_per_model(made, DOUBLE)["carry"]
     assert counted == pytest.approx(bytes_of(slots), rel=0.03)
 
 
@@ -165,11 +165,11 @@ def unlisted():
 def test_parts_that_nobody_listed_are_counted(which):
     made, exact = a_loop(), a_loop(driver="rtrl").learner
     own = unlisted()[which](made.learner.architecture)
-    plain = memory.model_bytes(made, DOUBLE)
+    plain = memory.bytes_per_model(made, DOUBLE)
     hundred = 100 * plain["params"]
-    assert memory.model_bytes(replace(made, learner=own), DOUBLE)["carry"] == hundred
-    watched = memory.model_bytes(replace(made, observers={"a": own, "e": exact}), DOUBLE)
-    alone = memory.model_bytes(replace(made, learner=exact), DOUBLE)
+    assert memory.bytes_per_model(replace(made, learner=own), DOUBLE)["carry"] == hundred
+    watched = memory.bytes_per_model(replace(made, observers={"a": own, "e": exact}), DOUBLE)
+    alone = memory.bytes_per_model(replace(made, learner=exact), DOUBLE)
     assert plain["carry"] == 0 and watched["carry"] == hundred + alone["carry"]
     for name in ("buffers", "tapes"):
         assert watched[name] == alone[name] > 0
@@ -198,7 +198,7 @@ def test_what_a_batch_touches_stays_in_cache_on_a_cpu():
 def test_a_network_whose_memories_fade_is_not_counted_as_if_unit_vectors_were_pulled_back():
     """Its exact RTRL once asked for 49 GB and took 0.3."""
     exact = a_loop("retnet", "rtrl")
-    one = memory.model_bytes(exact, DOUBLE)
+    one = memory.bytes_per_model(exact, DOUBLE)
     assert 0 < one["tapes"] <= 2 * one["buffers"]
 
 
@@ -225,7 +225,7 @@ def asked(models=5, steps=1, n=40, **change):
 def counted(n=40, models=5, **change):
     """What the model's tensors take, so many copies of those that an update changes."""
     loop = loop_of(JOB | change, n, n, SquaredError())
-    one = memory.model_bytes(loop, torch.float64)
+    one = memory.bytes_per_model(loop, torch.float64)
     copied = COPIES * sum(one[name] for name in ("params", "optimizer", "stepped"))
     models = memory.fitting_batch_size(loop, models, torch.float64)
     return models * (copied + sum(one[name] for name in ("carry", "buffers", "tapes"))) / 1e6

@@ -70,7 +70,7 @@ def by_update(found):
         ("gru", "immediate", 1),
     ],
 )
-def test_files_hold_a_row_an_update(write, tmp_path, kind, learner, stride, capsys):
+def test_files_hold_each_updates_exact_gradient(write, tmp_path, kind, learner, stride, capsys):
     """A stream in pieces, whose last steps fill no update of four."""
     steps = 210 if learner == "immediate" else 14
     params, X, Y = write(kind, steps)

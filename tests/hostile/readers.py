@@ -279,7 +279,7 @@ def sealed_again(path):
         return
     blank = content[: marks[0].start()] + digest.BLANK.encode() + content[marks[0].end() :]
     path.write_bytes(blank)
-    digest.seal(path)
+    digest.write_digest(path)
 
 
 def parquet_about(path, kind, how):

@@ -81,7 +81,7 @@ def test_a_models_company_changes_no_bit(with_kernels):
         assert all(torch.equal(a[name], b[name]) for name in a)
 
 
-def test_what_is_not_a_number_stays_so(with_kernels):
+def test_a_nan_weight_shows_in_its_own_models_gradient_alone(with_kernels):
     architecture = RNN(8, 3, 2)
     X, Y = stream(STEPS)
     params = networks(architecture)

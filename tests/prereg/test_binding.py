@@ -8,7 +8,7 @@ from made_claims import BINDS, GONE, document, seed_document
 
 from orla.errors import OrlaError
 from orla.prereg import asked, binding, reader
-from orla.study.config import normal_form, plan_from_config
+from orla.study.config import plan_from_config, sort_and_drop_nulls
 
 ROOT = Path(__file__).parents[2]
 AT = {"task": "many-arrays", "architecture": "rnn", "optimizer": "adam", "split": "80-20"}
@@ -26,7 +26,7 @@ OF_SEEDS = GAP | {"sum": [SGD], "unit": "seed", "at": AT | {"pair": "pair-3"}}
 
 
 def plan_of(config):
-    return plan_from_config(normal_form(config))
+    return plan_from_config(sort_and_drop_nulls(config))
 
 
 @pytest.fixture(scope="module")

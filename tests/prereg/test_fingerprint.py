@@ -61,7 +61,9 @@ def default(tmp_path_factory):
         )
         job, _ = found[SWEEP].args[0].args
         learners = {"immediate": plan.spec("learner", "immediate")}
-        found[SWEEP] = partial(trials.try_choices, partial(trials.try_sweep, job, learners))
+        found[SWEEP] = partial(
+            trials.choice_behaviour, partial(trials.sweep_behaviour, job, learners)
+        )
         return fingerprint.part_fingerprints({name: found[name] for name in names})
 
     return known, plan, parts, known.binds["parts"] | parts(SWEEP, "evidence")
@@ -134,7 +136,7 @@ def test_a_changed_swap_of_units_is_noticed(monkeypatch):
         task = {"kind": "swapped", "recording": "day", "step": 9000, "pool": pool}
         task |= {"pairs": {"one": {"seed": seed, "share": share}}}
         task |= {"binned": {"files": {"day": "day.npz"}}, "preparation": {"features": {"count": 6}}}
-        return fingerprint.value_digest(trials.try_episodes(task))
+        return fingerprint.value_digest(trials.episode_behaviour(task))
 
     before = digest()
     assert digest() == before

@@ -215,7 +215,7 @@ def test_two_criteria(judged, tables, second, places):
         assert verdict.n == 20 and "n = 20" in verdict.reason and "n = 19" in verdict.reason
 
 
-def test_what_is_assumed_holds_where_the_registration_is_silent(document, write, tables):
+def test_given_keys_choose_rows_where_a_criterion_names_none(document, write, tables):
     """Rows of another task stand beside those meant; a column that is named stays as named."""
     others = {name: table.copy() for name, table in tables.items()}
     others["gaps"][["gap_pp", "low_pp", "high_pp"]] = [9.0, 8.0, 10.0]

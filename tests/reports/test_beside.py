@@ -216,7 +216,7 @@ def test_the_adapt_part_has_the_rate_that_is_best_on_it(simulated):
     assert set(ours.loc[ours["run"], "learning_rate"]) == {0.001}
 
 
-def test_larger_rates_alone_have_a_column(simulated):
+def test_the_best_of_the_coarse_rates_has_a_column_and_a_comparison_of_its_own(simulated):
     """To tell a grid from an optimizer: there the sign of the gradient is as the paper has it."""
     given = [
         models(

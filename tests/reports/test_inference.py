@@ -147,7 +147,7 @@ def test_the_multiverse_is_of_one_pair(many, simulated):
     assert figure.axes[0].get_title() == f"Adam, n = {len(points)}"
 
 
-def test_power_and_truth_controls_are_the_results(results, simulated):
+def test_figures_of_power_and_truth_controls_draw_the_results(results, simulated):
     figure, caption = draw("power", results, simulated)
     lines = figure.axes[0].lines
     np.testing.assert_allclose(lines[1].get_ydata(), 100 * results["power"]["supported"][:13])

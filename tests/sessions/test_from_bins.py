@@ -126,7 +126,7 @@ def test_own_components_are_fitted_on_a_fraction_or_a_number_of_steps():
 
 
 @pytest.mark.parametrize("state", ["kept", "reset"])
-def test_boundaries_become_masks_of_the_steps_that_are_kept(state):
+def test_trial_boundaries_are_unscored_if_state_carries_over_and_starts_if_reset(state):
     a, b = binned_days()
     a = replace(a, begins=np.isin(np.arange(900), [0, 100, 250]), state=state)
     streams = made(a, replace(b, begins=np.isin(np.arange(830), [0, 100, 340])))

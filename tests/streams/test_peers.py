@@ -56,7 +56,7 @@ def test_accuracies_are_those_of_the_rows_that_count():
     assert list(peers.peer_accuracies(given, 1, PROBE)["peer"].unique()) == ["tree"]
 
 
-def test_a_forest_follows_its_seed_and_its_rows_are_counted(monkeypatch):
+def test_a_forest_follows_its_seed_and_its_rows_are_charged_as_work(monkeypatch):
     spent, (X, Y, _) = [], task().labelled_rows(0)
     counted = lambda name, rows: spent.append((name, rows)) or cost.phase(name)  # noqa: E731
     monkeypatch.setattr(cost, "work_phase", counted)

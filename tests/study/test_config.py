@@ -11,7 +11,7 @@ import yaml
 from orla import catalogue
 from orla.errors import OrlaError
 from orla.prereg.documents import document_schema
-from orla.study.config import HIGHEST_ALPHA, normal_form, plan_from_config
+from orla.study.config import HIGHEST_ALPHA, plan_from_config, sort_and_drop_nulls
 
 CONFIG = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
 
@@ -228,12 +228,12 @@ def test_null_takes_a_name_away_and_stays_where_it_is_a_value():
         **{"networks": {"lstm": {"kind": "lstm"}}, "numerics": {}, "quantities": {}},
         "tasks": {"days": {"nwb": {"cursor": None}, "pairs": {"b": {"seed": None}}}},
     }
-    assert normal_form(config) == normal
-    assert repr(normal_form(config)) == repr(normal), "keys are sorted, wherever they stood"
+    assert sort_and_drop_nulls(config) == normal
+    assert repr(sort_and_drop_nulls(config)) == repr(normal), "keys are sorted, wherever they stood"
     config |= {"pretraining": {"of": {"rnn": {}, "lstm": {}}}}
     config["conditions"] = [{"networks": ["rnn", "lstm"], "learners": ["b", "a"]}]
     config["conditions"] += [{"networks": ["rnn"]}]
-    assert normal_form(config) == normal | {
+    assert sort_and_drop_nulls(config) == normal | {
         "pretraining": {"of": {"lstm": {}}},
         "conditions": [{"networks": ["lstm"], "learners": ["b", "a"]}],
     }

@@ -55,6 +55,6 @@ def test_the_grid_grows_where_its_best_lies_on_the_edge(measured, growth, expect
     assert rates.missing_neighbour(measured, [0, 1, 2], growth) == expected
 
 
-def test_the_edge():
+def test_a_best_rate_at_the_end_of_the_grid_is_on_edge():
     assert rates.best_on_edge(scores(i0=1, i1=2)) and rates.best_on_edge(scores(i0=2, i1=1))
     assert not rates.best_on_edge(scores(i0=2, i1=1, i2=3))

@@ -14,7 +14,7 @@ from orla.catalogue.entries import FILE as DECLARATIONS
 from orla.errors import OrlaError
 from orla.schema import validate
 from orla.sessions import simulator
-from orla.study.config import CHAPTERS, normal_form, plan_from_config
+from orla.study.config import CHAPTERS, plan_from_config, sort_and_drop_nulls
 from orla.study.config_schema import config_schema
 from orla.study.declarations import read_declarations
 from orla.study.plan import SECTIONS
@@ -31,7 +31,7 @@ def merged(overlay=None):
     config = load_configfile(ROOT / "config.yaml")
     if overlay:
         update_config(config, load_configfile(overlay))
-    return normal_form(config)
+    return sort_and_drop_nulls(config)
 
 
 def walk(schema, path=""):

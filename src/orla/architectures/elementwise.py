@@ -81,7 +81,7 @@ class ElementWise(Architecture):
         return torch.cat([past[0] + drive[0], past[1] + drive[1], self.now(params, x)])
 
     @abstractmethod
-    def outputs(self, params: Parameters, state: Tensor) -> Tensor:
+    def layer_output(self, params: Parameters, state: Tensor) -> Tensor:
         """y (hidden,), linear in the state, by parameters that are none of the recurrence's."""
 
     def readout_shapes(self) -> dict[str, tuple[int, ...]]:
@@ -90,6 +90,6 @@ class ElementWise(Architecture):
 
     def readout(self, params: Parameters, state: Tensor) -> Tensor:
         """Output (n_out,) = W_out z + b_out, z = a sigmoid(b), (a, b) = W_glu GELU(y) + b_glu."""
-        y = torch.nn.functional.gelu(self.outputs(params, state))
+        y = torch.nn.functional.gelu(self.layer_output(params, state))
         a, b = (matvec(params["W_glu"], y) + params["b_glu"]).chunk(2)
         return matvec(params["W_out"], a * torch.sigmoid(b)) + params["b_out"]

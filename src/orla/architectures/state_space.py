@@ -112,7 +112,7 @@ class S4(ElementWise, name="s4", label="S4 (S4D)", order=42):
         inverse = quotient(unity, (1.0 - half[0], -half[1]))
         return product((1.0 + half[0], half[1]), inverse), (dt * inverse[0], dt * inverse[1])
 
-    def outputs(self, params: Parameters, state: Tensor) -> Tensor:
+    def layer_output(self, params: Parameters, state: Tensor) -> Tensor:
         h, v = self.split_state(state)
         real, imaginary = (part.view(self.hidden, self.modes) for part in h)
         y = 2.0 * (params["C_re"] * real - params["C_im"] * imaginary).sum(-1)
@@ -186,7 +186,7 @@ class LRU(ElementWise, name="lru", label="LRU", order=44):
         """x itself, (n_in,)."""
         return x
 
-    def outputs(self, params: Parameters, state: Tensor) -> Tensor:
+    def layer_output(self, params: Parameters, state: Tensor) -> Tensor:
         (real, imaginary), x = self.split_state(state)
         y = matvec(params["C_re"], real) - matvec(params["C_im"], imaginary)
         return y + matvec(params["D"], x)

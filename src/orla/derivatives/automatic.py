@@ -45,7 +45,7 @@ class AutomaticDerivatives(Derivatives):
     def summed_gradient(self, tapes: Tape, locals_: Local) -> Parameters:
         return {name: gradient.sum(0) for name, gradient in locals_.items()}
 
-    def names_for_pull(self) -> tuple[str, ...]:
+    def params_for_pull(self) -> tuple[str, ...]:
         return self.recurrent_names()
 
     def zero_sensitivity(self, params: Parameters) -> Parameters:

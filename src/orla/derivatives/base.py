@@ -57,7 +57,7 @@ class Derivatives(ABC):
         """A cotangent, or rows of them, on the new state, pulled back through the step.
 
         (models, state_size) or (models, rows, state_size). Answers the cotangent on the previous
-        state, and the local term. Of `params` only those of `names_for_pull` are read.
+        state, and the local term. Of `params` only those of `params_for_pull` are read.
         """
         before, local = self.pull_step(params, tape, cotangent)
         if "keep" in tape:
@@ -109,7 +109,7 @@ class Derivatives(ABC):
         return sum((g * g).flatten(1).sum(1) for g in gradient)
 
     @abstractmethod
-    def names_for_pull(self) -> tuple[str, ...]:
+    def params_for_pull(self) -> tuple[str, ...]:
         """Names of the parameters that `pull` reads; exact RTRL stores them at each step."""
 
     def recurrent_names(self) -> tuple[str, ...]:

@@ -88,7 +88,7 @@ class StackedDerivatives(Derivatives):
         every = zip(self._layers_with_entries(locals_), self._layer_tapes(tapes), strict=True)
         return sum(layer.gradient_square(tape, local) for (layer, local), tape in every)
 
-    def names_for_pull(self) -> tuple[str, ...]:
+    def params_for_pull(self) -> tuple[str, ...]:
         places = range(len(self._layer_derivatives))
         return tuple(f"W_hh.{k}" for k in places) + tuple(f"W_ih.{k}" for k in places[1:])
 

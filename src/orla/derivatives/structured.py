@@ -81,7 +81,7 @@ class StructuredDerivatives(Derivatives):
         [on_gates], [inputs] = locals_["gates"], self.gate_inputs(tapes)
         return (on_gates * on_gates).sum(-1) * (inputs * inputs).sum(-1)
 
-    def names_for_pull(self) -> tuple[str, ...]:
+    def params_for_pull(self) -> tuple[str, ...]:
         return ("W_hh",)
 
     def gate_inputs(self, tape: Tape) -> Tensor:

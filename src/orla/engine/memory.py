@@ -37,18 +37,18 @@ def fitting_batch_size(loop: Loop, most: int, dtype: torch.dtype, device: str = 
     """
     if device != "cpu":
         return most
-    sizes = model_bytes(loop, dtype)
+    sizes = bytes_per_model(loop, dtype)
     step_bytes = sizes["buffers"] + sizes["stepped"] + 2 * (sizes["params"] + sizes["optimizer"])
     return max(1, min(most, _CACHE // step_bytes))
 
 
 def carried_bytes(learner: Learner, optimizer: Optimizer, dtype: torch.dtype) -> int:
     """Bytes that a learner holds of one model between updates: its carry, its buffers and tapes."""
-    sizes = model_bytes(Loop(learner, optimizer, SquaredError(), segment=learner.stride), dtype)
+    sizes = bytes_per_model(Loop(learner, optimizer, SquaredError(), segment=learner.stride), dtype)
     return sizes["carry"] + sizes["buffers"] + sizes["tapes"]
 
 
-def model_bytes(loop: Loop, dtype: torch.dtype) -> dict[str, int]:
+def bytes_per_model(loop: Loop, dtype: torch.dtype) -> dict[str, int]:
     """Bytes of one model: "params", "optimizer", and of all learners "carry", "buffers", "tapes".
 
     "stepped" is what of the carry a step goes through: of a block of steps only one is written.
@@ -64,7 +64,7 @@ def model_bytes(loop: Loop, dtype: torch.dtype) -> dict[str, int]:
 
 
 def _count_model_bytes(loop: Loop, dtype: torch.dtype, device: str) -> dict[str, int]:
-    """`model_bytes`, counted from a state that is made on `device`."""
+    """`bytes_per_model`, counted from a state that is made on `device`."""
     params = {
         name: torch.zeros(1, *shape, dtype=dtype, device=device)
         for name, shape in loop.learner.architecture.shapes().items()
@@ -137,7 +137,7 @@ def _learner_mb(network: Architecture, spec: dict[str, Any]) -> float:
     learner = catalogue.make("learner", spec, architecture=network)
     adam = catalogue.make("optimizer", "adam")
     loop = Loop(learner, adam, SquaredError(), segment=learner.stride)
-    sizes = model_bytes(loop, torch.float64)
+    sizes = bytes_per_model(loop, torch.float64)
     copies = COPIES * sum(sizes[name] for name in ("params", "optimizer", "stepped"))
     mb = (copies + sum(sizes[name] for name in ("carry", "buffers", "tapes"))) / 1e6
     return float(f"{mb:.3g}")

@@ -41,7 +41,7 @@ class OfPast(Intervention):
 
 
 def inner_product(a: Parameters, b: Parameters) -> Tensor:
-    """Inner product over all parameters ()."""
+    """Inner product over all parameters of one model, (); of many under vmap."""
     return torch.stack([(a[name] * b[name]).sum() for name in a]).sum()
 
 

@@ -36,9 +36,9 @@ class PulledBlocks:
 
     derivatives: Derivatives
 
-    def new_slot(self, tape: Tape, params: Parameters) -> dict[str, Any]:
+    def pack_step(self, tape: Tape, params: Parameters) -> dict[str, Any]:
         """What is stored of a step that was computed with `params`."""
-        weights = {name: params[name] for name in self.derivatives.names_for_pull()}
+        weights = {name: params[name] for name in self.derivatives.params_for_pull()}
         ones = torch.ones_like(next(iter(tape.values()))[:, 0])
         return {"tape": {"keep": ones} | tape, "weights": weights}
 
@@ -120,7 +120,7 @@ class KernelBlocks:
 
     derivatives: StructuredDerivatives
 
-    def new_slot(self, tape: Tape, params: Parameters) -> dict[str, Any]:
+    def pack_step(self, tape: Tape, params: Parameters) -> dict[str, Any]:
         on_gates, around = vmap(self.derivatives.architecture.unit_jacobian)(tape["cache"])
         W_hh = params["W_hh"]
         if "keep" in tape:  # nothing is pulled back over the start of a trial
@@ -144,9 +144,9 @@ class RetentionBlocks(PulledBlocks):
 
     derivatives: RetentionDerivatives
 
-    def new_slot(self, tape: Tape, params: Parameters) -> dict[str, Any]:
+    def pack_step(self, tape: Tape, params: Parameters) -> dict[str, Any]:
         u, v, k = vmap(self.derivatives.architecture.key_value)(params, tape["x"])
-        return super().new_slot(tape | {"u": u, "v": v, "k": k}, params)
+        return super().pack_step(tape | {"u": u, "v": v, "k": k}, params)
 
     def gradient(
         self, sensitivity: Parameters, slots: Slots, stored: Tensor, cotangent: Tensor

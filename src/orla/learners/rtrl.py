@@ -59,7 +59,7 @@ class RTRL(
         tape = tape | {"keep": state.new_ones(len(state))}
         blocks = fastest_blocks(self.derivatives, params)
         slots = pytree.tree_map(
-            lambda t: t.new_zeros(self.block_length, *t.shape), blocks.new_slot(tape, params)
+            lambda t: t.new_zeros(self.block_length, *t.shape), blocks.pack_step(tape, params)
         )
         return {"slots": slots, "stored": state.new_zeros((), dtype=torch.int64)}
 
@@ -69,7 +69,7 @@ class RTRL(
     def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
         blocks = blocks_by_slots(self.derivatives, carry["slots"])
         stored = carry["stored"] + 1
-        slots = _append(carry["slots"], stored, blocks.new_slot(step["tape"], params))
+        slots = _append(carry["slots"], stored, blocks.pack_step(step["tape"], params))
         gradient = blocks.gradient(carry["sensitivity"], slots, stored, step["cotangent"])
         return {"slots": slots, "stored": stored % self.block_length}, gradient
 

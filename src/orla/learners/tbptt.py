@@ -158,7 +158,7 @@ class TBPTT(
         step = self.select_errors(step)
 
         # Pulling back sums over a matrix's rows, which is faster in this memory layout.
-        weights = {name: params[name].contiguous() for name in derivatives.names_for_pull()}
+        weights = {name: params[name].contiguous() for name in derivatives.params_for_pull()}
 
         def backward(
             on_state: Tensor, entry: tuple, weights: Parameters

@@ -22,7 +22,7 @@ from orla.prereg.asked import (
 from orla.prereg.documents import read_yaml
 from orla.prereg.registration import Registration
 from orla.provenance.code import hash_of, part_files, source_digests
-from orla.study.config import normal_form, plan_from_config
+from orla.study.config import plan_from_config, sort_and_drop_nulls
 from orla.study.plan import Condition, Plan, job_parts
 from orla.study.seeds import remove_lock_seeds
 
@@ -62,7 +62,7 @@ def study_record(plan: Plan, registration: Registration) -> dict[str, Any]:
             "comparison": comparison
         }
     checks = {name: _quantity_record(plan, name) for name in registration.checked_quantities}
-    text = json.dumps(normal_form({"study": study, "checks": checks}), sort_keys=True)
+    text = json.dumps(sort_and_drop_nulls({"study": study, "checks": checks}), sort_keys=True)
     record = {"record_sha256": hashlib.sha256(text.encode()).hexdigest()}
     try:
         check_study_answers(plan, registration)
@@ -154,7 +154,7 @@ def read_plan(files: Iterable[Path]) -> Plan:
     config: dict[str, Any] = {}
     for path in [base, *(file for file in files if file.resolve() != base.resolve())]:
         _merge_overlay(config, read_yaml(path) or {})
-    return plan_from_config(normal_form(config))
+    return plan_from_config(sort_and_drop_nulls(config))
 
 
 def _merge_overlay(config: dict[str, Any], overlay: Mapping[str, Any]) -> None:

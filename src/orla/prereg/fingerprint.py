@@ -81,36 +81,38 @@ def part_trials(
     parts: dict[str, partial] = {}
     for condition in conditions:
         task = plan.spec("task", condition.task)
-        parts[f"episodes of {condition.task}"] = partial(trials.try_episodes, task)
+        parts[f"episodes of {condition.task}"] = partial(trials.episode_behaviour, task)
     jobs = [plan.job(condition) for condition in conditions]
     jobs = [{**job, "network": trials.shrink_network(job["network"])} for job in jobs]
     for condition, job in zip(conditions, jobs, strict=True):
         architecture, network = condition.architecture, job["network"]
-        parts[f"network {architecture}"] = partial(trials.try_network, network)
+        parts[f"network {architecture}"] = partial(trials.network_behaviour, network)
         if plan.takes_pretrained(condition):
             settings = plan.pretraining_settings(architecture)
             parts[f"pretraining of {architecture}"] = partial(
-                trials.try_pretraining, network, settings
+                trials.pretraining_behaviour, network, settings
             )
         name = f"learner {condition.learner} of {architecture}"
         for kind in ("observers", "probes", "interventions"):
             if names := getattr(condition, kind):
                 name += f", {kind} {' '.join(names)}"
-        parts[name] = partial(trials.try_learner, job)
-        parts[f"optimizer {condition.optimizer}"] = partial(trials.try_optimizer, job["optimizer"])
-        parts[f"start {condition.start}"] = partial(trials.try_start, job["start"], network)
+        parts[name] = partial(trials.learner_behaviour, job)
+        parts[f"optimizer {condition.optimizer}"] = partial(
+            trials.optimizer_behaviour, job["optimizer"]
+        )
+        parts[f"start {condition.start}"] = partial(trials.start_behaviour, job["start"], network)
     if conditions:
         learners = list(dict.fromkeys(condition.learner for condition in conditions))[:2]
         specs = {learner: plan.spec("learner", learner) for learner in learners}
-        models = partial(trials.try_sweep, jobs[0], specs)
+        models = partial(trials.sweep_behaviour, jobs[0], specs)
         reads = defaultdict(list)
         for name, columns in registration.required_columns:
             reads[name] += columns
-        parts["sweep and choice of the rate"] = partial(trials.try_choices, models)
-        tables = partial(trials.try_statistics, models, learners, plan.config["statistics"])
+        parts["sweep and choice of the rate"] = partial(trials.choice_behaviour, models)
+        tables = partial(trials.statistics_behaviour, models, learners, plan.config["statistics"])
         parts["statistics"] = partial(trials.select_columns, tables, dict(reads))
     for peer in peer_names(plan, conditions, registration):
-        parts[f"River's {peer}"] = partial(trials.try_peer, peer)
+        parts[f"River's {peer}"] = partial(trials.peer_behaviour, peer)
     parts["guards"] = partial(rehearsal.rehearse_guards)
     parts["judge"] = partial(rehearsal.rehearse_judge, registration)
     later = (

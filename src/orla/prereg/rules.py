@@ -50,7 +50,7 @@ class Inside:
     region: Region
 
     def p_values(self, estimate: Estimate) -> tuple[float, float]:
-        """0 for what is so and 1 for what is not: of the claim, and of its opposite."""
+        """p of the claim and p of its opposite: each 0 where it is shown, else 1."""
         ends = estimate.low, estimate.high
         return float(not self.region.contains(*ends)), float(not self.region.excludes(*ends))
 
@@ -117,7 +117,7 @@ class MeanRule(ABC):
         return 1 - _probability_between(self.beyond, gap, sd, n, alpha)
 
     def p_values(self, estimate: Estimate) -> tuple[float, float]:
-        """`tests` of an estimate; both are 1 where it is not finite or has no error."""
+        """p of the claim and p of its opposite; both 1 without a finite estimate and its error."""
         mean, error, dof = estimate.mean, estimate.standard_error, estimate.dof
         if not (np.isfinite([mean, error, dof]).all() and dof >= 1 and error >= 0):
             return 1.0, 1.0

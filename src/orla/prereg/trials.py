@@ -88,7 +88,7 @@ def _as_arrays(params: Mapping[str, torch.Tensor]) -> dict[str, np.ndarray]:
     return {name: p.detach().cpu().numpy() for name, p in params.items()}
 
 
-def try_network(network: Mapping[str, Any]) -> Any:
+def network_behaviour(network: Mapping[str, Any]) -> Any:
     """Fresh parameters of a network, and its outputs on a short stream."""
     architecture = _make_network(network)
     params = _initial_parameters(architecture)
@@ -97,7 +97,7 @@ def try_network(network: Mapping[str, Any]) -> Any:
     ).numpy()
 
 
-def try_start(start: Any, network: Mapping[str, Any]) -> Any:
+def start_behaviour(start: Any, network: Mapping[str, Any]) -> Any:
     """Parameters that a start makes of fresh ones."""
     architecture = _make_network(network)
     params = {name: p[0] for name, p in _initial_parameters(architecture, seeds=1).items()}
@@ -105,7 +105,7 @@ def try_start(start: Any, network: Mapping[str, Any]) -> Any:
     return _as_arrays(part.apply(architecture, params, torch.Generator().manual_seed(0)))
 
 
-def try_pretraining(network: Mapping[str, Any], settings: Mapping[str, Any]) -> Any:
+def pretraining_behaviour(network: Mapping[str, Any], settings: Mapping[str, Any]) -> Any:
     """Networks and learning curves after two epochs of pretraining."""
     few = Pretraining(**{**settings, "max_epochs": 2})
     few = replace(few, validation_fraction=max(few.validation_fraction, 0.3))
@@ -115,7 +115,7 @@ def try_pretraining(network: Mapping[str, Any], settings: Mapping[str, Any]) -> 
     return _as_arrays(params), curve
 
 
-def try_learner(job: Mapping[str, Any]) -> Any:
+def learner_behaviour(job: Mapping[str, Any]) -> Any:
     """Parameters after a few updates by plain gradients, errors, and what probes measured."""
     episode = _episode()
     loss = catalogue.make("loss", episode.loss)
@@ -129,7 +129,7 @@ def try_learner(job: Mapping[str, Any]) -> Any:
     return _as_arrays(run.state.params), run.errors, {str(k): v for k, v in run.series.items()}
 
 
-def try_optimizer(spec: Any) -> Any:
+def optimizer_behaviour(spec: Any) -> Any:
     """Parameters after each of a few updates by made-up gradients."""
     optimizer = catalogue.make("optimizer", spec)
     shapes = {"W_hh": (_HIDDEN, _HIDDEN), "W_out": (_OUTPUTS, _HIDDEN), "b_out": (_OUTPUTS,)}
@@ -146,7 +146,7 @@ def try_optimizer(spec: Any) -> Any:
     return found
 
 
-def try_sweep(job: Mapping[str, Any], learners: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+def sweep_behaviour(job: Mapping[str, Any], learners: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
     """The tables of two learners on one pair: adapted, the grid grown, rates chosen, scored."""
     plain = {"optimizer": SGD.part.name, "interventions": [], "probes": [], "observers": {}}
     sweeps = []
@@ -163,12 +163,12 @@ def try_sweep(job: Mapping[str, Any], learners: Mapping[str, Any]) -> dict[str, 
     return frames.result_frames([s.table for s in sweeps], [s.traces for s in sweeps])
 
 
-def try_choices(models: Mapping[str, pd.DataFrame]) -> Any:
+def choice_behaviour(models: Mapping[str, pd.DataFrame]) -> Any:
     """Errors of the models of a sweep, and which of them each choice of a rate marks."""
     return models[MODELS][["learner", "seed", "learning_rate", *NEEDED]]
 
 
-def try_statistics(
+def statistics_behaviour(
     models: Mapping[str, pd.DataFrame], learners: list[str], statistics: Mapping[str, Any]
 ) -> dict[str, pd.DataFrame]:
     """Every result that is judged, of two pairs that differ by made-up factors.
@@ -205,14 +205,14 @@ def select_columns(tables: Mapping[str, pd.DataFrame], reads: Mapping[str, list[
     ]
 
 
-def try_peer(name: str) -> np.ndarray:
+def peer_behaviour(name: str) -> np.ndarray:
     """Which rows of a short stream one of River's models has right."""
     from orla.streams import peers  # River is an extra
 
     return peers.trial_hits(name)
 
 
-def try_episodes(task: Mapping[str, Any]) -> Any:
+def episode_behaviour(task: Mapping[str, Any]) -> Any:
     """A task's episodes: of recordings, of short simulated sessions; of River's, of first rows."""
     part = catalogue.make("task", task)
     if part.needs_files:

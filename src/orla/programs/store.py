@@ -111,7 +111,7 @@ def _process_folder() -> Path:
 
 @contextmanager
 def scratch(path: Path | None) -> Iterator[Path]:
-    """An empty folder for the block, to make in it what is to be kept at `path`."""
+    """A temporary folder for the block, beside `path`, where its contents are to be kept."""
     beside = {"prefix": f".{path.stem}.", "dir": path.parent} if path else {}
     try:
         temporary = Path(tempfile.mkdtemp(**beside))

@@ -27,7 +27,7 @@ def write_arrays(
         np.savez(partial, **arrays, **{_KEY: np.array(json.dumps(source, sort_keys=True))})
         with zipfile.ZipFile(partial, "a") as archive:
             archive.comment = digest.BLANK.encode()
-        digest.seal(partial)
+        digest.write_digest(partial)
 
 
 def read_arrays(

@@ -22,7 +22,7 @@ BLANK = f"{KEY}:{64 * '0'}"
 _MARK = re.compile(KEY.encode() + rb":([0-9a-f]{64})")
 
 
-def seal(path: Path) -> None:
+def write_digest(path: Path) -> None:
     """Compute a file's digest and write it over the one `BLANK` in the file."""
     content = path.read_bytes()
     [mark] = _MARK.finditer(content)

@@ -33,7 +33,7 @@ def save(
     entry = json.dumps({"digest": digest.BLANK, "provenance": source}, sort_keys=True)
     with atomic(path) as partial:
         safetensors.torch.save_file(tensors, partial, metadata={"orla": entry})
-        digest.seal(partial)
+        digest.write_digest(partial)
 
 
 def load(

@@ -47,7 +47,7 @@ def write_table(
         with pq.ParquetWriter(partial, table.schema) as writer:
             writer.write_table(table)
             writer.add_key_value_metadata({digest.KEY: digest.BLANK})
-        digest.seal(partial)
+        digest.write_digest(partial)
 
 
 def read_table(path: str | Path, expect: Mapping[str, Any] | None = None) -> pd.DataFrame:

@@ -132,7 +132,7 @@ def titled_groups(
     return groups
 
 
-def unaltered(frame: pd.DataFrame) -> pd.DataFrame:
+def default_conditions(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows without an intervention or another start."""
     return where(frame, **DEFAULTS)
 
@@ -144,7 +144,7 @@ def drifting(conditions: pd.DataFrame) -> pd.DataFrame:
 
 def having(measured: pd.DataFrame, *measures: str) -> pd.DataFrame:
     """The plain conditions that have one of these measures, with their means."""
-    rows = unaltered(comparison.conditions_frame(comparison.means_by_keys(measured)))
+    rows = default_conditions(comparison.conditions_frame(comparison.means_by_keys(measured)))
     return rows[rows["means"].map(lambda means: any(n in means for n in measures)).astype(bool)]
 
 

@@ -80,7 +80,7 @@ def interval(low: Number, high: Number, digits: int = 1) -> str:
 def estimate(
     value: Number, *ends: Number, digits: int = 1, signed: bool = False, n: Number = None
 ) -> str:
-    """An estimate and its interval; one seed has no interval, and a missing estimate is a dash."""
+    """An estimate and its interval as text; no interval where `n` is 1, a dash where missing."""
     text = number(value, digits, signed)
     if len(ends) < 2 or text == MISSING or (n is not None and n < 2):
         return text

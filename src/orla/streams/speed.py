@@ -14,7 +14,7 @@ import pandas as pd
 
 from orla import catalogue
 from orla.engine.loop import loop_of
-from orla.engine.memory import model_bytes
+from orla.engine.memory import bytes_per_model
 from orla.engine.state import dtype_of
 from orla.errors import OrlaError
 from orla.provenance.cost import read_cost
@@ -56,7 +56,7 @@ def network_speeds(files: Mapping[str, Iterable[tuple[Mapping[str, Any], Any]]])
     for path, (task, job) in ((path, entry) for path, jobs in files.items() for entry in jobs):
         X, _, classes = catalogue.make("task", task).labelled_rows(0, rows=1)
         loop = loop_of(job, X.shape[1], classes, catalogue.make("loss", "cross_entropy"))
-        size = model_bytes(loop, dtype_of(job["keys"]["precision"], job.get("format")))
+        size = bytes_per_model(loop, dtype_of(job["keys"]["precision"], job.get("format")))
         state_bytes = sum(size[n] for n in _STATE_PARTS)
         rows.append(
             job["keys"] | {"us": row_microseconds([path], "learners"), "bytes": state_bytes}

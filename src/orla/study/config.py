@@ -34,7 +34,7 @@ _NAME_MAPPINGS |= {*SECTIONS.values(), "models", "texts"}
 def plan_from_config(raw: Mapping[str, Any]) -> Plan:
     """The plan of a config in its normal form, with all defaults; `raw` is left as it is."""
     _require_text_keys(raw)
-    config = normal_form(raw)
+    config = sort_and_drop_nulls(raw)
     plugins = config.get("plugins", [])
     if not isinstance(plugins, list) or not all(isinstance(p, str) for p in plugins):
         raise OrlaError('config: "plugins" must be a list of folders')
@@ -280,7 +280,7 @@ def _check_quantities(plan: Plan) -> None:
                 )
 
 
-def normal_form(config: Mapping[str, Any]) -> dict[str, Any]:
+def sort_and_drop_nulls(config: Mapping[str, Any]) -> dict[str, Any]:
     """A config with sorted keys, so that their order in a file changes nothing.
 
     An entry of a mapping of names, such as a pair, is left out where an overlay sets it to null. A

@@ -61,7 +61,7 @@ def missing_neighbour(
 
 
 def best_on_edge(scores: Mapping[int, np.ndarray]) -> bool:
-    """Whether the best rate is the smallest or the largest that was tried."""
+    """Whether the rate of the least mean error is the smallest or the largest that was tried."""
     return best_index(scores) in (min(scores), max(scores))
 
 

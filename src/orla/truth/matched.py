@@ -43,7 +43,7 @@ _ANSWERS = {
 def matched_control_table(
     models: pd.DataFrame, estimates: pd.DataFrame, settings: Settings, studies: int
 ) -> pd.DataFrame:
-    """Counts of verdicts as in `verdicts.control_table`, of controls matched to a study.
+    """Counts of verdicts as in `verdicts.control_table`, of controls with the scatter of a study.
 
     There are three planted gaps a contrast and set of rules, from the study's models and its gaps
     over seeds; `studies` are made up a row.

@@ -135,7 +135,7 @@ def _elastic_transform(
 
 
 def _compress_or_pixelate(x: np.ndarray, rng: Generator, amount: float) -> np.ndarray:
-    """A JPEG of this quality; or, below 1, this share of the pixels a side."""
+    """Make JPEGs of this quality, in place; below 1, keep that share of the pixels a side."""
     small, box = int(SIZE * amount), Image.Resampling.BOX
     for i, values in enumerate(x):
         image = Image.fromarray(np.uint8(np.round(values * 255)))

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure as Canvas
 
 from orla.catalogue import Mark
 from orla.reports import style
-from orla.reports.beside import unaltered
+from orla.reports.beside import default_conditions
 from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
 from orla.reports.paper import load
@@ -93,7 +93,9 @@ class _Profile(Figure):
         The learner is the one that the paper measures with, where it ran. Of more panels than a
         page holds those of the paper's optimizers are drawn.
         """
-        rows = unaltered(profile[profile["quantity"].isin(self.quantities)]).dropna(subset="value")
+        rows = default_conditions(profile[profile["quantity"].isin(self.quantities)]).dropna(
+            subset="value"
+        )
         if (full := rows["learner"] == load().full_learner).any():
             rows = rows[full]
         rows, _, keys, _ = plots.most(rows, study, over=self.by, keys=_TOGETHER)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orla.reports.beside import BesidePaper, pairs_as_seeds, papers_first, unaltered
+from orla.reports.beside import BesidePaper, default_conditions, pairs_as_seeds, papers_first
 from orla.reports.cells import Cell, Line, Row, called, cell, value
 from orla.reports.comparison import Beside, Mean, mean_of, mean_text, same_network, seeds_text
 from orla.reports.numbers import MISSING, number
@@ -78,7 +78,7 @@ class CadenceStructure(
         its 95 % t interval."""
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        for title, keys, group in papers_first(study, pairs_as_seeds(unaltered(rows))):
+        for title, keys, group in papers_first(study, pairs_as_seeds(default_conditions(rows))):
             lines = []
             for optimizer in study.distinct(group, "optimizer"):
                 at = where(group, optimizer=optimizer)

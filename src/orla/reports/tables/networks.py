@@ -12,11 +12,11 @@ from orla.reports.beside import (
     CELLS,
     EPISODE,
     BesidePaper,
+    default_conditions,
     drifting,
     pairs_as_seeds,
     papers_first,
     titled_groups,
-    unaltered,
 )
 from orla.reports.cells import Cell, Line, Row, beside, called, cell, value
 from orla.reports.comparison import RECOVERY, Beside, Mean, Printed, mean_of, mean_text, paper_value
@@ -66,7 +66,7 @@ class ProjectedOut(
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         first, blank = self.papers_rows[0], True
-        tested, unchanged = first["ours"]["intervention"], unaltered(rows)
+        tested, unchanged = first["ours"]["intervention"], default_conditions(rows)
         changed = rows[rows["start"] == DEFAULTS["start"]]
         changed = changed[changed["intervention"] != DEFAULTS["intervention"]]
         for title, keys, group in papers_first(study, changed, "learner", "optimizer"):
@@ -175,7 +175,7 @@ class Isotropy(
 
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """The models of the two learners in networks with a condition number, "imposed"."""
-        rows = drifting(unaltered(models[models["selected_on_adapt"].astype(bool)]))
+        rows = drifting(default_conditions(models[models["selected_on_adapt"].astype(bool)]))
         networks = {name: study.options("architecture", name) for name in rows["architecture"]}
         imposed = {name: options.get("condition", np.nan) for name, options in networks.items()}
         rows = rows.assign(imposed=rows["architecture"].map(imposed).astype(float))

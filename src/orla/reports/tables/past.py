@@ -6,7 +6,15 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from orla.reports.beside import CELLS, EPISODE, ByCondition, drifting, having, pool_pairs, unaltered
+from orla.reports.beside import (
+    CELLS,
+    EPISODE,
+    ByCondition,
+    default_conditions,
+    drifting,
+    having,
+    pool_pairs,
+)
 from orla.reports.cells import Cell, Line, Row, called, cell, mean, network_name, seed_count, value
 from orla.reports.cells import beside as both
 from orla.reports.comparison import RECOVERY, Beside, Mean, means_by_keys, network_kind, paper_value
@@ -186,7 +194,7 @@ class Capacity(
     ) -> pd.DataFrame:
         """The gaps of the paper's two learners with its optimizer, a row a condition."""
         first = self.papers_rows[0]
-        rows = unaltered(gaps).assign(learner="")
+        rows = default_conditions(gaps).assign(learner="")
         rows = where(rows, **{name: first[name] for name in (*_LEARNERS, "optimizer")})
         # Several comparisons may be of the same two learners.
         rows = rows.drop_duplicates(list(KEYS))
