@@ -23,6 +23,8 @@ TINY = ROOT / "config/tiny.yaml"
 FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1")
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 PATIENCE_S, DAY_S = 20, 86400
+# Of one study; more would all strike its last jobs.
+MOST_HARMS = 4
 
 # A job dies in the middle of its n-th file: half of it is there, under its temporary name.
 DIES_AT_A_WRITE = """\
@@ -281,11 +283,12 @@ def tried(given, room, expected, cpu_s, told=print):
         with disk(room / "disk") as place:
             study = Study(place / "study", TINY)
             (study.folder / "results").mkdir()
-            while todo and not whole:
+            while todo and not whole and len(done) < MOST_HARMS:
                 done.append(todo.pop(0))
                 whole, missed = befallen(done[-1], study, room, cpu_s)
                 if missed:  # its turn comes again, at the begin of another study
                     todo.insert(0, done.pop())
+                    break
             finished(done, study, expected)
             for trial in done:
                 told(trial.harm, trial.seed, trial.by_hand, trial.partial, *trial.faults)

@@ -212,6 +212,17 @@ def test_deleted_results_come_back_bit_for_bit(copy):
     assert [name for name, held in before.items() if after.get(name) != held] == []
 
 
+def test_results_of_a_clock_that_was_ahead_stop_no_run(copy):
+    """As after a clock was set back by a day: Snakemake makes nothing from files of the future."""
+    results, before = copy.folder / RESULTS, copy.contents()
+    for path in results.rglob("*.parquet"):
+        os.utime(path, (path.stat().st_atime, path.stat().st_mtime + 86400))
+    (results / "verdicts.parquet").unlink()
+    said = copy.made(f"{RESULTS}/verdicts.parquet")
+    assert "from a clock that was ahead" in said and "Comparing" not in said
+    assert copy.contents() == before
+
+
 def test_the_longest_job_starts_first(copy):
     results = copy.folder / RESULTS
     for part in PARTS:

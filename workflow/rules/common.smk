@@ -14,7 +14,7 @@ from orla.study.config import plan_from_config
 from orla.study.forecast import Forecast, session_lengths
 from orla.study.keys import DEFAULTS
 from orla.study.plan import SECTIONS, STATIONARY, job_parts
-from orla.study.workflow import language_files, language_jobs, vision_jobs
+from orla.study.workflow import language_files, language_jobs, reset_future_times, vision_jobs
 
 # Jobs keep the memory that they free: the C library would return it to the system at every window.
 os.environ.setdefault("GLIBC_TUNABLES", store.MALLOC)
@@ -77,6 +77,7 @@ def present(chapter):
 # of its own, as on a cluster, reads what the run was asked for.
 FIRST_READING = "ORLA_CHAPTERS" not in os.environ
 if FIRST_READING:
+    reset_future_times(RESULTS, STUDY["pathvars"]["reports"])
     asked = {chapter for word in sys.argv[1:] for chapter in needed_chapters(word)}
     os.environ["ORLA_CHAPTERS"] = " ".join(
         chapter for chapter in EVERY_CHAPTER if not asked or chapter in asked or present(chapter)

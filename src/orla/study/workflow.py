@@ -5,13 +5,20 @@ The packages of those chapters are extras, and none of them is imported here.
 
 from __future__ import annotations
 
+import os
 import sys
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from orla.errors import OrlaError
+from orla.programs.store import say
 from orla.schema import nearest
+
+# Seconds by which a file's time may be ahead of the clock.
+_SKEW_S = 60.0
 
 
 def require_study_folder(folder: str | Path) -> None:
@@ -31,6 +38,22 @@ def require_study_folder(folder: str | Path) -> None:
             f"{sys.executable}: Snakemake cannot start a Python whose path has a space; make the "
             "environment in a folder without one, such as make env VENV=~/orla-env"
         )
+
+
+def reset_future_times(*folders: str | Path) -> None:
+    """Give files of the future the present time, and say so.
+
+    A clock that is set back leaves such results; Snakemake makes nothing from them until the clock
+    has caught up. A minute ahead is let pass: clocks of a network differ.
+    """
+    now, n_ahead = time.time(), 0
+    for path in (path for folder in folders for path in Path(folder).rglob("*")):
+        with suppress(OSError):  # of a file that another run removes, or one that is read-only
+            if path.is_file() and path.stat().st_mtime > now + _SKEW_S:
+                os.utime(path, (now, now))
+                n_ahead += 1
+    if n_ahead:
+        say(f"{n_ahead} files are from a clock that was ahead; they are given the present time")
 
 
 def language_jobs(config: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, Any]]]:
