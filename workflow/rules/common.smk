@@ -69,7 +69,9 @@ def needed_chapters(target):
 
 def present(chapter):
     """Whether everything of a chapter has been made before."""
-    paths = [part.path for part in PLAN.condition_groups if part.chapter == chapter] or ["truth_controls"]
+    paths = [part.path for part in PLAN.condition_groups if part.chapter == chapter] or [
+        "truth_controls"
+    ]
     return all(os.path.exists(f"{RESULTS}/{path}.parquet") for path in paths)
 
 
