@@ -40,7 +40,11 @@ include: "workflow/rules/account.smk"
 rule all:
     default_target: True
     input:
-        [f"<results>/{d}/streams.npz" for d in PAIRS if d in {c.domain for c in CONDITIONS}],
+        [
+            f"<results>/{d}/streams.npz"
+            for d in dict.fromkeys(c.domain for c in CONDITIONS)
+            if d in PAIRS
+        ],
         [f"<results>/{part.path}.{form}" for part in RUN for form in ("parquet", "npz")],
         rules.programs.output if COMPUTE["compile"] and CONDITIONS else [],
         expand("<results>/{name}.parquet", name=sorted(MADE)),
