@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
-from orla.catalogue.options import parse_settings as checked
+from orla.catalogue.options import parse_settings
 from orla.errors import OrlaError
 from orla.files import load_arrays
+from orla.prereg.documents import parse_yaml
 from orla.schema import nearest
 from orla.sessions import binned, from_spikes, nwb
 from orla.sessions.channels import find_correspondence
@@ -104,12 +104,9 @@ def _parse_assignments(source: str, assignments: Sequence[str]) -> dict[str, dic
         if not match or match[1] not in kinds or match[2] in ("features", "files"):
             forms = " or ".join(f"{section}.KEY=VALUE" for section in kinds) or "no settings"
             raise OrlaError(f"--set {word}: {source} recordings take {forms}; mend or leave it out")
-        try:
-            assigned[match[1]][match[2]] = yaml.safe_load(match[3])
-        except yaml.YAMLError:
-            raise OrlaError(f"--set {word}: not a YAML value; mend or quote it") from None
+        assigned[match[1]][match[2]] = parse_yaml(match[3], f"--set {word}")
     for section, kind in kinds.items():
-        checked(kind, assigned[section], f"--set {section}")
+        parse_settings(kind, assigned[section], f"--set {section}")
     return assigned
 
 
@@ -178,8 +175,8 @@ _Facts = tuple[list[binned.Binned], np.ndarray, dict[str, Any]]
 def _read_nwb(
     files: tuple[Path, ...], settings: dict[str, Any], preparation: dict[str, Any]
 ) -> _Facts:
-    source = checked(nwb.Source, settings, "nwb")
-    steps = checked(Preparation, {"bin_s": BIN_S} | preparation, "preparation")
+    source = parse_settings(nwb.Source, settings, "nwb")
+    steps = parse_settings(Preparation, {"bin_s": BIN_S} | preparation, "preparation")
     sessions = [nwb.read_session(path, source) for path in files]
     a, b = (from_spikes.bin_session(session, steps) for session in sessions)
     match = find_correspondence(*sessions, source.channels)
@@ -213,8 +210,8 @@ def _read_bins(
         **({"boundaries": boundaries} if boundaries else {}),
         **settings,
     }
-    source = checked(binned.Source, options, "binned")
-    steps = checked(Preparation, {"transform": transform} | preparation, "preparation")
+    source = parse_settings(binned.Source, options, "binned")
+    steps = parse_settings(Preparation, {"transform": transform} | preparation, "preparation")
     how = {"transform": steps.transform, "least_kept": steps.least_kept}
     a, b = (binned.read_binned(path, source, **how) for path in files)
     same = source.columns == "same"

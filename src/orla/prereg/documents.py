@@ -77,29 +77,35 @@ def parse_date(text: str, name: str) -> datetime.date:
 
 
 def read_yaml(path: Path) -> Any:
-    """Read a YAML file without a check against a schema.
-
-    Refused (OrlaError) are a key that stands twice or is no text, and what could be endless.
-    """
+    """Read a YAML file without a check against a schema; refused is what `parse_yaml` refuses."""
     try:
         text = read_file(path, MOST_TEXT).decode()
-        _check_depth(path, text)
+    except UnicodeDecodeError:
+        raise OrlaError(f"{path}: not UTF-8 text; save it as UTF-8") from None
+    return parse_yaml(text, str(path))
+
+
+def parse_yaml(text: str, name: str) -> Any:
+    """Read YAML that an error calls `name`.
+
+    Refused (OrlaError) are a key that stands twice or is no text, NaN, and what could be endless.
+    """
+    try:
+        _check_depth(name, text)
         loader = _LOADER(text)
         if (root := loader.get_single_node()) is None:
             return None
-        _check_nodes(path, root, loader)
+        _check_nodes(name, root, loader)
         return loader.construct_document(root)
-    except UnicodeDecodeError:
-        raise OrlaError(f"{path}: not UTF-8 text; save it as UTF-8") from None
     except yaml.YAMLError:
         raise OrlaError(
-            f"{path}: not valid YAML{_error_line(text)}; mend the syntax there"
+            f"{name}: not valid YAML{_error_line(text)}; mend the syntax there"
         ) from None
     except (AttributeError, TypeError, ValueError) as error:  # of a date, a number, a time
-        raise OrlaError(f"{path}: a value cannot be read ({error}); mend it") from None
+        raise OrlaError(f"{name}: a value cannot be read ({error}); mend it") from None
 
 
-def _check_depth(path: Path, text: str) -> None:
+def _check_depth(name: str, text: str) -> None:
     """Refuse what is nested too deep for a loader that calls itself; it may end the process."""
     depth = 0
     for event in yaml.parse(text, Loader=_LOADER):
@@ -107,38 +113,38 @@ def _check_depth(path: Path, text: str) -> None:
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEEPEST:
             line = event.start_mark.line + 1
-            raise OrlaError(f"{path}: nested more than {_DEEPEST} deep at line {line}; flatten it")
+            raise OrlaError(f"{name}: nested more than {_DEEPEST} deep at line {line}; flatten it")
 
 
-def _check_nodes(path: Path, root: yaml.Node, loader: yaml.SafeLoader) -> None:
+def _check_nodes(name: str, root: yaml.Node, loader: yaml.SafeLoader) -> None:
     """Refuse keys that stand twice or are no text, aliases that make a file endless, and NaN."""
     stack, seen = [(root, 0)], 0
     while stack:
         node, depth = stack.pop()
         seen, line = seen + 1, node.start_mark.line + 1
         if depth > _DEEPEST or seen > _MOST_NODES:
-            raise OrlaError(f"{path}: aliases (*) make it endless or huge, at line {line}")
+            raise OrlaError(f"{name}: aliases (*) make it endless or huge, at line {line}")
         if node.tag == _FLOAT and not math.isfinite(loader.construct_object(node)):
-            raise OrlaError(f"{path}: {node.value} at line {line} is no finite number; give one")
+            raise OrlaError(f"{name}: {node.value} at line {line} is no finite number; give one")
         inner = [] if isinstance(node, yaml.ScalarNode) else node.value
         if isinstance(node, yaml.MappingNode):
-            _check_keys(path, [key for key, _ in inner])
+            _check_keys(name, [key for key, _ in inner])
             inner = [value for _, value in inner]
         stack += [(each, depth + 1) for each in inner]
 
 
-def _check_keys(path: Path, keys: list[yaml.Node]) -> None:
+def _check_keys(name: str, keys: list[yaml.Node]) -> None:
     """Refuse keys of one mapping that stand twice or are no text."""
-    names: set[str] = set()
+    texts: set[str] = set()
     for key in keys:
-        line, name = key.start_mark.line + 1, str(key.value)
+        line, text = key.start_mark.line + 1, str(key.value)
         if key.tag not in (_TEXT, _MERGE):
-            mend = f'write "{name}"' if isinstance(key, yaml.ScalarNode) else "name it"
-            raise OrlaError(f"{path}: a key at line {line} is no text; {mend}")
-        if name in names:
-            again = f'"{name}" stands twice, again at line {line}'
-            raise OrlaError(f"{path}: {again}; remove one of them")
-        names.add(name)
+            mend = f'write "{text}"' if isinstance(key, yaml.ScalarNode) else "name it"
+            raise OrlaError(f"{name}: a key at line {line} is no text; {mend}")
+        if text in texts:
+            again = f'"{text}" stands twice, again at line {line}'
+            raise OrlaError(f"{name}: {again}; remove one of them")
+        texts.add(text)
 
 
 def _error_line(text: str) -> str:
