@@ -268,6 +268,7 @@ def finished(given, study, expected):
     faults = [f"status {status}: {running.said()[-3000:]}"] if status else []
     faults += [f"other bits: {names}"] if names else []
     faults += [f"outliving the last run: {left}"] if left else []
+    faults += [f"left: {one}" for one in study.folder.rglob(".*.partial*")]
     for trial in given:
         trial.faults += faults
 
@@ -314,7 +315,7 @@ def rows(given):
         yield harm, len(here), good, told or "none", partial
 
 
-HEAD = ["what befell it", "trials", "same bits", "command by hand", "partial files left"]
+HEAD = ["what befell it", "trials", "same bits", "command by hand", "partial files, gone after the rerun"]
 
 
 def all_of_them(room, given, told=print):

@@ -1,5 +1,8 @@
 import errno
 import os
+import re
+import subprocess
+import sys
 
 import h5py
 import numpy as np
@@ -29,6 +32,23 @@ def test_a_failure_leaves_the_older_file_and_nothing_half_written(tmp_path, erro
         raise error
     assert path.read_text() == "older"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_killed_process_left_of_a_file_goes_when_it_is_written_again(tmp_path):
+    path, other = tmp_path / "a[1].b.txt", tmp_path / "a[1].c.txt"
+    killed = "from sys import argv; from orla.files import atomic; import os\n"
+    killed += "with atomic(argv[1]) as partial: partial.write_text('half'); os._exit(9)"
+    for place in (path, other):
+        subprocess.run([sys.executable, "-c", killed, place], check=False)
+    left_of_path, left_of_other = sorted(tmp_path.iterdir())
+    running = left_of_path.with_name(re.sub(r"\d+-", f"{os.getppid()}-", left_of_path.name))
+    elsewhere = left_of_path.with_name(re.sub(r"-\w+", "-01234567", left_of_path.name))
+    for one in (running, elsewhere):
+        one.write_text("half")
+    with atomic(path) as partial:
+        partial.write_text("whole")
+    assert not left_of_path.exists()
+    assert {*tmp_path.iterdir()} == {path, left_of_other, running, elsewhere}
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])

@@ -1,10 +1,13 @@
 """Writing files whole or not at all, arrays of other programs, and digests of files."""
 
 import errno
+import glob
 import hashlib
 import math
 import os
+import platform
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -21,6 +24,8 @@ _FORBIDDEN = {errno.EROFS, errno.EACCES, errno.EPERM}
 MOST_BYTES = 2 << 30  # of a file that is read whole
 MOST_NUMBERS = 1 << 26  # in what is read of a recording: 512 MiB; an hour of 50 ms bins has 3e6
 MOST_TEXT = 1 << 20  # bytes of a file that is written by hand
+# Names of partial files tell processes of machines apart that share a disk, without their names.
+_MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
 _FULL_TEXTS = tuple(os.strerror(number) for number in sorted(_FULL))
 
 
@@ -28,15 +33,16 @@ _FULL_TEXTS = tuple(os.strerror(number) for number in sorted(_FULL))
 def atomic(path: str | Path) -> Iterator[Path]:
     """Give the block a name to write a file under, which becomes `path` where it ends well.
 
-    The name has the same suffix; missing folders are made. OrlaError where the disk is full, or the
-    folder read-only.
+    The name has the same suffix; missing folders are made, and what processes that were killed left
+    of this file goes. OrlaError where the disk is full, or the folder read-only.
     """
     path = Path(path)
-    partial = path.with_name(f".{path.stem}.{os.getpid()}.partial{path.suffix}")
+    partial = path.with_name(f".{path.stem}.{os.getpid()}-{_MACHINE}.partial{path.suffix}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield partial
         os.replace(partial, path)
+        _remove_partial_files(path)
     except Exception as error:
         if is_disk_full(error):
             raise OrlaError(
@@ -52,6 +58,20 @@ def atomic(path: str | Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):  # as on a disk that has turned read-only
             partial.unlink(missing_ok=True)
+
+
+def _remove_partial_files(path: Path) -> None:
+    """Remove the partial files of `path` whose processes, of this machine, are no more."""
+    pattern = f".{glob.escape(path.stem)}.*-{_MACHINE}.partial{glob.escape(path.suffix)}"
+    for partial in path.parent.glob(pattern):
+        process = partial.name.removeprefix(f".{path.stem}.").partition("-")[0]
+        try:
+            if process.isdecimal():
+                os.kill(int(process), 0)
+        except ProcessLookupError:
+            partial.unlink(missing_ok=True)
+        except PermissionError:  # a process of another user
+            continue
 
 
 def is_disk_full(error: BaseException | None) -> bool:
