@@ -315,7 +315,7 @@ def rows(given):
         yield harm, len(here), good, told or "none", partial
 
 
-HEAD = ["what befell it", "trials", "same bits", "command by hand", "partial files, gone after the rerun"]
+HEAD = ["what befell it", "trials", "same bits", "command by hand", "partial files till the rerun"]
 
 
 def all_of_them(room, given, told=print):

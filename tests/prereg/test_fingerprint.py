@@ -28,6 +28,7 @@ from orla.prereg import (
     trials,
 )
 from orla.prereg.lock import Locked
+from orla.prereg.registration import LATER_PARTS
 from orla.prereg.rules import EquivalentWithin
 from orla.results import guards
 from orla.study import pretraining, rates, scores
@@ -36,6 +37,7 @@ from orla.tasks import swapped
 ROOT = Path(__file__).parents[2]
 LEARNER, SWEEP = "learner {} of rnn-window-50, probes update_ratio", "sweep and choice of the rate"
 PARTS = BINDS["parts"]
+TRAIN_BATCH = pretraining._train_batch
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +81,7 @@ def test_a_study_is_bound_from_the_command_line(default):
         *("network rnn-window-50", "pretraining of rnn-window-50", "start pretrained"),
         *(LEARNER.format("rtrl"), LEARNER.format("immediate"), "optimizer adam"),
         *(SWEEP, "statistics", "guards", "judge", "evidence", "checks", "pairs left out"),
+        *("families", "early stopping"),
     }
     syntax = binding.syntax_hash(plan, asked.compared_and_checked_conditions(plan, known))
     assert binds == binding.study_record(plan, known) | {
@@ -101,6 +104,11 @@ def updates(answer):
     return {n: -u for n, u in answer[0].items()}, answer[1]
 
 
+def patient(loop, settings, *given):
+    """Pretraining that goes on for an epoch more without a lower error."""
+    return TRAIN_BATCH(loop, replace(settings, patience=settings.patience + 1), *given)
+
+
 @pytest.mark.parametrize(
     ("name", "change"),
     [
@@ -119,6 +127,9 @@ def updates(answer):
         ("evidence", (means, "_NEAR", 1.0)),
         ("evidence", (evidence, "_binding_differences", lambda *given: [])),
         ("pairs left out", (judge, "LEAST_SAME", 0.8)),
+        ("families", (judge, "holm_p_values", list)),
+        ("families", (judge, "_outcomes_by_variant", lambda cases, field: [{} for _ in cases])),
+        ("early stopping", (pretraining, "_train_batch", patient)),
     ],
 )
 def test_a_changed_sign_bound_or_guard_is_noticed_by_its_part(default, monkeypatch, name, change):
@@ -223,7 +234,7 @@ def test_what_was_bound_before_a_part_was_there_lacks_it(default):
     named = fingerprint.part_trials(
         plan, asked.compared_and_checked_conditions(plan, former), former
     )
-    assert not {"evidence", "checks", "pairs left out"} & set(named)
+    assert not {*LATER_PARTS} & set(named)
     bound = replace(known, binds={"parts": dict.fromkeys(("evidence", "checks"), "x")})
     named = fingerprint.part_trials(plan, asked.compared_and_checked_conditions(plan, bound), bound)
-    assert {"evidence", "checks"} <= set(named) and "pairs left out" not in named
+    assert {*LATER_PARTS} & set(named) == {"evidence", "checks"}

@@ -119,6 +119,8 @@ def part_trials(
         partial(rehearsal.rehearse_reading, rehearsal.generic_registration(registration)),
         partial(rehearsal.rehearse_checks, registration),
         partial(rehearsal.rehearse_left_out),
+        partial(rehearsal.rehearse_families, rehearsal.generic_registration(registration)),
+        partial(trials.early_stopping_behaviour),
     )
     bound = registration.binds.get("parts", LATER_PARTS)
     parts |= {n: part for n, part in zip(LATER_PARTS, later, strict=True) if n in bound}

@@ -113,6 +113,11 @@ def judge_registrations(
         evidence.read_case(each, tables, bindings.get(each.name), assumed or {})
         for each in registrations
     ]
+    return judge_cases(cases)
+
+
+def judge_cases(cases: Sequence[Case]) -> list[dict[str, Any]]:
+    """`judge_registrations` of what was read of each registration."""
     formed = zip(
         _outcomes_by_variant(cases, "others"), _outcomes_by_variant(cases, "left_out"), strict=True
     )

@@ -40,6 +40,23 @@ def rehearse_left_out() -> list[bool]:
     ]
 
 
+def rehearse_families(registration: Registration) -> list[Any]:
+    """Outcomes and p values of families of three claims, by gaps two standard errors apart."""
+    plain, error, _ = _plain_case(registration)
+    gaps = plain.rule.gaps(2 * error)
+    answers: list[Any] = []
+    for means in zip(gaps, gaps[4:], gaps[8:], strict=False):
+        family = [replace(plain, name=name, primary=False) for name in "xyz"]
+        tables = [_made_up_tables(plain, float(mean), error) for mean in means]
+        cases = [
+            evidence.read_case(each, table, each.binds, {})
+            for each, table in zip(family, tables, strict=True)
+        ]
+        verdicts = judge.judge_cases(cases)
+        answers += [[v[column] for v in verdicts] for column in ("outcome", "p", "p_holm")]
+    return answers
+
+
 def rehearse_judge(registration: Registration) -> Any:
     """Outcomes and p values on made-up rows around the bounds of the claim and of each check."""
     rule = registration.rule

@@ -11,6 +11,7 @@ import torch
 
 from orla import catalogue
 from orla.architectures.base import Architecture
+from orla.architectures.rnn import RNN
 from orla.engine.forward import outputs_of
 from orla.engine.loop import loop_of
 from orla.engine.network import network_of
@@ -112,6 +113,15 @@ def pretraining_behaviour(network: Mapping[str, Any], settings: Mapping[str, Any
     stream = _stream(2 * max(200, few.window) + 50)
     loss = catalogue.make("loss", _episode().loss)
     params, curve = pretrain(_make_network(network), stream, range(_SEEDS), few, loss)
+    return _as_arrays(params), curve
+
+
+def early_stopping_behaviour() -> Any:
+    """Networks and learning curves of a pretraining that stops before its last epoch."""
+    network = RNN(hidden=_HIDDEN, n_in=_INPUTS, n_out=_OUTPUTS)
+    few = Pretraining(0.1, window=20, validation_fraction=0.2, max_epochs=12, patience=1)
+    loss = catalogue.make("loss", _episode().loss)
+    params, curve = pretrain(network, _stream(250), range(_SEEDS), few, loss)
     return _as_arrays(params), curve
 
 
