@@ -9,8 +9,8 @@ import pandas as pd
 from orla.errors import OrlaError
 from orla.reports.numbers import interval, number, or_default
 from orla.reports.paper import load
-from orla.reports.study import CONDITION, PAPERS, StudyFacts
-from orla.reports.verdicts import outcome_words
+from orla.reports.study import CONDITION, PAPERS, StudyFacts, where
+from orla.reports.verdicts import verdict_lines
 from orla.reports.words import NOT_RUN
 
 
@@ -26,24 +26,22 @@ def claim_lines(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[
     It is [] where no claim has a figure. A claim is compared only with conditions to which the
     paper's numbers apply (see `StudyFacts.paper_for`); of several pairs of sessions, with each.
     """
-    verdicts = results.get("verdicts", pd.DataFrame()).to_dict("records")
-    verdicts = {row["registration"]: row for row in verdicts}
+    verdicts = verdict_lines(results.get("verdicts", pd.DataFrame()), study)
+    judged = {verdict["registration"]: verdict for verdict in verdicts}
     by_pair: dict[tuple, dict[str, pd.DataFrame]] = {}
     for name, frame in _comparable_rows(results, study).items():
         for pair, rows in frame.groupby(["task", "pair"], sort=False):
             by_pair.setdefault(pair, {})[name] = rows
     told = []
     for claim in load().claims:
-        verdict = verdicts.get(claim.get("registration"), {})
+        verdict = judged.get(claim.get("registration"), {})
         # Our figures may be of another network than the one that the verdict is about.
         network = or_default(verdict.get("network"), "")
-        words = outcome_words(verdict, study) if verdict else ""
-        words += f" ({network})" if network else ""
+        words = verdict.get("words", "") + (f" ({network})" if network else "")
         ours = [text for spec in claim["ours"] for text in _pair_figures(spec, by_pair)]
         line = {"registration": "", **claim} | {"ours": ours, "words": words}
         line["results"] = list(dict.fromkeys(spec["result"] for spec in claim["ours"]))
-        of = {"outcome": verdict.get("outcome", ""), "amended": bool(verdict.get("amended"))}
-        told.append(line | of)
+        told.append(line | {name: verdict.get(name, "") for name in ("outcome", "amended")})
     return told if any(not text.endswith(NOT_RUN) for line in told for text in line["ours"]) else []
 
 
@@ -81,13 +79,19 @@ def claim_figure(spec: Mapping[str, Any], results: Mapping[str, pd.DataFrame]) -
         OrlaError: several rows match where one must, or a column does not exist.
     """
     rows = results.get(spec["result"], pd.DataFrame())
-    for column, value in spec["where"].items() if len(rows) else ():
-        rows = rows[_checked_column(spec, rows, column) == value]
+    columns = {*spec["where"], spec["estimate"], spec.get("minus", spec["estimate"])}
+    if len(rows):
+        for column in sorted(columns - {*rows}):
+            raise OrlaError(
+                f"claims.yaml: claim part '{spec['label']}' asks results/{spec['result']} for "
+                f"column '{column}', which it lacks; it has {', '.join(rows.columns)}"
+            )
+        rows = where(rows, **spec["where"])
     if rows.empty:
         return f"{spec['label']}: {NOT_RUN}"
-    values = _checked_column(spec, rows, spec["estimate"])
+    values = rows[spec["estimate"]]
     if "minus" in spec:
-        values = values - _checked_column(spec, rows, spec["minus"])
+        values = values - rows[spec["minus"]]
     if values.isna().all():
         return f"{spec['label']}: diverged"
     style = {"digits": spec.get("digits", 1), "signed": spec.get("signed", False)}
@@ -106,16 +110,6 @@ def claim_figure(spec: Mapping[str, Any], results: Mapping[str, pd.DataFrame]) -
     text = " to ".join(number(figure, **style) for figure in figures)
     unit = f" {spec['unit']}" if spec.get("unit") else ""
     return f"{spec['label']}: {text}{unit}{sample}"
-
-
-def _checked_column(spec: Mapping[str, Any], frame: pd.DataFrame, column: str) -> pd.Series:
-    """A column of a result; OrlaError where the result lacks it."""
-    if column not in frame:
-        raise OrlaError(
-            f"claims.yaml: claim part '{spec['label']}' asks results/{spec['result']} for column "
-            f"'{column}', which it lacks; it has {', '.join(frame.columns)}"
-        )
-    return frame[column]
 
 
 def _sample_text(spec: Mapping[str, Any], rows: pd.DataFrame, digits: int | None = None) -> str:

@@ -63,7 +63,7 @@ class Report:
     @cached_property
     def verdicts(self) -> list[Verdict]:
         """The registrations' verdicts, the weightiest first."""
-        return verdict_lines(self.results.get("verdicts"), self.study)
+        return verdict_lines(self.results.get("verdicts", pd.DataFrame()), self.study)
 
     @cached_property
     def claims(self) -> list[dict[str, Any]]:

@@ -1,12 +1,11 @@
 """Formatted entries of a verdict, for the table, the page and the terminal."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
 
-from orla.reports.numbers import MISSING, count, estimate, is_missing, number
+from orla.reports.numbers import MISSING, count, estimate, is_missing, number, or_default
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts
 from orla.reports.words import NOT_RUN, SIMULATED_OUTCOMES
@@ -15,31 +14,43 @@ from orla.reports.words import NOT_RUN, SIMULATED_OUTCOMES
 Verdict = dict[str, Any]
 
 
-def verdict_lines(verdicts: pd.DataFrame | None, study: StudyFacts) -> list[Verdict]:
-    """The verdicts of results/verdicts, in the order of the paper's claims; [] without any.
+def verdict_lines(verdicts: pd.DataFrame, study: StudyFacts) -> list[Verdict]:
+    """The verdicts of results/verdicts: those of the paper's claims, the primary one, the others.
 
-    `size` is the estimate without its interval, if decided, and `former` the outcome by the rules
-    before an amendment.
+    `size` is the estimate without its interval, if decided; `former` the outcome by the rules
+    before an amendment; `reason` names a verdict whose cause is the same; `record` is the row with
+    the paper's figure. On simulated sessions the registration's words on what an outcome means are
+    left out, because they speak of recordings.
     """
-    return [
-        {"registered_on": "", "amended": False, **row}
-        | {
+    rank = {name: i for i, name in enumerate(load().registrations)}
+    titles: dict[str, str] = {}
+
+    def sort_key(row: dict[str, Any]) -> tuple[int, bool]:
+        return rank.get(row["registration"], len(rank)), not row.get("primary")
+
+    lines = []
+    for row in sorted(verdicts.to_dict("records"), key=sort_key):
+        cause, meaning = cause_and_meaning(row)
+        if cause and row["outcome"] == "untestable":
+            first = titles.setdefault(cause, row["title"])
+            cause = cause if first == row["title"] else f"As for “{first}”."
+        if study.simulated and row["outcome"] in SIMULATED_OUTCOMES:
+            meaning = ""
+        claim = load().claim_tested_by(row["registration"])
+        paper = {"paper": claim.get("paper"), "paper_place": claim.get("place")}
+        unit = _text_or_empty(row, "unit")
+        texts = {
             "words": outcome_words(row, study),
             "size": MISSING if row["outcome"] == "untestable" else number(row["estimate"], 2),
-            "estimate": estimate_text(row),
+            "estimate": estimate(row["estimate"], row["low"], row["high"], digits=2),
             "threshold": threshold_text(row["threshold"]),
-            "n": n_text(row),
-            "reason": why,
+            "n": count(row["n"]) + (unit and f" {unit}s"),
+            "reason": " ".join(filter(None, (cause, meaning))),
             "former": _text_or_empty(row, "former") or MISSING,
-            "paper": load().claim_tested_by(row["registration"]).get("paper", ""),
+            "amended": bool(or_default(row.get("amended"), False)),
         }
-        for row, why in (with_reasons(verdicts, study) if verdicts is not None else ())
-    ]
-
-
-def estimate_text(row: dict[str, Any]) -> str:
-    """A verdict's estimate and interval, two digits after the point."""
-    return estimate(row["estimate"], row["low"], row["high"], digits=2)
+        lines.append({"registered_on": "", **row, **paper, **texts, "record": row | paper})
+    return lines
 
 
 def outcome_words(row: dict[str, Any], study: StudyFacts) -> str:
@@ -55,39 +66,11 @@ def outcome_words(row: dict[str, Any], study: StudyFacts) -> str:
     return _text_or_empty(row, "words") or simulated
 
 
-def n_text(row: dict[str, Any]) -> str:
-    """The number of units that a verdict is over, and what they are where the row says so."""
-    unit = _text_or_empty(row, "unit")
-    return count(row["n"]) + (unit and f" {unit}s")
-
-
 def threshold_text(value: object) -> str:
     """A verdict's threshold: words as they are, a number with the digits it needs."""
     if isinstance(value, str):
         return re.sub(r"(?<!\w)-(?=\d)", "−", value)
     return MISSING if is_missing(value) else f"{value:g}".replace("-", "−")
-
-
-def with_reasons(verdicts: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[dict[str, Any], str]]:
-    """Each verdict with its reason: those of the paper's claims, the primary one, the others.
-
-    A cause that an earlier one gives is named. On simulated sessions the registration's words on
-    what an outcome means are left out, because they speak of recordings.
-    """
-    rank = {name: i for i, name in enumerate(load().registrations)}
-    titles: dict[str, str] = {}
-
-    def sort_key(row: dict[str, Any]) -> tuple[int, bool]:
-        return rank.get(row["registration"], len(rank)), not row.get("primary")
-
-    for row in sorted(verdicts.to_dict("records"), key=sort_key):
-        cause, meaning = cause_and_meaning(row)
-        if cause and row["outcome"] == "untestable":
-            first = titles.setdefault(cause, row["title"])
-            cause = cause if first == row["title"] else f"As for “{first}”."
-        if study.simulated and row["outcome"] in SIMULATED_OUTCOMES:
-            meaning = ""
-        yield row, " ".join(filter(None, (cause, meaning)))
 
 
 def cause_and_meaning(row: dict[str, Any]) -> tuple[str, str]:
