@@ -10,7 +10,7 @@ from matplotlib.collections import PathCollection
 from report_results import build
 
 from orla.reports import estimates as told
-from orla.reports.square import find_square
+from orla.reports.estimates import find_square
 from orla.reports.study import Comparison
 from orla.reports.tables.trust import specifications, varying_choices
 

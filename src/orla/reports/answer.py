@@ -11,10 +11,16 @@ import numpy as np
 import pandas as pd
 
 from orla.reports import recoveries
-from orla.reports.estimates import BASELINES, ESTIMANDS, OF_HELDOUT, fails_guard, has_meaning
+from orla.reports.estimates import (
+    BASELINES,
+    ESTIMANDS,
+    OF_HELDOUT,
+    fails_guard,
+    find_square,
+    has_meaning,
+)
 from orla.reports.numbers import estimate, is_missing
 from orla.reports.paper import load
-from orla.reports.square import find_square
 from orla.reports.study import Group, StudyFacts, where
 from orla.reports.verdicts import Verdict
 from orla.reports.words import OUTCOME_SIGNS, join_names, pluralize

@@ -8,13 +8,12 @@ import pandas as pd
 from orla import catalogue
 from orla.reports.answer import FEWEST_PAIRS, answer
 from orla.reports.chapters import chapter, chapter_sort_key
-from orla.reports.estimates import OF_HELDOUT, has_meaning
+from orla.reports.estimates import OF_HELDOUT, find_square, has_meaning
 from orla.reports.numbers import number
 from orla.reports.paper import load
-from orla.reports.sessions import drift_sentences
-from orla.reports.square import find_square
 from orla.reports.study import StudyFacts
 from orla.reports.tables import language
+from orla.reports.tables.drift import drift_sentences
 from orla.reports.verdicts import Verdict
 from orla.reports.words import jinja_templates, join_names, pluralize
 

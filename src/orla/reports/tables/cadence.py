@@ -9,9 +9,9 @@ import pandas as pd
 from orla.reports.beside import BesidePaper, default_conditions, pairs_as_seeds, papers_first
 from orla.reports.cells import Cell, Line, Row, called, cell, value
 from orla.reports.comparison import Beside, Mean, mean_of, mean_text, same_network, seeds_text
+from orla.reports.estimates import find_square
 from orla.reports.numbers import MISSING, number
 from orla.reports.paper import load
-from orla.reports.square import find_square
 from orla.reports.study import StudyFacts, where
 from orla.reports.table import Column
 from orla.reports.tables.base import Contents

@@ -11,14 +11,15 @@ from orla.reports.estimates import (
     OVER_PAIRS,
     OVER_SEEDS,
     PAPERS_ESTIMAND,
+    find_square,
     gap_text,
     groups_by_estimand,
     guard_notes,
+    recovery_rows,
     recovery_text,
 )
 from orla.reports.numbers import MISSING, count, interval, is_missing, number
 from orla.reports.paper import load
-from orla.reports.square import find_square, recovery_rows
 from orla.reports.study import StudyFacts
 from orla.reports.tables import shared
 from orla.reports.tables.base import Contents, Table

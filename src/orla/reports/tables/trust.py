@@ -9,9 +9,8 @@ import pandas as pd
 
 from orla.reports.cells import Cell, Line, Row, cell, ends, value
 from orla.reports.comparison import network_kind
-from orla.reports.estimates import METRICS
+from orla.reports.estimates import METRICS, find_square
 from orla.reports.numbers import MISSING, count, estimate, is_missing, number
-from orla.reports.square import find_square
 from orla.reports.study import StudyFacts, where
 from orla.reports.tables.base import Contents, Table
 from orla.reports.verdicts import verdict_lines
