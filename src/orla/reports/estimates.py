@@ -1,14 +1,14 @@
 """What tables and figures of estimates share: meaning, cells, notes, and the two by two."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from orla.reports.numbers import estimate, interval, is_missing, number, or_default
-from orla.reports.study import StudyFacts, where
+from orla.reports.study import StudyFacts
 from orla.reports.table import Panel
 from orla.results import guards
 from orla.study.keys import SETTING
@@ -37,15 +37,6 @@ METRICS = {
 }
 # At most this many seeds or pairs are all drawn as points.
 FEW_POINTS = 5
-
-
-def groups_by_estimand(
-    rows: pd.DataFrame, study: StudyFacts, *more: str, without: str = ""
-) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """Each condition's rows of each estimand: (what it is called, the condition's title, rows)."""
-    for name, words in ESTIMANDS.items():
-        for title, _, group in study.groups(where(rows, estimand=name), *more, without=without):
-            yield words, title, group
 
 
 def has_meaning(row: Mapping[str, Any]) -> bool:
