@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orla.reports.beside import BesidePaper, default_conditions, pairs_as_seeds, papers_first
+from orla.reports.beside import BesidePaper, pairs_as_seeds, papers_first
 from orla.reports.cells import Cell, Line, Row, called, cell, value
 from orla.reports.comparison import Beside, Mean, mean_of, mean_text, same_network, seeds_text
 from orla.reports.estimates import find_square
@@ -15,7 +15,7 @@ from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
 from orla.reports.table import Column
 from orla.reports.tables.base import Contents
-from orla.study.keys import KEYS
+from orla.study.keys import DEFAULTS, KEYS
 
 # Measure -> the column's head, digits, and what it is multiplied by.
 _MEASURES = {
@@ -78,7 +78,7 @@ class CadenceStructure(
         its 95 % t interval."""
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        for title, keys, group in papers_first(study, pairs_as_seeds(default_conditions(rows))):
+        for title, keys, group in papers_first(study, pairs_as_seeds(where(rows, **DEFAULTS))):
             lines = []
             for optimizer in study.distinct(group, "optimizer"):
                 at = where(group, optimizer=optimizer)

@@ -175,6 +175,9 @@ class TwoByTwo(
         return notes or [_NO_SQUARE] * (not find_square(study))
 
 
+_ENDS = ("low", "high")
+
+
 def _sample_sizes_text(line: Line) -> str:
     """Pairs times seeds, and how many models diverged."""
     lost = n_diverged(line.row)
@@ -189,11 +192,6 @@ def _error_gap_text(line: Line) -> str:
         return MISSING
     gap, smallest = number(row["error_gap"], 3, signed=True), number(row["error_delta_star"], 3)
     return f"{gap}\n{interval(row['error_t90_low'], row['error_t90_high'], 3)}\nδ* {smallest}"
-
-
-def _prediction_interval_text(line: Line) -> str:
-    """The 95 % interval for a new pair's mean."""
-    return interval(line.row["prediction_low_pp"], line.row["prediction_high_pp"]) or MISSING
 
 
 class OverPairs(
@@ -215,8 +213,9 @@ class OverPairs(
         cell("Pairs × seeds", _sample_sizes_text),
         cell("Gap", lambda line: gap_text(line.row)),
         cell("Error", _error_gap_text),
-        cell("New pair", _prediction_interval_text),
-        ends("Mixed model", *(f"mixed_{e}_pp" for e in ("gap", "low", "high")), n="", signed=True,
+        cell("New pair",
+             lambda o: interval(*(o.row[f"prediction_{e}_pp"] for e in _ENDS)) or MISSING),
+        ends("Mixed model", *(f"mixed_{e}_pp" for e in ("gap", *_ENDS)), n="", signed=True,
              stacked=True),
         cell("sd", lambda o: "\n".join(number(o.row[f"{s}_sd_pp"]) for s in ("between", "within"))),
         value("δ*", "delta_star_pp"),

@@ -10,7 +10,6 @@ from orla.reports.beside import (
     CELLS,
     EPISODE,
     ByCondition,
-    default_conditions,
     drifting,
     having,
     pool_pairs,
@@ -21,7 +20,7 @@ from orla.reports.comparison import RECOVERY, Beside, Mean, means_by_keys, netwo
 from orla.reports.numbers import count
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
-from orla.study.keys import KEYS
+from orla.study.keys import DEFAULTS, KEYS
 
 _TOP1 = "top1_past"
 # Shares of the first singular value, and readings of the windows' gradients: what begins and ends
@@ -183,7 +182,7 @@ class Capacity(
     ) -> pd.DataFrame:
         """The gaps of the paper's two learners with its optimizer, a row a condition."""
         first = self.papers_rows[0]
-        rows = default_conditions(gaps).assign(learner="")
+        rows = where(gaps, **DEFAULTS).assign(learner="")
         rows = where(rows, **{name: first[name] for name in (*_LEARNERS, "optimizer")})
         # Several comparisons may be of the same two learners.
         rows = rows.drop_duplicates(list(KEYS))
