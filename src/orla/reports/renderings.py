@@ -18,7 +18,6 @@ from orla.reports.numbers import bind_units, number
 from orla.reports.paper import load
 from orla.reports.recoveries import runs
 from orla.reports.report import Report
-from orla.reports.table import Column, TableDocument
 from orla.reports.tables.shared import FEW, FEW_UPDATES
 from orla.reports.words import NOT_RUN, OUTCOME_SIGNS
 
@@ -74,7 +73,7 @@ def findings_markdown(report: Report) -> str:
     """The findings of one run, as Markdown."""
     return report.render(
         "findings.md.jinja",
-        {"cell": _escape, "header": _header, "heading": _heading, "anchor": _anchor},
+        {"cell": _escape, "anchor": _anchor},
         tag=" (SIMULATED)" if report.study.simulated else "",
         tables=report.shown,
     )
@@ -84,16 +83,6 @@ def _escape(text: str) -> str:
     """Text that breaks no row of a Markdown table and is taken for no emphasis."""
     plain = str(text).replace("\\", "\\\\").replace("|", r"\|").replace("*", r"\*")
     return " ".join(plain.replace("_", r"\_").replace("<", "&lt;").split("\n"))
-
-
-def _header(column: Column) -> str:
-    """A column's header, after the one that it stands under."""
-    return f"{column.group}: {column.header}" if column.group else column.header
-
-
-def _heading(table: TableDocument) -> str:
-    """A table's title, marked where it is simulated."""
-    return table.title + (" (SIMULATED)" if table.simulated else "")
 
 
 def _anchor(heading: str) -> str:
