@@ -16,8 +16,8 @@ from orla import catalogue
 from orla.reports import words
 from orla.reports.numbers import bind_units, number
 from orla.reports.paper import load
-from orla.reports.recoveries import runs
 from orla.reports.report import Report
+from orla.reports.tables.heldout import runs
 from orla.reports.tables.shared import FEW, FEW_UPDATES
 from orla.reports.words import NOT_RUN, OUTCOME_SIGNS
 

@@ -1,6 +1,7 @@
 """Held-out recovery of every condition, beside refitted decoders and the paper."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -8,7 +9,6 @@ from orla.reports.cells import Line, Row, called, cell, counted, n_diverged, val
 from orla.reports.estimates import BASELINES, NO_MEANING, OVER_SEEDS, guard_notes, has_meaning
 from orla.reports.numbers import estimate, is_missing, number, or_default, rate
 from orla.reports.paper import load
-from orla.reports.recoveries import runs
 from orla.reports.study import StudyFacts
 from orla.reports.tables.base import Contents, Table
 from orla.reports.tables.shared import (
@@ -23,6 +23,48 @@ from orla.reports.words import NOT_RUN
 from orla.study.keys import DEFAULTS, KEYS
 
 _REFITTED = "refitted on the adapt part"
+
+
+_ACCURACIES = ["frozen_accuracy", "reference_accuracy"]
+_MEANS = ["frozen_heldout_error", "reference_error", "constant_error", *_ACCURACIES]
+
+
+class Run(NamedTuple):
+    """One condition: its title, and how many pretrained networks were adapted.
+
+    Errors are means over networks in `unit`, accuracies percentages; missing where there are none.
+    `steps` is of the adapt part, None where no learner's cadence is known; `updates` are of one
+    model, by the learner's name.
+    """
+
+    title: str
+    networks: int
+    unit: str
+    frozen_error: float
+    reference_error: float
+    constant_error: float
+    frozen_accuracy: float
+    reference_accuracy: float
+    steps: int | None
+    updates: dict[str, int]
+
+    @property
+    def least_updates(self) -> int:
+        """Updates of the learner that has the fewest."""
+        return min(self.updates.values())
+
+
+def runs(heldout: pd.DataFrame, study: StudyFacts) -> Iterator[Run]:
+    """The conditions of results/heldout (one row a model), in order."""
+    for title, _, rows in study.groups(heldout):
+        updates = rows.groupby("learner", sort=False)["updates"].max().astype(int).to_dict()
+        steps = [n * stride for name, n in updates.items() if (stride := study.stride(name))]
+        networks = rows.drop_duplicates("seed")
+        means = networks.reindex(columns=_MEANS).mean()
+        means[_ACCURACIES] *= 100
+        unit = "nats" if networks.reindex(columns=["accuracy"]).notna().any(axis=None) else "MSE"
+        named = {study.called("learner", name): n for name, n in updates.items()}
+        yield Run(title, len(networks), unit, *means, max(steps, default=None), named)
 
 
 def _recovery_text(line: Line) -> str:
