@@ -92,7 +92,7 @@ def pretraining_sentence(condition: Condition, estimates: pd.DataFrame, study: S
 
 def _comparison_clause(comparison: str, cells: Mapping[str, tuple], study: StudyFacts) -> str:
     """Which learner recovers more, optimizer by optimizer, each with its gap and interval."""
-    label, *learners = study.comparison(comparison)
+    first, second = (study.called("learner", name) for name in study.comparison(comparison)[1:])
     sides: dict[str, list[str]] = {"more": [], "less": [], "neither clearly more nor less": []}
     unclear = [*sides][-1]
     for optimizer, (row, low, high, more) in cells.items():
@@ -102,9 +102,6 @@ def _comparison_clause(comparison: str, cells: Mapping[str, tuple], study: Study
         gap = f"{_gap_text(row, low, high)}{within}{more}"
         sides[side].append(f"{study.called('optimizer', optimizer)} ({gap})")
     text = "; ".join(f"{side} with {join_names(names)}" for side, names in sides.items() if names)
-    if not all(learners):
-        return f"{label}: {text}"
-    first, second = (study.called("learner", name) for name in learners)
     return f"Against “{second}”, “{first}” recovers {text}"
 
 

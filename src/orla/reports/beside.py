@@ -121,8 +121,6 @@ def titled_groups(
 
     Networks that were pretrained otherwise than others of the study stand apart.
     """
-    if frame.empty:
-        return []
     by = [*by, "pretraining"]
     frame = frame.assign(pretraining=frame["architecture"].map(study.pretraining_words))
     groups = []
