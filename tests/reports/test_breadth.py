@@ -10,9 +10,9 @@ from matplotlib.colors import to_hex
 from report_results import KEYS, SIMULATED, build
 
 from orla.reports import style
-from orla.reports.alignment import rows_against_exact
 from orla.reports.paper import load
 from orla.reports.table import to_latex
+from orla.reports.tables.breadth import rows_against_exact
 
 CONDITION = ("sine", "", "rnn", "immediate", "adam", "float64", "shift", "none", "pretrained")
 CONDITION = dict(zip(KEYS, CONDITION, strict=True))

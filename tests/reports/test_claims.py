@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 from orla.errors import OrlaError
-from orla.reports.claims import claim_figure, claim_lines
 from orla.reports.paper import load
 from orla.reports.study import Comparison
+from orla.reports.verdicts import claim_figure, claim_lines
 
 GAP = {"label": "gap", "result": "gaps", "estimate": "gap_pp", "unit": "pp", "signed": True}
 NOT_RUN_GAP = "immediate − last layer: not run"

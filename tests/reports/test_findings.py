@@ -5,7 +5,7 @@ import re
 import pandas as pd
 import pytest
 
-from orla.reports.findings import findings_markdown
+from orla.reports.renderings import findings_markdown
 from orla.reports.report import Report
 
 

@@ -10,9 +10,9 @@ from matplotlib.collections import PathCollection
 from report_results import build
 
 from orla.reports import estimates as told
-from orla.reports.multiverse import specifications, task_suffix, varying_choices
-from orla.reports.square import find_square
+from orla.reports.estimates import find_square
 from orla.reports.study import Comparison
+from orla.reports.tables.trust import specifications, varying_choices
 
 GAP = {"gap_pp": 4.21, "t95_low_pp": 1.02, "t95_high_pp": 7.43, "r2_gap": 0.0312, "n_diverged": 0}
 CLEAR = {"denominator": 0.67, "denominator_se": 0.01, "frozen_error": 1.1, "constant_error": 1.2}
@@ -131,7 +131,7 @@ def test_the_multiverse_is_of_one_pair(many, simulated):
     rows = specifications(both, simulated)
     assert set(rows["pair"]) == {"array-05"}
     where = f" on {simulated.called('task', rows['task'].iloc[0])}, array-05"
-    assert task_suffix(rows, both, simulated) == where and task_suffix(rows, rows, simulated) == ""
+    assert {*rows["on"]} == {where} and {*specifications(rows, simulated)["on"]} == {""}
     assert where in build("multiverse", {"multiverse": both}, simulated).caption
     # Gaps that recovery has no meaning for do not count, and are not drawn.
     known = own[own["pair"] == "array-04"].assign(freezing_step=100.0)

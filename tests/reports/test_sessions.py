@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from orla.reports import sessions
+from orla.reports.tables import drift
 
 
 def report(few, **changes):
@@ -34,7 +34,7 @@ def report(few, **changes):
     ],
 )
 def test_a_sentence_says_what_the_numbers_say(few, changes, begins, holds):
-    [said] = sessions.drift_sentences(report(few, **changes))
+    [said] = drift.drift_sentences(report(few, **changes))
     said = said.replace("\N{NO-BREAK SPACE}", " ")
     assert said.startswith(begins) and holds in said
     assert ("of our making" in said) == ("made" in changes)
@@ -58,7 +58,7 @@ def test_units_and_dates_that_look_wrong_are_told(few, spread, days, told):
             ("about", float("nan"), f"subject x, date 2020-01-0{day}"),
         )
     ]
-    [said] = sessions.drift_sentences(pd.concat([frame, pd.DataFrame(rows)]))
+    [said] = drift.drift_sentences(pd.concat([frame, pd.DataFrame(rows)]))
     said = said.replace("\N{NO-BREAK SPACE}", " ")
     assert told in said and ("in one unit?" in said or "before first" in said) == bool(told)
 
@@ -66,10 +66,10 @@ def test_units_and_dates_that_look_wrong_are_told(few, spread, days, told):
 def test_many_pairs_are_counted_and_few_are_named(few):
     frame = report(few)
     named = [frame.assign(pair=f"pair {i}") for i in range(5)]
-    assert sessions.drift_sentences(pd.concat(named)) == ["There is a drift: 5 of 5 pairs."]
-    told = sessions.drift_sentences(pd.concat(named[:2]))
+    assert drift.drift_sentences(pd.concat(named)) == ["There is a drift: 5 of 5 pairs."]
+    told = drift.drift_sentences(pd.concat(named[:2]))
     assert [said[:8] for said in told] == ["pair 0: ", "pair 1: "]
-    assert sessions.drift_sentences(None) == sessions.drift_sentences(frame[:0]) == []
+    assert drift.drift_sentences(None) == drift.drift_sentences(frame[:0]) == []
 
 
 def test_the_terminal_has_sessions_decoders_and_what_the_study_would_do(few):
@@ -81,7 +81,7 @@ def test_the_terminal_has_sessions_decoders_and_what_the_study_would_do(few):
         ("registration", "mine", float("nan"), "too few seeds"),
     ):
         frame.loc[len(frame)] = row | {"measure": measure, "at": at, "value": value, "words": words}
-    said = sessions.report_text(frame)
+    said = drift.report_text(frame)
     assert max(map(len, said.splitlines())) <= 100
     for words in (
         "A: first, B: second (recordings, default)",

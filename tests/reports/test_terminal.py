@@ -2,8 +2,8 @@
 
 import pytest
 
+from orla.reports.renderings import terminal_text
 from orla.reports.report import Report
-from orla.reports.terminal import terminal_text
 
 
 @pytest.mark.parametrize("width", [80, 120])

@@ -1,20 +1,21 @@
-"""The answer of a study: its main comparison and what was decided, in two sentences, then more.
+"""The sentences of an answer on gaps between learners and on verdicts.
 
 Gaps are quoted of conditions in which recovery has a meaning and no guard fails, and have the 95 %
-t interval that the tables of gaps have.
+t interval that the tables of gaps have. Of `estimates` rows have a column "quotable".
 """
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
-from orla.reports import recoveries
-from orla.reports.estimates import BASELINES, ESTIMANDS, OF_HELDOUT, fails_guard, has_meaning
-from orla.reports.numbers import estimate, is_missing
+from orla.reports.estimates import (
+    BASELINES,
+    OF_HELDOUT,
+    find_square,
+)
+from orla.reports.numbers import estimate
 from orla.reports.paper import load
-from orla.reports.square import find_square
 from orla.reports.study import Group, StudyFacts, where
 from orla.reports.verdicts import Verdict
 from orla.reports.words import OUTCOME_SIGNS, join_names, pluralize
@@ -24,7 +25,7 @@ FEWEST_PAIRS = 3
 _T95 = ("t95_low_pp", "t95_high_pp")
 
 
-class _Condition(NamedTuple):
+class Condition(NamedTuple):
     """A condition of one pair, with those rows of a comparison that may be quoted."""
 
     group: Group
@@ -33,66 +34,19 @@ class _Condition(NamedTuple):
     rows: pd.DataFrame
 
 
-def answer(
-    results: Mapping[str, pd.DataFrame], verdicts: list[Verdict], study: StudyFacts
-) -> tuple[list[str], list[str], str, bool]:
-    """What was found, as one says it to a colleague.
-
-    Returns:
-        Two sentences, what one adds if asked, a note on the numbers, and whether gaps of the
-        study's subject are quoted.
-    """
-    estimates = results.get("estimates", pd.DataFrame(columns=["task", "comparison", "estimand"]))
-    estimates = estimates[estimates["estimand"].isin(OF_HELDOUT)]
-    quotable = [
-        has_meaning(row) and not fails_guard(row) and not is_missing(row.get("gap_pp"))
-        for row in estimates.to_dict("records")
-    ]
-    estimates = estimates.assign(quotable=np.array(quotable, bool))
-    models = results.get("heldout", pd.DataFrame(columns=["task", "learner"]))
-    best = _quotable_condition(estimates, study)
-    subjects = study.recordings or (best and [best.group.keys["task"]])
-    note, subject = "", best is not None and best.group.keys["task"] in subjects
-    if subject:
-        over = _pairs_sentence(results.get("over_pairs"), estimates, study)
-        alone = _condition_sentence(best, study)
-        texts = [over or alone, alone if over else _two_by_two_sentence(best, study)]
-        texts.append(_pretraining_sentence(best, estimates, study))
-        texts.append(_baseline_sentence(best, results, study))
-        quoted = estimates.loc[estimates["estimand"] == best.estimand, "quotable"]
-        note = (
-            f"Gaps are of held-out recovery ({ESTIMANDS[best.estimand]}), in percentage points "
-            "(pp), with 95 % t intervals. Only gaps without a failing guard are quoted here: "
-            f"{int(quoted.sum())} of {len(quoted)}."
-        )
-    else:
-        other = recoveries.rtrl_share_sentence(models, study) or (
-            _condition_sentence(best, study) if best else ""
-        )
-        texts = [
-            _no_gap_sentence(estimates, models, study),
-            other or recoveries.recovery_sentence(models, study),
-        ]
-    first, *more = [*filter(None, texts)] or [""]
-    if verdicts and estimates.empty:  # what was registered is the answer
-        first, more = "", texts[1:]
-    sentences = [recoveries.not_learned(models, study), first, _verdicts_sentence(verdicts, study)]
-    return list(filter(None, sentences)), list(filter(None, more)), note, subject
-
-
 def _quotable_comparisons(study: StudyFacts) -> list[str]:
     """The comparisons that an answer may be of: the main one, then those of the two by two."""
     return list(dict.fromkeys((study.main, *(find_square(study) or ()))))
 
 
-def _quotable_condition(estimates: pd.DataFrame, study: StudyFacts) -> _Condition | None:
+def quotable_condition(estimates: pd.DataFrame, study: StudyFacts) -> Condition | None:
     """The condition that the answer is of, or None where nothing may be quoted.
 
     The paper's task comes first, then recordings, the main comparison, most optimizers, most
     comparisons. A pair of a task that has several comes last: a sentence over its pairs says more.
     """
     pairs = estimates.groupby("task")["pair"].nunique() if "pair" in estimates else {}
-    conditions: dict[tuple, _Condition] = {}
+    conditions: dict[tuple, Condition] = {}
     for estimand in OF_HELDOUT:
         for group in study.groups(where(estimates, estimand=estimand)):
             group = group._replace(rows=where(group.rows, quotable=True))
@@ -104,7 +58,7 @@ def _quotable_condition(estimates: pd.DataFrame, study: StudyFacts) -> _Conditio
                 sizes = rows["optimizer"].nunique(), len(group.rows)
                 if len(rows):  # the first of several of one weight
                     weight = (*of_task, name == study.main, *sizes)
-                    conditions.setdefault(weight, _Condition(group, estimand, name, rows))
+                    conditions.setdefault(weight, Condition(group, estimand, name, rows))
     return conditions[max(conditions)] if conditions else None
 
 
@@ -114,7 +68,7 @@ def _gap_text(row: Mapping[str, Any], *ends: float) -> str:
     return f"{estimate(row['gap_pp'], *ends, signed=True)} pp"
 
 
-def _pretraining_sentence(condition: _Condition, estimates: pd.DataFrame, study: StudyFacts) -> str:
+def pretraining_sentence(condition: Condition, estimates: pd.DataFrame, study: StudyFacts) -> str:
     """The same differences on the same network after other windows of pretraining."""
     keys, specs = condition.group.keys, study.instances.get("architecture", {})
     network, windows, sentences = keys["architecture"], study.pretraining, []
@@ -138,7 +92,7 @@ def _pretraining_sentence(condition: _Condition, estimates: pd.DataFrame, study:
 
 def _comparison_clause(comparison: str, cells: Mapping[str, tuple], study: StudyFacts) -> str:
     """Which learner recovers more, optimizer by optimizer, each with its gap and interval."""
-    label, *learners = study.comparison(comparison)
+    first, second = (study.called("learner", name) for name in study.comparison(comparison)[1:])
     sides: dict[str, list[str]] = {"more": [], "less": [], "neither clearly more nor less": []}
     unclear = [*sides][-1]
     for optimizer, (row, low, high, more) in cells.items():
@@ -148,13 +102,10 @@ def _comparison_clause(comparison: str, cells: Mapping[str, tuple], study: Study
         gap = f"{_gap_text(row, low, high)}{within}{more}"
         sides[side].append(f"{study.called('optimizer', optimizer)} ({gap})")
     text = "; ".join(f"{side} with {join_names(names)}" for side, names in sides.items() if names)
-    if not all(learners):
-        return f"{label}: {text}"
-    first, second = (study.called("learner", name) for name in learners)
     return f"Against “{second}”, “{first}” recovers {text}"
 
 
-def _condition_sentence(condition: _Condition, study: StudyFacts) -> str:
+def condition_sentence(condition: Condition, study: StudyFacts) -> str:
     """The comparison on one condition, with its networks and title, in a sentence."""
     rows, keys = condition.rows.to_dict("records"), condition.group.keys
     few, most = (int(end(row["n_seeds"] for row in rows)) for end in (min, max))
@@ -167,8 +118,8 @@ def _condition_sentence(condition: _Condition, study: StudyFacts) -> str:
     return f"{_comparison_clause(condition.comparison, cells, study)} ({networks}{pair}: {title})."
 
 
-def _baseline_sentence(
-    condition: _Condition, results: Mapping[str, pd.DataFrame], study: StudyFacts
+def baseline_sentence(
+    condition: Condition, results: Mapping[str, pd.DataFrame], study: StudyFacts
 ) -> str:
     """Which decoder refitted on the same steps recovers most, and which learner does."""
     best = []
@@ -188,7 +139,7 @@ def _baseline_sentence(
     )
 
 
-def _two_by_two_sentence(condition: _Condition, study: StudyFacts) -> str:
+def two_by_two_sentence(condition: Condition, study: StudyFacts) -> str:
     """What gradient and cadence add, each alone, with the optimizer of the largest gap."""
     cells = find_square(study) or ()
     if condition.comparison in cells:
@@ -201,7 +152,7 @@ def _two_by_two_sentence(condition: _Condition, study: StudyFacts) -> str:
     return text and f"With {name}, gradient and cadence each by itself: {text}."
 
 
-def _pairs_sentence(over: pd.DataFrame | None, estimates: pd.DataFrame, study: StudyFacts) -> str:
+def pairs_sentence(over: pd.DataFrame | None, estimates: pd.DataFrame, study: StudyFacts) -> str:
     """The main comparison over those pairs in which no guard fails."""
     if over is None or estimates.empty:
         return ""
@@ -234,7 +185,7 @@ def _pairs_sentence(over: pd.DataFrame | None, estimates: pd.DataFrame, study: S
     return f"Over pairs of sessions ({group.title}): {'; '.join(told)}."
 
 
-def _no_gap_sentence(estimates: pd.DataFrame, models: pd.DataFrame, study: StudyFacts) -> str:
+def no_gap_sentence(estimates: pd.DataFrame, models: pd.DataFrame, study: StudyFacts) -> str:
     """Why no gap of the study's subject is quoted.
 
     Learners were not run, or the guard is named that fails most often.
@@ -259,7 +210,7 @@ def _no_gap_sentence(estimates: pd.DataFrame, models: pd.DataFrame, study: Study
     )
 
 
-def _verdicts_sentence(verdicts: list[Verdict], study: StudyFacts) -> str:
+def verdicts_sentence(verdicts: list[Verdict], study: StudyFacts) -> str:
     """How many registrations ended how, and what became of the weightiest claim."""
     if not verdicts:
         return "No registration has been judged."

@@ -121,8 +121,6 @@ def titled_groups(
 
     Networks that were pretrained otherwise than others of the study stand apart.
     """
-    if frame.empty:
-        return []
     by = [*by, "pretraining"]
     frame = frame.assign(pretraining=frame["architecture"].map(study.pretraining_words))
     groups = []
@@ -132,11 +130,6 @@ def titled_groups(
     return groups
 
 
-def default_conditions(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows without an intervention or another start."""
-    return where(frame, **DEFAULTS)
-
-
 def drifting(conditions: pd.DataFrame) -> pd.DataFrame:
     """The conditions without those of the stationary control."""
     return conditions[conditions["split"] != STATIONARY]
@@ -144,7 +137,7 @@ def drifting(conditions: pd.DataFrame) -> pd.DataFrame:
 
 def having(measured: pd.DataFrame, *measures: str) -> pd.DataFrame:
     """The plain conditions that have one of these measures, with their means."""
-    rows = default_conditions(comparison.conditions_frame(comparison.means_by_keys(measured)))
+    rows = where(comparison.conditions_frame(comparison.means_by_keys(measured)), **DEFAULTS)
     return rows[rows["means"].map(lambda means: any(n in means for n in measures)).astype(bool)]
 
 

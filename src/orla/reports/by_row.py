@@ -59,21 +59,15 @@ class ByPapersRow(BesidePaper):
     words in the paper. No 100: the learner that counts as 100 % was not run on this network."""
 
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
-        def learner_text(line: Line) -> str:
-            return study.called("learner", line.row["learner"]).removesuffix(", per step")
-
-        def adapting_text(line: Line) -> str:
-            return _our_mean_text(line.row, "adapting") + EDGE * bool(line.row["edge"])
-
         return (
             called("architecture", header="Net"),
-            cell("Learner", learner_text, align="l"),
+            value("Learner", "called", str, align="l"),
             called("optimizer"),
             cell("n", lambda line: comparison.seeds_text(line.row["adapting"]), "Ours"),
-            cell("Adapting", adapting_text, "Ours"),
+            cell("Adapting", lambda o: _our_mean_text(o.row, "adapting") + o.row["mark"], "Ours"),
             *(_our_mean_column(header, name) for name, header in self.further.items()),
             _our_mean_column("Held-out", "heldout"),
-            cell("", _papers_number_text, "Paper"),
+            value("", "paper_text", str, "Paper"),
             value("", "compared", str, align="l"),
         )
 
@@ -94,11 +88,14 @@ class ByPapersRow(BesidePaper):
                 "measure": name,
                 "paper": row.get(name),
                 "paper_words": words or None,
+                "paper_text": number(row[name], measure.digits) if name else words,
+                "called": study.called("learner", keys["learner"]).removesuffix(", per step"),
                 "paper_learning_rate": row.get("learning_rate"),
                 "paper_place": row.get("place"),
                 "not_comparable": row.get("not_comparable", ""),
                 "place": place,
             }
+            line["mark"] = EDGE * bool(line["edge"])
             readings = {f"compared_{other}": other for other in self.further}
             readings["compared"] = "heldout" if measure.on_heldout else "adapting"
             line |= {n: _agreement(study, line, row, reading) for n, reading in readings.items()}
@@ -213,12 +210,6 @@ def _our_mean_column(header: str, name: str) -> Cell:
         return _our_mean_text(line.row, name) + ("" if answer == NO_ANSWER else f"\n({answer})")
 
     return cell(header, text, "Ours")
-
-
-def _papers_number_text(line: Line) -> str:
-    """The paper's number, or its words."""
-    value, words = line.row["paper"], line.row["paper_words"]
-    return words or "" if value is None else number(value, line.row["number"].digits)
 
 
 def _agreement(study: StudyFacts, line: Row, row: Row, reading: str) -> str:

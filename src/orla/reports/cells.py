@@ -118,14 +118,16 @@ def mean(
 ) -> Cell:
     """A condition's mean, times a scale, over the paper's number, which may have another name.
 
-    `ending`: see `orla.reports.comparison.paper_value`; `how`: group of the column, digits, signed.
+    Fields of the measure's name are filled in from the line. `ending`: see
+    `orla.reports.comparison.paper_value`; `how`: group of the column, digits, signed.
     """
 
     def scaled_mean(line: Line) -> Beside:
-        mean = line.mean(measure)
+        name = measure.format_map(line.row)
+        mean = line.mean(name)
         if mean is not None:
             mean = Mean(*(scale * number for number in mean[:3]), *mean[3:])
-        return Beside(line.row, measure, mean, paper_value(line.paper, paper or measure, ending))
+        return Beside(line.row, name, mean, paper_value(line.paper, paper or name, ending))
 
     return beside(header, scaled_mean, **how)
 

@@ -1,22 +1,28 @@
 """The opening of a report: the answer, what was asked, over what, and how far to trust it."""
 
 from collections.abc import Mapping
+from math import inf
+from operator import itemgetter
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from orla import catalogue
-from orla.reports.answer import FEWEST_PAIRS, answer
+from orla.reports import answer
+from orla.reports.by_row import VS_RTRL
 from orla.reports.chapters import chapter, chapter_sort_key
-from orla.reports.estimates import OF_HELDOUT, has_meaning
-from orla.reports.numbers import number
+from orla.reports.estimates import ESTIMANDS, OF_HELDOUT, fails_guard, find_square, has_meaning
+from orla.reports.numbers import estimate, is_missing, number
 from orla.reports.paper import load
-from orla.reports.sessions import drift_sentences
-from orla.reports.square import find_square
-from orla.reports.study import StudyFacts
+from orla.reports.study import StudyFacts, where
 from orla.reports.tables import language
+from orla.reports.tables.drift import drift_sentences
+from orla.reports.tables.heldout import runs
 from orla.reports.verdicts import Verdict
 from orla.reports.words import jinja_templates, join_names, pluralize
+from orla.statistics.means import moments
+from orla.study.keys import KEYS
 
 Results = Mapping[str, pd.DataFrame]
 _PAPERS_QUESTION = "Do immediate derivatives suffice for online recurrent adaptation?"
@@ -24,8 +30,13 @@ _MOST_NAMES = 4
 
 
 class Opening(NamedTuple):
-    """A report's title, its answer (see `orla.reports.answer.answer`), and what stands behind it:
-    "Asked", "Over what" and "How far to trust it"."""
+    """A report's title, its answer, and what stands behind it.
+
+    Attributes:
+        sentences, further: two of what was found, as one says it to a colleague; what one adds.
+        note, quotes_gaps: on the numbers; whether gaps of the study's subject are quoted.
+        background: "The drift", "Asked", "Over what" and "How far to trust it".
+    """
 
     title: str
     sentences: list[str]
@@ -37,21 +48,65 @@ class Opening(NamedTuple):
 
 def opening(results: Results, verdicts: list[Verdict], study: StudyFacts) -> Opening:
     """The opening, from results by file stem and the verdicts, the weightiest first."""
-    facts = _template_facts(results, study)
+    models = results.get("heldout", pd.DataFrame(columns=[*KEYS, "seed"]))
+    blank = pd.DataFrame(columns=["task", "comparison", "estimand", "guards"], dtype=object)
+    estimates = results.get("estimates", blank)
+    estimates = estimates[estimates["estimand"].isin(OF_HELDOUT)]
+    records = estimates.to_dict("records")
+    vague = np.array([not has_meaning(row) for row in records], bool)
+    lost = np.array([fails_guard(row) or is_missing(row.get("gap_pp")) for row in records], bool)
+    estimates = estimates.assign(vague=vague, quotable=~(vague | lost))
+    facts = _template_facts(results, models, estimates, study)
     title = _PAPERS_QUESTION if facts["papers"] else f"Online adaptation to {study.data}"
     drift = drift_sentences(results.get("drift_report"))
     macros = jinja_templates({"number": number}).get_template("opening.jinja").make_module(facts)
     asked, over, trust = (
         " ".join(macro().split("\n")).strip() for macro in (macros.asked, macros.over, macros.trust)
     )
-    models = language.model_sentences(results.get("language"))
+    language_models = language.model_sentences(results.get("language"))
     chapters = asked if drift else _chapter_sentences(results)
     if "heldout" not in results and chapters:  # no network has been trained on a stream
-        title = language.TITLE if models else title
-        return Opening(title, [*drift, *models], [], "", False, {"Asked": chapters})
+        title = language.TITLE if language_models else title
+        return Opening(title, [*drift, *language_models], [], "", False, {"Asked": chapters})
     background = {"The drift": " ".join(drift)} if drift else {}
     background |= {"Asked": asked, "Over what": over, "How far to trust it": trust}
-    return Opening(title, *answer(results, verdicts, study), background)
+    told = _answer(results, models, estimates, verdicts, study)
+    return Opening(title, *told, background)
+
+
+def _answer(
+    results: Results,
+    models: pd.DataFrame,
+    estimates: pd.DataFrame,
+    verdicts: list[Verdict],
+    study: StudyFacts,
+) -> tuple[list[str], list[str], str, bool]:
+    """What was found: the fields of `Opening` from `sentences` to `quotes_gaps`."""
+    best = answer.quotable_condition(estimates, study)
+    recorded = best is not None and best.group.keys["task"] in study.recordings
+    note, subject = "", best is not None and (recorded or not study.recordings)
+    if subject:
+        over = answer.pairs_sentence(results.get("over_pairs"), estimates, study)
+        alone = answer.condition_sentence(best, study)
+        texts = [over or alone, alone if over else answer.two_by_two_sentence(best, study)]
+        texts.append(answer.pretraining_sentence(best, estimates, study))
+        texts.append(answer.baseline_sentence(best, results, study))
+        quoted = where(estimates, estimand=best.estimand)["quotable"]
+        note = (
+            f"Gaps are of held-out recovery ({ESTIMANDS[best.estimand]}), in percentage points "
+            "(pp), with 95 % t intervals. Only gaps without a failing guard are quoted here: "
+            f"{int(quoted.sum())} of {len(quoted)}."
+        )
+    else:
+        other = _rtrl_share_sentence(models, study)
+        other = other or (answer.condition_sentence(best, study) if best else "")
+        other = other or _recovery_sentence(models, study)
+        texts = [answer.no_gap_sentence(estimates, models, study), other]
+    first, *more = [*filter(None, texts)] or [""]
+    if verdicts and estimates.empty:  # what was registered is the answer
+        first, more = "", texts[1:]
+    sentences = [_not_learned(models, study), first, answer.verdicts_sentence(verdicts, study)]
+    return list(filter(None, sentences)), list(filter(None, more)), note, subject
 
 
 def _chapter_sentences(results: Results) -> str:
@@ -62,10 +117,11 @@ def _chapter_sentences(results: Results) -> str:
     return " ".join(chapter(name).sentence for name in sorted(shown, key=chapter_sort_key))
 
 
-def _template_facts(results: Results, study: StudyFacts) -> dict[str, Any]:
+def _template_facts(
+    results: Results, models: pd.DataFrame, estimates: pd.DataFrame, study: StudyFacts
+) -> dict[str, Any]:
     """What the sentences are made of: numbers, and names as a reader knows them."""
     network = ["task", "pair", "architecture", "precision", "start", "seed"]
-    models = results.get("heldout", pd.DataFrame(columns=network))
     kinds = ("architecture", "learner", "optimizer", "split")
     names = {kind: list(dict.fromkeys(study.value_names(models, kind).values())) for kind in kinds}
     recorded = models["task"].isin(study.recordings)
@@ -74,9 +130,6 @@ def _template_facts(results: Results, study: StudyFacts) -> dict[str, Any]:
     counted = [f"{pluralize(pairs, 'pair')} of sessions"] * bool(pairs)
     counted += [pluralize(synthetic, "synthetic stream")] * bool(synthetic)
     controls = results.get("truth_controls", pd.DataFrame())
-    no_estimates = pd.DataFrame({"guards": [], "estimand": []}, dtype=object)
-    estimates = results.get("estimates", no_estimates)
-    estimates = estimates[estimates["estimand"].isin(OF_HELDOUT)]
     full, immediate = (study.called("learner", name) for name in study.comparison(study.main)[1:])
     compares = len(estimates) > 0 or "heldout" not in results
     return {
@@ -97,10 +150,88 @@ def _template_facts(results: Results, study: StudyFacts) -> dict[str, Any]:
         "models": len(models),
         "recorded": int(recorded.sum()),
         "pairs": pairs,
-        "fewest_pairs": FEWEST_PAIRS,
+        "fewest_pairs": answer.FEWEST_PAIRS,
         "controls": controls,
         "worst": controls.loc[controls["wrong_share"].idxmax()] if len(controls) else None,
         "gaps": len(estimates),
         "failing": int(estimates["guards"].fillna("").astype(bool).sum()),
-        "vague": sum(not has_meaning(row) for row in estimates.to_dict("records")),
+        "vague": int(estimates["vague"].sum()),
     }
+
+
+def _not_learned(models: pd.DataFrame, study: StudyFacts) -> str:
+    """That no network of the recordings learned its task before anything drifted; "" otherwise."""
+    recorded = runs(models[models["task"].isin(study.recordings)], study)
+    scored = [run for run in recorded if not is_missing(run.reference_error)]
+    best = min(scored, key=lambda run: run.reference_error - run.constant_error, default=None)
+    if best is None or best.reference_error < best.constant_error:
+        return ""
+    accuracy = best.reference_accuracy
+    right = "" if is_missing(accuracy) else f", {number(accuracy)} % of the steps right"
+    return (
+        "No network has learned its task: without any drift the error is "
+        f"{number(best.reference_error, 2)} {best.unit}{right}, where a constant has "
+        f"{number(best.constant_error, 2)} ({best.title}). Whatever adapts such a network "
+        "recovers nothing; pretrain for longer, or prepare the recordings otherwise."
+    )
+
+
+def _rtrl_share_sentence(models: pd.DataFrame, study: StudyFacts) -> str:
+    """What the learner that is compared recovers of exact RTRL's recovery, task by task."""
+    column, learner = VS_RTRL.heldout, study.comparison(study.main).subtrahend
+    rows = where(models, learner=learner).dropna(subset=[column] if column in models else [])
+    rows = rows[~rows["task"].isin(study.recordings)]
+    if column not in models or rows.empty:
+        return ""
+    usual = {kind: rows[kind].mode().iloc[0] for kind in ("optimizer", "architecture")}
+    tasks = [
+        f"{study.called('task', task)}: {estimate(ours.mean, *ours.interval(), digits=0)} %"
+        for task, of_task in where(rows, **usual).groupby("task", sort=False)
+        if _models_have_meaning(of_task)
+        for ours in [moments(of_task[column])]
+    ]
+    if not tasks:
+        return ""
+    optimizer, network = (study.called(*item) for item in usual.items())
+    return (
+        f"Where the best exact RTRL recovers 100 %, “{study.called('learner', learner)}” with "
+        f"{optimizer} ({network}) recovers (95 % t interval over networks): {'; '.join(tasks)}."
+    )
+
+
+def _recovery_sentence(models: pd.DataFrame, study: StudyFacts) -> str:
+    """What a learner recovers, over pairs where there are several; for studies that compare none.
+
+    It is the learner whose interval lies highest.
+    """
+    texts: list[tuple[float, str]] = []
+    rows = models[models["task"].isin(study.recordings)]
+    rows = rows[rows["selected"].astype(bool)] if len(rows) else rows
+    for title, keys, group in study.groups(rows, "learner", "optimizer", without="pair"):
+        pairs = [rows for _, rows in group.groupby("pair") if _models_have_meaning(rows)]
+        if not pairs:
+            continue
+        means = [rows["recovery_heldout_percent"].mean() for rows in pairs]
+        ours = moments(means if len(pairs) > 1 else pairs[0]["recovery_heldout_percent"])
+        over = f"{len(pairs)} pairs of sessions" if len(pairs) > 1 else pluralize(ours.n, "network")
+        learner, optimizer = (study.called(kind, keys[kind]) for kind in ("learner", "optimizer"))
+        text = (
+            f"“{learner}” with {optimizer} recovers {estimate(ours.mean, *ours.interval())} % of "
+            f"what the drift costs ({over}: {title.partition(': ')[0]})."
+        )
+        accuracies = ["frozen_accuracy", "accuracy", "reference_accuracy"]
+        right = 100 * pd.concat(pairs).reindex(columns=accuracies).mean()
+        if right.notna().all():
+            text += (
+                " Of the steps {:.0f} % are right with the frozen network, {:.0f} % with the "
+                "adapted one and {:.0f} % without drift."
+            ).format(*right)
+        low = ours.interval()[0]
+        texts.append((-inf if is_missing(low) else low, text))
+    return max(texts, key=itemgetter(0))[1] if texts else ""
+
+
+def _models_have_meaning(models: pd.DataFrame) -> bool:
+    """Whether recovery says anything of these models: its denominator is clear."""
+    span = moments(models["frozen_heldout_error"] - models["reference_error"])
+    return has_meaning({"denominator": span.mean, "denominator_se": span.standard_error})

@@ -10,11 +10,11 @@ import pandas as pd
 
 from orla import catalogue
 from orla.catalogue import Part
-from orla.reports import claims, opening
+from orla.reports import opening
 from orla.reports.chapters import CARDS, chapter, chapter_sort_key
 from orla.reports.study import StudyFacts
 from orla.reports.table import TableDocument, write_table
-from orla.reports.verdicts import Verdict, verdict_lines
+from orla.reports.verdicts import Verdict, claim_lines, verdict_lines
 from orla.reports.words import jinja_templates
 
 _MAIN_LINES = ("code", "cpu_capability", "platform", "threads", "prereg_lock_sha256")
@@ -63,12 +63,12 @@ class Report:
     @cached_property
     def verdicts(self) -> list[Verdict]:
         """The registrations' verdicts, the weightiest first."""
-        return verdict_lines(self.results.get("verdicts"), self.study)
+        return verdict_lines(self.results.get("verdicts", pd.DataFrame()), self.study)
 
     @cached_property
     def claims(self) -> list[dict[str, Any]]:
         """The paper's claims beside our figures; [] where no claim has one."""
-        return claims.claim_lines(self.results, self.study)
+        return claim_lines(self.results, self.study)
 
     @cached_property
     def opening(self) -> opening.Opening:

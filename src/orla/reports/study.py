@@ -203,7 +203,7 @@ class StudyFacts(PartNames):
         """
         if frame.empty:
             return
-        by = [key for key in (*CONDITION, *more) if key != without]
+        by = [key for key in (*CONDITION, *more) if key in frame and key != without]
         for values, rows in self.arrange(frame).groupby(by, sort=False):
             keys = dict(zip(by, values, strict=True))
             title = self.condition_title(keys, frame)

@@ -134,7 +134,7 @@ def _split_columns(table: TableDocument) -> Iterator[TableDocument]:
 def _split_panels(table: TableDocument) -> Iterator[list[Panel]]:
     """The panels in batches that fit on a page each."""
     panels = table.panels or [Panel("", [])]
-    heights = [2 + sum(_line_count(row) for row in panel.rows) for panel in panels]
+    heights = [2 + sum(map(_line_count, panel.rows)) for panel in panels]
     count = -(-sum(heights) // _LINES_PER_FLOAT)
     share = sum(heights) / count
     batch, reached = [], 0.0

@@ -1,45 +1,59 @@
-"""Formatted entries of a verdict, for the table, the page and the terminal."""
+"""Verdicts in words, and the paper's claims beside our figures, which are looked up in results."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from orla.reports.numbers import MISSING, count, estimate, is_missing, number
+from orla.errors import OrlaError
+from orla.reports.numbers import MISSING, count, estimate, interval, is_missing, number, or_default
 from orla.reports.paper import load
-from orla.reports.study import StudyFacts
+from orla.reports.study import CONDITION, PAPERS, StudyFacts, where
 from orla.reports.words import NOT_RUN, SIMULATED_OUTCOMES
 
 # A row of results/verdicts, with its entries in words (`verdict_lines`).
 Verdict = dict[str, Any]
 
 
-def verdict_lines(verdicts: pd.DataFrame | None, study: StudyFacts) -> list[Verdict]:
-    """The verdicts of results/verdicts, in the order of the paper's claims; [] without any.
+def verdict_lines(verdicts: pd.DataFrame, study: StudyFacts) -> list[Verdict]:
+    """The verdicts of results/verdicts: those of the paper's claims, the primary one, the others.
 
-    `size` is the estimate without its interval, if decided, and `former` the outcome by the rules
-    before an amendment.
+    `size` is the estimate without its interval, if decided; `former` the outcome by the rules
+    before an amendment; `reason` names a verdict whose cause is the same; `record` is the row with
+    the paper's figure. On simulated sessions the registration's words on what an outcome means are
+    left out, because they speak of recordings.
     """
-    return [
-        {"registered_on": "", "amended": False, **row}
-        | {
+    rank = {name: i for i, name in enumerate(load().registrations)}
+    titles: dict[str, str] = {}
+
+    def sort_key(row: dict[str, Any]) -> tuple[int, bool]:
+        return rank.get(row["registration"], len(rank)), not row.get("primary")
+
+    lines = []
+    for row in sorted(verdicts.to_dict("records"), key=sort_key):
+        cause, meaning = cause_and_meaning(row)
+        if cause and row["outcome"] == "untestable":
+            first = titles.setdefault(cause, row["title"])
+            cause = cause if first == row["title"] else f"As for “{first}”."
+        if study.simulated and row["outcome"] in SIMULATED_OUTCOMES:
+            meaning = ""
+        claim = load().claim_tested_by(row["registration"])
+        paper = {"paper": claim.get("paper"), "paper_place": claim.get("place")}
+        unit = _text_or_empty(row, "unit")
+        texts = {
             "words": outcome_words(row, study),
             "size": MISSING if row["outcome"] == "untestable" else number(row["estimate"], 2),
-            "estimate": estimate_text(row),
+            "estimate": estimate(row["estimate"], row["low"], row["high"], digits=2),
             "threshold": threshold_text(row["threshold"]),
-            "n": n_text(row),
-            "reason": why,
+            "n": count(row["n"]) + (unit and f" {unit}s"),
+            "reason": " ".join(filter(None, (cause, meaning))),
             "former": _text_or_empty(row, "former") or MISSING,
-            "paper": load().claim_tested_by(row["registration"]).get("paper", ""),
+            "amended": bool(or_default(row.get("amended"), False)),
         }
-        for row, why in (with_reasons(verdicts, study) if verdicts is not None else ())
-    ]
-
-
-def estimate_text(row: dict[str, Any]) -> str:
-    """A verdict's estimate and interval, two digits after the point."""
-    return estimate(row["estimate"], row["low"], row["high"], digits=2)
+        lines.append({"registered_on": "", **row, **paper, **texts, "record": row | paper})
+    return lines
 
 
 def outcome_words(row: dict[str, Any], study: StudyFacts) -> str:
@@ -55,39 +69,11 @@ def outcome_words(row: dict[str, Any], study: StudyFacts) -> str:
     return _text_or_empty(row, "words") or simulated
 
 
-def n_text(row: dict[str, Any]) -> str:
-    """The number of units that a verdict is over, and what they are where the row says so."""
-    unit = _text_or_empty(row, "unit")
-    return count(row["n"]) + (unit and f" {unit}s")
-
-
 def threshold_text(value: object) -> str:
     """A verdict's threshold: words as they are, a number with the digits it needs."""
     if isinstance(value, str):
         return re.sub(r"(?<!\w)-(?=\d)", "−", value)
     return MISSING if is_missing(value) else f"{value:g}".replace("-", "−")
-
-
-def with_reasons(verdicts: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[dict[str, Any], str]]:
-    """Each verdict with its reason: those of the paper's claims, the primary one, the others.
-
-    A cause that an earlier one gives is named. On simulated sessions the registration's words on
-    what an outcome means are left out, because they speak of recordings.
-    """
-    rank = {name: i for i, name in enumerate(load().registrations)}
-    titles: dict[str, str] = {}
-
-    def sort_key(row: dict[str, Any]) -> tuple[int, bool]:
-        return rank.get(row["registration"], len(rank)), not row.get("primary")
-
-    for row in sorted(verdicts.to_dict("records"), key=sort_key):
-        cause, meaning = cause_and_meaning(row)
-        if cause and row["outcome"] == "untestable":
-            first = titles.setdefault(cause, row["title"])
-            cause = cause if first == row["title"] else f"As for “{first}”."
-        if study.simulated and row["outcome"] in SIMULATED_OUTCOMES:
-            meaning = ""
-        yield row, " ".join(filter(None, (cause, meaning)))
 
 
 def cause_and_meaning(row: dict[str, Any]) -> tuple[str, str]:
@@ -102,3 +88,113 @@ def _text_or_empty(row: dict[str, Any], column: str) -> str:
     """A column of a verdict as text, "" where it is missing."""
     text = row.get(column)
     return "" if is_missing(text) else str(text or "")
+
+
+def claim_condition(result: str) -> dict[str, str]:
+    """The key columns of the condition that the paper's weightiest claim about a result is of."""
+    parts = (part for claim in load().claims for part in claim["ours"])
+    return next(part["where"] for part in parts if part["result"] == result)
+
+
+def claim_lines(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[dict[str, Any]]:
+    """Every claim of the paper, with our figures (`ours`) and the verdict of its registration.
+
+    It is [] where no claim has a figure. A claim is compared only with conditions to which the
+    paper's numbers apply (see `StudyFacts.paper_for`); of several pairs of sessions, with each.
+    """
+    verdicts = verdict_lines(results.get("verdicts", pd.DataFrame()), study)
+    judged = {verdict["registration"]: verdict for verdict in verdicts}
+    by_pair: dict[tuple, dict[str, pd.DataFrame]] = {}
+    for name, frame in _comparable_rows(results, study).items():
+        for pair, rows in frame.groupby(["task", "pair"], sort=False):
+            by_pair.setdefault(pair, {})[name] = rows
+    told = []
+    for claim in load().claims:
+        verdict = judged.get(claim.get("registration"), {})
+        # Our figures may be of another network than the one that the verdict is about.
+        network = or_default(verdict.get("network"), "")
+        words = verdict.get("words", "") + (f" ({network})" if network else "")
+        ours = [text for spec in claim["ours"] for text in _pair_figures(spec, by_pair)]
+        line = {"registration": "", **claim} | {"ours": ours, "words": words}
+        line["results"] = list(dict.fromkeys(spec["result"] for spec in claim["ours"]))
+        told.append(line | {name: verdict.get(name, "") for name in ("outcome", "amended")})
+    return told if any(not text.endswith(NOT_RUN) for line in told for text in line["ours"]) else []
+
+
+def _pair_figures(spec: Mapping[str, Any], by_pair: Mapping[tuple, Mapping]) -> list[str]:
+    """Our figure of each pair that has one; that it was not run is said once."""
+    figures = [(pair, claim_figure(spec, results)) for (_, pair), results in by_pair.items()]
+    texts = [f"{pair}: {text}" if len(figures) > 1 else text for pair, text in figures]
+    texts = [text for text in texts if not text.endswith(NOT_RUN)]
+    return texts or [f"{spec['label']}: {NOT_RUN}"]
+
+
+def _comparable_rows(
+    results: Mapping[str, pd.DataFrame], study: StudyFacts
+) -> dict[str, pd.DataFrame]:
+    """Of results that say which condition a row is of, the rows that the paper's may stand by."""
+
+    def fits(row: Mapping[str, Any]) -> bool:
+        comparison = PAPERS if row.get("comparison") == PAPERS else None
+        return study.paper_for(row, comparison) is not None
+
+    fitting = {}
+    for name, frame in results.items():
+        if set(CONDITION) <= set(frame):
+            columns = [c for c in (*CONDITION, "comparison") if c in frame]
+            kinds = frame[columns].drop_duplicates()
+            kinds = kinds[np.fromiter(map(fits, kinds.to_dict("records")), bool)]
+            fitting[name] = frame.merge(kinds, how="inner", on=columns)
+    return fitting
+
+
+def claim_figure(spec: Mapping[str, Any], results: Mapping[str, pd.DataFrame]) -> str:
+    """Our figure for one part of a claim, as "label: estimate unit (interval, n)".
+
+    Raises:
+        OrlaError: several rows match where one must, or a column does not exist.
+    """
+    rows = results.get(spec["result"], pd.DataFrame())
+    columns = {*spec["where"], spec["estimate"], spec.get("minus", spec["estimate"])}
+    if len(rows):
+        for column in sorted(columns - {*rows}):
+            raise OrlaError(
+                f"claims.yaml: claim part '{spec['label']}' asks results/{spec['result']} for "
+                f"column '{column}', which it lacks; it has {', '.join(rows.columns)}"
+            )
+        rows = where(rows, **spec["where"])
+    if rows.empty:
+        return f"{spec['label']}: {NOT_RUN}"
+    values = rows[spec["estimate"]]
+    if "minus" in spec:
+        values = values - rows[spec["minus"]]
+    if values.isna().all():
+        return f"{spec['label']}: diverged"
+    style = {"digits": spec.get("digits", 1), "signed": spec.get("signed", False)}
+    aggregate, sample = spec.get("aggregate", "one"), ""
+    if aggregate == "mean":
+        figures = [values.mean()]
+    elif aggregate == "range":
+        figures, sample = [values.min(), values.max()], _sample_text(spec, rows)
+    elif len(rows) == 1:
+        figures, sample = [values.iloc[0]], _sample_text(spec, rows, style["digits"])
+    else:
+        raise OrlaError(
+            f"claims.yaml: claim part '{spec['label']}' matches {len(rows)} rows of results/"
+            f"{spec['result']}, not one; name more columns under 'where'"
+        )
+    text = " to ".join(number(figure, **style) for figure in figures)
+    unit = f" {spec['unit']}" if spec.get("unit") else ""
+    return f"{spec['label']}: {text}{unit}{sample}"
+
+
+def _sample_text(spec: Mapping[str, Any], rows: pd.DataFrame, digits: int | None = None) -> str:
+    """The interval, where `digits` are given, and the number of seeds, in brackets."""
+    parts = []
+    if digits is not None and "low" in spec and ("n" not in spec or rows[spec["n"]].min() >= 2):
+        ends = interval(*rows[[spec["low"], spec["high"]]].iloc[0], digits)
+        parts += [f"{spec['interval']} {ends}"] if ends else []
+    if "n" in spec:
+        counts = {int(n) for n in rows[spec["n"]]}
+        parts.append("n = " + "–".join(map(str, sorted({min(counts), max(counts)}))))
+    return f" ({', '.join(parts)})" if parts else ""

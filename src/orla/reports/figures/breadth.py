@@ -10,13 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
 from orla.reports import style
-from orla.reports.alignment import reference_names, rows_against_exact
 from orla.reports.comparison import network_kind
 from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
 from orla.reports.numbers import memory, number, rate
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts
+from orla.reports.tables.breadth import reference_names, rows_against_exact
 from orla.reports.words import NOT_RUN
 from orla.study.keys import KEYS
 

@@ -14,8 +14,8 @@ from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
 from orla.reports.numbers import number, span
 from orla.reports.paper import load
-from orla.reports.sessions import DECODED, drifts
 from orla.reports.study import StudyFacts, where
+from orla.reports.tables.drift import DECODED, drifts
 
 _RECOVERY = "recovery_heldout_percent"
 # Recoveries far below zero belong to runs that nearly diverge: drawn at the foot.

@@ -11,14 +11,14 @@ from matplotlib.figure import Figure as Canvas
 from orla.catalogue import Mark
 from orla.reports import estimates as told
 from orla.reports import style
-from orla.reports.claims import claim_condition
+from orla.reports.estimates import find_square, recovery_rows
 from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
 from orla.reports.numbers import is_missing, number
 from orla.reports.paper import load
-from orla.reports.square import find_square, recovery_rows
 from orla.reports.study import CONDITION, StudyFacts, where
 from orla.reports.tables.shared import with_paper_rows
+from orla.reports.verdicts import claim_condition
 from orla.reports.words import NOT_RUN
 from orla.study.keys import SETTING
 

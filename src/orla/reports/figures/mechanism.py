@@ -9,11 +9,11 @@ from matplotlib.figure import Figure as Canvas
 
 from orla.catalogue import Mark
 from orla.reports import style
-from orla.reports.beside import default_conditions
 from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
 from orla.reports.paper import load
 from orla.reports.study import HIDDEN, StudyFacts, where
+from orla.study.keys import DEFAULTS
 
 _RATIO = "‖ΔW_hh‖/‖ΔW_out‖"
 _MOST_SPLITS = 3
@@ -93,9 +93,8 @@ class _Profile(Figure):
         The learner is the one that the paper measures with, where it ran. Of more panels than a
         page holds those of the paper's optimizers are drawn.
         """
-        rows = default_conditions(profile[profile["quantity"].isin(self.quantities)]).dropna(
-            subset="value"
-        )
+        rows = where(profile[profile["quantity"].isin(self.quantities)], **DEFAULTS)
+        rows = rows.dropna(subset="value")
         if (full := rows["learner"] == load().full_learner).any():
             rows = rows[full]
         rows, _, keys, _ = plots.most(rows, study, over=self.by, keys=_TOGETHER)

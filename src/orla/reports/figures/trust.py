@@ -9,11 +9,10 @@ from matplotlib.figure import Figure as Canvas
 from orla.reports import style
 from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
-from orla.reports.multiverse import CHOICES, specifications, task_suffix, varying_choices
 from orla.reports.numbers import MISSING, interval, is_missing, number
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
-from orla.reports.tables.trust import sample_text
+from orla.reports.tables.trust import CHOICES, sample_text, specifications, varying_choices
 from orla.study.keys import FORMATS
 
 # Colour and hatch of each answer: they differ in grey too.
@@ -102,7 +101,7 @@ class Multiverse(
 ):
     """The gap of Adam and of LARS over metric, cadence, split, freezing point and pretraining."""
 
-    caption = """The gap of full minus immediate{of} under every choice, from the least to the
+    caption = """The gap of full minus immediate{on} under every choice, from the least to the
     greatest. Recovery in pp, R² and MSE (sign reversed) in hundredths, each with its 95 % t
     interval over seeds of one pair; grey band: the margin of {margin}. Below, the choices that each
     gap is made with."""
@@ -116,7 +115,7 @@ class Multiverse(
         sizes = rows["optimizer"].value_counts()
         most = sorted(study.distinct(rows, "optimizer"), key=lambda name: sizes[name])[-2:]
         rows = rows[rows["optimizer"].isin(most)]
-        return Selection(rows, more={"of": task_suffix(rows, multiverse, study)})
+        return Selection(rows, more={"on": "".join(rows["on"].head(1))})
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows, looks = selection.rows, plots.looks(selection.rows, "optimizer", study)

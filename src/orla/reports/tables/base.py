@@ -63,10 +63,12 @@ class Table(Part):
         return needed[0]
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        """A title and its rows for each panel: by the column `PANEL`, else by condition."""
+        """A title and its rows for each panel: by the column `PANEL`, by condition, or one."""
         if PANEL in rows:
             for title, group in rows.groupby(PANEL, sort=False):
                 yield title, group.drop(columns=PANEL).to_dict("records")
+        elif "task" not in rows:
+            yield "", rows.to_dict("records")
         else:
             for title, keys, group in study.groups(rows, *self.by, without=self.without):
                 yield title, self.of_condition(keys, group, study)

@@ -1,21 +1,19 @@
 """Tables of learners, optimizers, networks and tasks: each beside the paper's, and their cost."""
 
 import re
-from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
-from orla.reports.alignment import reference_names, rows_against_exact
 from orla.reports.by_row import LAST, VS_RTRL, ByPapersRow, Errors, Measure
-from orla.reports.cells import Row, called, cell, counted, ends, value
+from orla.reports.cells import called, cell, counted, ends, value
 from orla.reports.numbers import MISSING, count, memory, number, raise_exponents, rate
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
 from orla.reports.tables.base import Contents, Table
 from orla.results.estimands import ESTIMANDS
-from orla.study.keys import DEFAULTS, KEYS, SETTING
+from orla.study.keys import KEYS, SETTING
 
 _RECOVERY = Measure("recovery_adapt_percent", "recovery_heldout_percent")
 # The least rate of the only grid that the paper prints, Appendix A.
@@ -161,6 +159,24 @@ def _percent_text(share: float) -> str:
     return MISSING if pd.isna(share) else f"{number(100 * share, 0)} %"
 
 
+def rows_against_exact(learners: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
+    """The rows of `learners` whose reference declares itself exact, of several the first one."""
+    exact = [
+        name
+        for name in study.ordered("learner", learners["against"])
+        if study.declaration("learner", name).get("exactness") == "exact"
+    ]
+    rows = learners[learners["against"].isin(exact)]
+    place = rows["against"].map(exact.index)
+    return rows[place == place.groupby([rows[key] for key in KEYS]).transform("min")]
+
+
+def reference_names(rows: pd.DataFrame, study: StudyFacts) -> str:
+    """What the references of these rows are called: "exact RTRL, per step"."""
+    names = study.ordered("learner", rows["against"])
+    return " or ".join(study.called("learner", name) for name in names)
+
+
 class Learners(
     Table, name="learners", label="Learners' gradients and what they cost", chapter="breadth",
     order=10, needs=("learners",),
@@ -210,6 +226,7 @@ class FootprintsTable(
 ):  # fmt: skip
     """A panel a task and split, a line a network."""
 
+    without = "architecture"
     says = """NeuroBench's metrics (Yik et al. 2025) of networks that do not adapt: parameters;
     share of weights and of units' outputs that are zero; multiplications of a step, gates' among
     them, whose factors are not zero (effective) and all (dense); R² (mean over outputs) on the
@@ -225,8 +242,3 @@ class FootprintsTable(
         value("Reference", "reference_r2_mean", group="R²", digits=2),
         value("n", "n_seeds", count),
     )
-
-    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        rows = rows.assign(intervention=DEFAULTS["intervention"])  # none is at work
-        for title, _, group in study.groups(rows, without="architecture"):
-            yield title, group.drop(columns="intervention").to_dict("records")

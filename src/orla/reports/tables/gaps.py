@@ -7,19 +7,20 @@ import pandas as pd
 
 from orla.reports.cells import Cell, Line, Row, called, cell, ends, n_diverged, value
 from orla.reports.estimates import (
+    ESTIMANDS,
     OF_HELDOUT,
     OVER_PAIRS,
     OVER_SEEDS,
     PAPERS_ESTIMAND,
+    find_square,
     gap_text,
-    groups_by_estimand,
     guard_notes,
+    recovery_rows,
     recovery_text,
 )
 from orla.reports.numbers import MISSING, count, interval, is_missing, number
 from orla.reports.paper import load
-from orla.reports.square import find_square, recovery_rows
-from orla.reports.study import StudyFacts
+from orla.reports.study import StudyFacts, where
 from orla.reports.tables import shared
 from orla.reports.tables.base import Contents, Table
 from orla.reports.words import NOT_RUN
@@ -60,12 +61,26 @@ def optimizer_lines(rows: list[Row]) -> list[Row]:
     return [{"optimizer": name, "cells": cells} for name, cells in lines.items()]
 
 
+class _Gaps(Table):
+    """A panel a condition and estimand, named where `names_estimand` or where there are several."""
+
+    names_estimand: ClassVar[bool] = True
+
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        several = self.names_estimand or rows["estimand"].nunique() > 1
+        for name, words in ESTIMANDS.items():
+            groups = study.groups(where(rows, estimand=name), *self.by, without=self.without)
+            for title, keys, group in groups:
+                yield title + f": {words}" * several, self.of_condition(keys, group, study)
+
+
 class BciGap(
-    Table, name="bci_gap", label="Gaps between learners", chapter="drift", order=20,
+    _Gaps, name="bci_gap", label="Gaps between learners", chapter="drift", order=20,
     needs=("estimates",),
 ):  # fmt: skip
     """Every comparison of the study by optimizer, and the paper's gap beside its own."""
 
+    names_estimand = False
     layout: ClassVar = {"kept": 2, "widest": 7}
     lines = staticmethod(optimizer_lines)
 
@@ -94,11 +109,6 @@ class BciGap(
                 cells.append(_gap_column(header, name, group))
         return cells
 
-    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        several = rows["estimand"].nunique() > 1
-        for words, title, group in groups_by_estimand(rows, study):
-            yield title + f": {words}" * several, group.to_dict("records")
-
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         lost = sum(n_diverged(row) > 0 for row in contents.records)
         diverged = f"{lost} of these gaps leave out seeds of which a model diverged: see the .csv."
@@ -118,7 +128,7 @@ _HEADERS = (
 
 
 class TwoByTwo(
-    Table, name="two_by_two", label="Gradient and cadence, two by two", chapter="cadence",
+    _Gaps, name="two_by_two", label="Gradient and cadence, two by two", chapter="cadence",
     order=10, needs=("estimates",),
 ):  # fmt: skip
     """Recovery of two gradients at two cadences, and their four differences, by optimizer."""
@@ -154,16 +164,18 @@ class TwoByTwo(
             *(_gap_column(header, name, group, NOT_RUN) for (header, group), name in gaps),
         ]
 
-    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        for words, title, group in groups_by_estimand(rows, study):
-            if group["comparison"].nunique() > 1:  # one difference stands among the gaps
-                lines = optimizer_lines(group.to_dict("records"))
-                records = [row for line in lines for row in line["cells"].values()]
-                yield f"{title}: {words}", records
+    def of_condition(self, keys: Row, rows: pd.DataFrame, study: StudyFacts) -> list[Row]:
+        if rows["comparison"].nunique() == 1:  # one difference stands among the gaps
+            return []
+        lines = optimizer_lines(rows.to_dict("records"))
+        return [row for line in lines for row in line["cells"].values()]
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         notes = guard_notes(contents.records, contents.panels)
         return notes or [_NO_SQUARE] * (not find_square(study))
+
+
+_ENDS = ("low", "high")
 
 
 def _sample_sizes_text(line: Line) -> str:
@@ -182,13 +194,8 @@ def _error_gap_text(line: Line) -> str:
     return f"{gap}\n{interval(row['error_t90_low'], row['error_t90_high'], 3)}\nδ* {smallest}"
 
 
-def _prediction_interval_text(line: Line) -> str:
-    """The 95 % interval for a new pair's mean."""
-    return interval(line.row["prediction_low_pp"], line.row["prediction_high_pp"]) or MISSING
-
-
 class OverPairs(
-    Table, name="over_pairs", label="Gaps over pairs of sessions", chapter="by_pair", order=10,
+    _Gaps, name="over_pairs", label="Gaps over pairs of sessions", chapter="by_pair", order=10,
     needs=("over_pairs",),
 ):  # fmt: skip
     """Each gap's mean over pairs, its intervals, and the interval for a new pair."""
@@ -198,6 +205,7 @@ class OverPairs(
     minus the first's in units of the target's variance, its 90 % t interval, and δ*. New pair: 95 %
     prediction interval of one pair's mean; mixed model: REML, pair as random intercept; sd: between
     pairs, and of seeds within a pair."""
+    by, without = ("comparison",), "pair"
     empty = False
     layout: ClassVar = {"widest": 6}
     cells = (
@@ -205,8 +213,9 @@ class OverPairs(
         cell("Pairs × seeds", _sample_sizes_text),
         cell("Gap", lambda line: gap_text(line.row)),
         cell("Error", _error_gap_text),
-        cell("New pair", _prediction_interval_text),
-        ends("Mixed model", *(f"mixed_{e}_pp" for e in ("gap", "low", "high")), n="", signed=True,
+        cell("New pair",
+             lambda o: interval(*(o.row[f"prediction_{e}_pp"] for e in _ENDS)) or MISSING),
+        ends("Mixed model", *(f"mixed_{e}_pp" for e in ("gap", *_ENDS)), n="", signed=True,
              stacked=True),
         cell("sd", lambda o: "\n".join(number(o.row[f"{s}_sd_pp"]) for s in ("between", "within"))),
         value("δ*", "delta_star_pp"),
@@ -216,10 +225,6 @@ class OverPairs(
     def rows(self, over_pairs: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         # A pair without a gap fails a guard.
         return over_pairs[over_pairs[["n_pairs", "n_failing"]].max(axis=1) > 1]
-
-    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        for words, title, group in groups_by_estimand(rows, study, "comparison", without="pair"):
-            yield f"{title}: {words}", group.to_dict("records")
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         one_pair = "No task has more than one pair of sessions with these learners."

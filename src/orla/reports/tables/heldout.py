@@ -1,21 +1,70 @@
 """Held-out recovery of every condition, beside refitted decoders and the paper."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import pandas as pd
 
 from orla.reports.cells import Line, Row, called, cell, counted, n_diverged, value
 from orla.reports.estimates import BASELINES, NO_MEANING, OVER_SEEDS, guard_notes, has_meaning
-from orla.reports.numbers import estimate, is_missing, number, rate
+from orla.reports.numbers import estimate, is_missing, number, or_default, rate
 from orla.reports.paper import load
-from orla.reports.recoveries import runs
 from orla.reports.study import StudyFacts
-from orla.reports.tables import shared
 from orla.reports.tables.base import Contents, Table
+from orla.reports.tables.shared import (
+    EDGE,
+    FEW,
+    FEW_UPDATES,
+    mark_notes,
+    paper_text,
+    with_paper_rows,
+)
 from orla.reports.words import NOT_RUN
 from orla.study.keys import DEFAULTS, KEYS
 
 _REFITTED = "refitted on the adapt part"
+
+
+_ACCURACIES = ["frozen_accuracy", "reference_accuracy"]
+_MEANS = ["frozen_heldout_error", "reference_error", "constant_error", *_ACCURACIES]
+
+
+class Run(NamedTuple):
+    """One condition: its title, and how many pretrained networks were adapted.
+
+    Errors are means over networks in `unit`, accuracies percentages; missing where there are none.
+    `steps` is of the adapt part, None where no learner's cadence is known; `updates` are of one
+    model, by the learner's name.
+    """
+
+    title: str
+    networks: int
+    unit: str
+    frozen_error: float
+    reference_error: float
+    constant_error: float
+    frozen_accuracy: float
+    reference_accuracy: float
+    steps: int | None
+    updates: dict[str, int]
+
+    @property
+    def least_updates(self) -> int:
+        """Updates of the learner that has the fewest."""
+        return min(self.updates.values())
+
+
+def runs(heldout: pd.DataFrame, study: StudyFacts) -> Iterator[Run]:
+    """The conditions of results/heldout (one row a model), in order."""
+    for title, _, rows in study.groups(heldout):
+        updates = rows.groupby("learner", sort=False)["updates"].max().astype(int).to_dict()
+        steps = [n * stride for name, n in updates.items() if (stride := study.stride(name))]
+        networks = rows.drop_duplicates("seed")
+        means = networks.reindex(columns=_MEANS).mean()
+        means[_ACCURACIES] *= 100
+        unit = "nats" if networks.reindex(columns=["accuracy"]).notna().any(axis=None) else "MSE"
+        named = {study.called("learner", name): n for name, n in updates.items()}
+        yield Run(title, len(networks), unit, *means, max(steps, default=None), named)
 
 
 def _recovery_text(line: Line) -> str:
@@ -30,11 +79,6 @@ def _recovery_text(line: Line) -> str:
     if row["constant_error"] < row["frozen_heldout_error"]:
         text += f"\nover best {number(row['over_best_percent'])}"
     return text if has_meaning(row) else NO_MEANING
-
-
-def _rate_text(line: Line) -> str:
-    """The rate, marked where it lies on the grid's edge."""
-    return rate(line.row["learning_rate"]) + shared.EDGE * shared.is_true(line.row, "edge")
 
 
 class Heldout(
@@ -53,12 +97,15 @@ class Heldout(
     counted from."""
     cells = (
         called("optimizer"),
-        cell("Rate", _rate_text),
+        cell(
+            "Rate",
+            lambda o: rate(o.row["learning_rate"]) + EDGE * bool(or_default(o.row["edge"], 0)),
+        ),
         counted(),
         cell("Recovery (%)", _recovery_text, "Held-out"),
         value("R²", "r2_mean", group="Held-out", digits=2),
         value("Recovery (%)", "adapt_recovery_percent", group="Adapt"),
-        cell("Held-out", lambda o: shared.paper_text(o.row, "recovery_percent"), "The paper"),
+        cell("Held-out", lambda o: paper_text(o.row, "recovery_percent"), "The paper"),
         value("Rate", "paper_learning_rate", rate, "The paper"),
     )
     optional = ("paper", "The paper")
@@ -75,17 +122,17 @@ class Heldout(
             more["optimizer"] = baselines["baseline"].map(BASELINES)
             refitted = baselines.drop(columns="baseline").assign(**more)
             rows = pd.concat([rows, refitted], ignore_index=True)
-        return shared.with_paper_rows(rows, study, load().recoveries)
+        return with_paper_rows(rows, study, load().recoveries)
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         for title, _, group in study.groups(rows, "learner"):
             updates = group["updates"].dropna().astype(int).max()
-            few = shared.FEW if updates < shared.FEW_UPDATES else ""
+            few = FEW if updates < FEW_UPDATES else ""
             words = "" if is_missing(updates) else f" ({updates:,} updates{few})"
             yield title + words, group.to_dict("records")
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        notes = shared.mark_notes(contents.panels) + guard_notes([], contents.panels)
+        notes = mark_notes(contents.panels) + guard_notes([], contents.panels)
         for run in runs(needed[1], study):
             steps = f", {run.steps:,} steps adapted to" if run.steps else ""
             notes.append(

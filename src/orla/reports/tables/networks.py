@@ -12,7 +12,6 @@ from orla.reports.beside import (
     CELLS,
     EPISODE,
     BesidePaper,
-    default_conditions,
     drifting,
     pairs_as_seeds,
     papers_first,
@@ -66,7 +65,7 @@ class ProjectedOut(
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         first, blank = self.papers_rows[0], True
-        tested, unchanged = first["ours"]["intervention"], default_conditions(rows)
+        tested, unchanged = first["ours"]["intervention"], where(rows, **DEFAULTS)
         changed = rows[rows["start"] == DEFAULTS["start"]]
         changed = changed[changed["intervention"] != DEFAULTS["intervention"]]
         for title, keys, group in papers_first(study, changed, "learner", "optimizer"):
@@ -175,7 +174,8 @@ class Isotropy(
 
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """The models of the two learners in networks with a condition number, "imposed"."""
-        rows = drifting(default_conditions(models[models["selected_on_adapt"].astype(bool)]))
+        rows = models[models["selected_on_adapt"].astype(bool)]
+        rows = drifting(where(rows, **DEFAULTS))
         networks = {name: study.options("architecture", name) for name in rows["architecture"]}
         imposed = {name: options.get("condition", np.nan) for name, options in networks.items()}
         rows = rows.assign(imposed=rows["architecture"].map(imposed).astype(float))

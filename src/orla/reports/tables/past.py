@@ -10,7 +10,6 @@ from orla.reports.beside import (
     CELLS,
     EPISODE,
     ByCondition,
-    default_conditions,
     drifting,
     having,
     pool_pairs,
@@ -21,7 +20,7 @@ from orla.reports.comparison import RECOVERY, Beside, Mean, means_by_keys, netwo
 from orla.reports.numbers import count
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
-from orla.study.keys import KEYS
+from orla.study.keys import DEFAULTS, KEYS
 
 _TOP1 = "top1_past"
 # Shares of the first singular value, and readings of the windows' gradients: what begins and ends
@@ -29,18 +28,7 @@ _TOP1 = "top1_past"
 _SHARES = {"top1": "top1", "energy1": "energy"}
 _READINGS = {"": "", "_cumulative": ", sums", "_last": ", last"}
 _SHARE = {"group": "Share on W_hh (%)", "digits": 1, "scale": 100.0}
-_RECOVERY = "Held-out recovery (%)"
-
-
-def _concentration_column(header: str, top1: str, **how: Any) -> Cell:
-    """A share of G_past's or G_imm's first singular value, beside the paper's."""
-
-    def both_numbers(line: Line) -> Beside:
-        share, reading = line.row["reading"]
-        measure = top1.replace("top1", share) + reading
-        return Beside(line.row, measure, line.mean(measure), paper_value(line.paper, top1))
-
-    return both(header, both_numbers, "First singular value", **how)
+_SINGULAR, _RECOVERY = "First singular value", "Held-out recovery (%)"
 
 
 def _first_line_column(header: str, *measure: str, **how: Any) -> Cell:
@@ -59,10 +47,10 @@ class _OfReadings(ByCondition):
     concentration: ClassVar[tuple[Cell, ...]] = (
         called("optimizer"),
         seed_count(_TOP1),
-        value("Share", "reading", lambda one: _SHARES[one[0]] + _READINGS[one[1]], align="l"),
-        _concentration_column("G_past", _TOP1),
-        _concentration_column("G_imm", "top1_immediate"),
-        _concentration_column("gap", "top1_gap", digits=3, signed=True),
+        value("Share", "words", str, align="l"),
+        mean("G_past", "{share}_past{reading}", _TOP1, group=_SINGULAR),
+        mean("G_imm", "{share}_immediate{reading}", "top1_immediate", group=_SINGULAR),
+        mean("gap", "{share}_gap{reading}", "top1_gap", group=_SINGULAR, digits=3, signed=True),
     )
     readings: ClassVar[str] = """top1: largest singular value over the sum of all; energy: its
     square over the sum of squares. The paper's number stands beside both. Sums: each column is the
@@ -76,11 +64,11 @@ class _OfReadings(ByCondition):
         return rows.assign(kind=kinds)
 
     def lines(self, rows: list[Row]) -> list[Row]:
-        every = list(enumerate(product(_READINGS, _SHARES)))
         return [
-            {**row, "reading": (share, reading), "first": not place}
+            {**row, "share": share, "reading": reading, "first": not place}
+            | {"words": _SHARES[share] + _READINGS[reading]}
             for row in rows
-            for place, (reading, share) in every
+            for place, (reading, share) in enumerate(product(_READINGS, _SHARES))
             if not place or f"{share}_past{reading}" in row["means"]
         ]
 
@@ -194,7 +182,7 @@ class Capacity(
     ) -> pd.DataFrame:
         """The gaps of the paper's two learners with its optimizer, a row a condition."""
         first = self.papers_rows[0]
-        rows = default_conditions(gaps).assign(learner="")
+        rows = where(gaps, **DEFAULTS).assign(learner="")
         rows = where(rows, **{name: first[name] for name in (*_LEARNERS, "optimizer")})
         # Several comparisons may be of the same two learners.
         rows = rows.drop_duplicates(list(KEYS))

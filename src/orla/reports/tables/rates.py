@@ -12,6 +12,7 @@ from orla.reports.study import PAPERS, StudyFacts, where
 from orla.reports.tables.base import Contents, Table
 from orla.reports.tables.shared import BOOTSTRAP
 
+_ENDS = ("lowest", "highest")
 _OWN, _BEST = "Rate by validation", "Rate best on the adapt part"
 _MEASURE, _MEASURE_THERE = "recovery_adapt_percent", "adapt_recovery_percent"
 
@@ -44,11 +45,6 @@ class SelectionPrice(
     )
 
 
-def _rates_text(line: Line) -> str:
-    """The lowest and the highest rate that was tried."""
-    return " to ".join(rate(line.row[f"{end}_rate"]) for end in ("lowest", "highest"))
-
-
 class Divergence(
     Table, name="divergence", label="Where models diverge", chapter="rates", order=20,
     needs=("lr_curves",),
@@ -65,7 +61,7 @@ class Divergence(
     by = ("learner",)
     cells = (
         called("optimizer"),
-        cell("Rates tried", _rates_text),
+        cell("Rates tried", lambda o: " to ".join(rate(o.row[f"{e}_rate"]) for e in _ENDS)),
         value("Models", "n_models", count),
         cell("Diverged", lambda o: f"{number(100 * o.row['n_diverged'] / o.row['n_models'], 0)} %"),
         value("First", "first_step", count, "Step"),

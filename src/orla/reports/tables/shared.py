@@ -57,11 +57,6 @@ def with_paper_rows(
     return pd.concat([rows, lacking.assign(run=False).astype({"run": "boolean"})])
 
 
-def is_true(row: Mapping[str, Any], column: str) -> bool:
-    """Whether a flag is set; a missing one is not."""
-    return bool(or_default(row.get(column), False))
-
-
 def mark_notes(panels: list[Panel]) -> list[str]:
     """What the marks that occur in these cells and titles mean."""
     text = "".join(panel.text for panel in panels)

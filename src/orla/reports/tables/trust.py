@@ -1,21 +1,32 @@
 """Tables of verdicts and how far to trust them: known answers, power, and every choice."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
+import numpy as np
 import pandas as pd
 
 from orla.reports.cells import Cell, Line, Row, cell, ends, value
-from orla.reports.estimates import METRICS
-from orla.reports.multiverse import CHOICES, specifications, task_suffix
+from orla.reports.comparison import network_kind
+from orla.reports.estimates import METRICS, find_square
 from orla.reports.numbers import MISSING, count, estimate, is_missing, number
-from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
-from orla.reports.tables.base import PANEL, Contents, Table
-from orla.reports.tables.shared import is_true
-from orla.reports.verdicts import estimate_text, n_text, outcome_words, threshold_text, with_reasons
+from orla.reports.tables.base import Contents, Table
+from orla.reports.verdicts import verdict_lines
+from orla.reports.words import PartNames
 
+# What a choice is called, in the order of the rows of the picture.
+CHOICES = {
+    "metric": "Metric",
+    "comparison": "Cadence",
+    "split": "Split",
+    "freezing": "Frozen after",
+    "pretraining": "Pretrained by",
+    "network": "Network",
+}
 _VERDICTS = ("supported", "falsified", "inconclusive", "untestable")
+_FORMER = "By the former rules"
 
 
 def _wrong_share_text(line: Line) -> str:
@@ -44,9 +55,6 @@ class TruthControls(
         cell("Wrong (%)", _wrong_share_text),
     )
     remarks = "supp., fals., incon., untes.: supported, falsified, inconclusive, untestable."
-
-    def rows(self, truth_controls: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        return truth_controls.assign(**{PANEL: ""})
 
 
 class Power(
@@ -85,21 +93,17 @@ class Verdict(
     cells = (
         cell(
             "Registration",
-            lambda o: o.row["title"] + " †" * is_true(o.row, "amended"),
+            lambda line: line.row["title"] + " †" * line.row["amended"],
             align=r"p{0.212\linewidth}",
         ),
-        cell("Verdict", lambda o: outcome_words(o.row, o.study), align=r"p{0.145\linewidth}"),
-        cell("Estimate", lambda o: estimate_text(o.row), align=r"p{0.21\linewidth}"),
-        value("Threshold", "threshold", threshold_text, align=r"p{0.115\linewidth}"),
-        cell("n", lambda line: n_text(line.row)),
+        value("Verdict", "words", str, align=r"p{0.145\linewidth}"),
+        value(_FORMER, "former", str),
+        value("Estimate", "estimate", str, align=r"p{0.21\linewidth}"),
+        value("Threshold", "threshold", str, align=r"p{0.115\linewidth}"),
+        value("n", "n", str),
         cell("The paper", lambda o: o.row["paper"] or MISSING, align=r"p{0.165\linewidth}"),
     )
-
-    def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
-        if "former" not in rows or not rows["former"].fillna("").any():
-            return self.cells
-        former = cell("By the former rules", lambda line: line.row["former"] or MISSING)
-        return [*self.cells[:2], former, *self.cells[2:]]
+    optional = (_FORMER,)
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         simulated = """ A verdict on simulated sessions shows that the study works, not what the
@@ -108,20 +112,79 @@ class Verdict(
         names; n: seeds of one pair, or what stands beside it.{simulated * study.simulated}"""
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        lines = []
-        for row, _ in with_reasons(rows, study):
-            claim = load().claim_tested_by(row["registration"])
-            lines.append(row | {"paper": claim.get("paper"), "paper_place": claim.get("place")})
-        yield "", lines
+        yield "", verdict_lines(rows, study)
+
+    def csv_row(self, row: Row, study: StudyFacts) -> Row:
+        return row["record"]
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        amended = any(is_true(row, "amended") for row in contents.records)
+        lines = verdict_lines(contents.rows, study)
         reasons = [
-            f"{row['title']}: {why}"
-            for row, why in with_reasons(contents.rows, study)
-            if row["outcome"] != "supported" and why
+            f"{line['title']}: {line['reason']}"
+            for line in lines
+            if line["outcome"] != "supported" and line["reason"]
         ]
+        amended = any(line["amended"] for line in lines)
         return reasons + ["† amended after it was registered."] * amended
+
+
+def specifications(multiverse: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
+    """Each specification of one pair, its choices in words, sorted by the gap.
+
+    The pair is the one with most known gaps of recovery, then with most specifications. Differences
+    of R2 and of the error are in hundredths, the latter reversed, so that positive says the same in
+    every row. Of comparisons those of the gradient remain, with that of gradient and cadence.
+    Column "on": the words " on TASK", where those of other tasks or pairs are left out; else "".
+    """
+    if multiverse.empty:
+        return multiverse.assign(**dict.fromkeys((*CHOICES, "on"), ""))
+    both, gradients = find_square(study), [study.main]
+    if both is not None:
+        gradients = [both.per_step, both.per_window, both.diagonal(study)]
+    rows = multiverse[multiverse["comparison"].isin(gradients)]
+    rows = rows if len(rows) else multiverse
+    recovery = rows.assign(gap=rows["gap"].where(~rows["metric"].isin(("r2", "error"))))
+    sizes = recovery.groupby(["task", "pair"], sort=False)["gap"].agg(["count", "size"])
+    task, pair = sizes.sort_values(["count", "size"], ascending=False, kind="stable").index[0]
+    rows = where(rows, task=task, pair=pair).copy()
+    streams = multiverse[["task", "pair"]].drop_duplicates()
+    shown = [study.called(kind, one) for kind, one in (("task", task), ("pair", pair)) if one]
+    numbers, factors = ["gap", "low", "high"], {"r2": 100.0, "error": 100.0}
+    rows[numbers] = rows[numbers].mul(rows["metric"].map(factors).fillna(1.0), axis=0)
+    rows[["low", "high"]] = np.sort(rows[["low", "high"]], axis=1)
+    kinds = rows["architecture"].map(lambda name: network_kind(study, name))
+    windows = rows["architecture"].map(lambda name: study.pretraining.get(name))
+    choices = {
+        "metric": rows["metric"].map(lambda name: METRICS.get(name, name)),
+        "comparison": rows["comparison"].map(lambda name: _cadence_words(name, study)),
+        "split": rows["split"].map(lambda name: study.called("split", name)),
+        "freezing": rows["freezing_step"].map(
+            lambda step: "all steps" if pd.isna(step) else f"{step:,.0f} steps"
+        ),
+        "pretraining": windows.map(lambda n: "" if pd.isna(n) else f"window of {n:.0f}"),
+        "network": kinds.map(lambda kind: PartNames().called("architecture", kind)),
+        "on": f" on {', '.join(shown)}" if len(streams) > 1 else "",
+    }
+    return rows.assign(**choices).sort_values(["optimizer", "gap"], kind="stable")
+
+
+def varying_choices(rows: pd.DataFrame) -> dict[str, list[str]]:
+    """The choices that differ between specifications, each with its values in order."""
+
+    def sort_key(value: str) -> tuple:  # by the numbers in it; those without come last
+        return [int(n) for n in re.findall(r"\d+", value)] or [10**9], value
+
+    values = {name: rows[name].unique() for name in CHOICES}
+    return {name: sorted(each, key=sort_key) for name, each in values.items() if len(each) > 1}
+
+
+def _cadence_words(name: str, study: StudyFacts) -> str:
+    """How many steps lie between two updates of the learners of a comparison, in words."""
+    comparison = study.comparison(name)
+    full, immediate = map(study.stride, (comparison.minuend, comparison.subtrahend))
+    if full != immediate:
+        return f"full per {full}, immediate per {immediate}"
+    return "both per step" if full == 1 else f"both per {full} steps"
 
 
 class Multiverse(
@@ -133,9 +196,9 @@ class Multiverse(
     layout: ClassVar = {"size": "scriptsize"}
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
-        return f"""The gap of full minus
-        immediate{task_suffix(specifications(rows, study), rows, study)} under each choice, from the
-        least to the greatest: recovery in pp, R² and MSE (sign reversed) in hundredths. Brackets:
+        on = "".join(specifications(rows, study)["on"].head(1))
+        return f"""The gap of full minus immediate{on} under each choice, from the least to the
+        greatest: recovery in pp, R² and MSE (sign reversed) in hundredths. Brackets:
         95 % t interval over seeds of one pair."""
 
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
@@ -148,10 +211,8 @@ class Multiverse(
         rows = specifications(rows, study)
         for optimizer in study.distinct(rows, "optimizer"):
             for metric in METRICS.values():
-                group = where(rows, optimizer=optimizer, metric=metric)
-                if len(group):
-                    title = f"{study.called('optimizer', optimizer)}: {metric}"
-                    yield title, group.to_dict("records")
+                title = f"{study.called('optimizer', optimizer)}: {metric}"
+                yield title, where(rows, optimizer=optimizer, metric=metric).to_dict("records")
 
     def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
         """The .csv twin: the rows of the result, every pair and optimizer."""

@@ -1,9 +1,11 @@
-"""The page: one self-contained HTML file that opens offline and loads nothing."""
+"""The report rendered: a page that opens offline and loads nothing, Markdown, and plain text."""
 
 import base64
 import re
 import struct
+import textwrap
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,10 @@ from orla import catalogue
 from orla.reports import words
 from orla.reports.numbers import bind_units, number
 from orla.reports.paper import load
-from orla.reports.recoveries import runs
 from orla.reports.report import Report
+from orla.reports.tables.heldout import runs
 from orla.reports.tables.shared import FEW, FEW_UPDATES
+from orla.reports.words import NOT_RUN, OUTCOME_SIGNS
 
 # Chapters on the main comparison: the page opens with the first figure of the first that has one.
 _LEADING = ("cadence", "by_pair", "drift")
@@ -64,3 +67,55 @@ def _figures_with_pictures(
             source = f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}"
             size = {"width": width, "height": height}
             yield name, {"name": name, "source": source, **size, "text": text}
+
+
+def findings_markdown(report: Report) -> str:
+    """The findings of one run, as Markdown."""
+    return report.render(
+        "findings.md.jinja",
+        {"cell": _escape, "anchor": _anchor},
+        tag=" (SIMULATED)" if report.study.simulated else "",
+        tables=report.shown,
+    )
+
+
+def _escape(text: str) -> str:
+    """Text that breaks no row of a Markdown table and is taken for no emphasis."""
+    plain = str(text).replace("\\", "\\\\").replace("|", r"\|").replace("*", r"\*")
+    return " ".join(plain.replace("_", r"\_").replace("<", "&lt;").split("\n"))
+
+
+def _anchor(heading: str) -> str:
+    """Where a link to a heading leads, by GitHub's rule."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+_SIMULATED = "SIMULATED sessions: the verdicts show that the study works, not what the brain does."
+
+
+def terminal_text(report: Report, width: int, page: Path | str | None = None) -> str:
+    """Data, answer, verdicts with the reason of each that is not supported, and the account."""
+    wrap = partial(textwrap.wrap, width=width, subsequent_indent="  ")
+    lines = [f"data: {report.study.data}"]
+    lines += textwrap.wrap(_SIMULATED, width) if report.study.simulated else []
+    if drift := report.opening.background.get("The drift"):
+        lines += textwrap.wrap(f"drift: {drift}", width)
+    lines += ["", *textwrap.wrap(" ".join(report.opening.sentences), width)]
+    for sentence in report.opening.further:
+        lines += wrap(f"- {sentence}")
+    lines += [""] * bool(report.verdicts)
+    for line in report.verdicts:
+        if line["words"] == NOT_RUN:
+            continue
+        outcome, amended = line["outcome"], " (amended)" * bool(line["amended"])
+        lines += wrap(f"{OUTCOME_SIGNS.get(outcome, ' ')} {line['title']}{amended}")
+        size = "" if outcome == "untestable" else f"{line['estimate']}, ".replace("\u00a0", " ")
+        asked = f"asked: {line['threshold']}, n = {line['n']}"
+        lines += wrap(f"{line['words']}: {size}{asked}", initial_indent="  ")
+        lines += wrap("" if outcome == "supported" else line["reason"], initial_indent="  ")
+    absent = [line["title"] for line in report.verdicts if line["words"] == NOT_RUN]
+    if absent:
+        titles = "; ".join(dict.fromkeys(absent))
+        lines += wrap(f"{OUTCOME_SIGNS['untestable']} {NOT_RUN} ({len(absent)}): {titles}")
+    ends = [*filter(None, [report.account]), *([f"report: {page}"] if page else [])]
+    return "\n".join([*lines, *([""] if ends else []), *ends]) + "\n"
