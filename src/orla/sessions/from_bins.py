@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -32,21 +32,6 @@ from orla.tasks.stream import Stream
 
 # What the account of a session says where components are not shared.
 OWN = "each session's own"
-
-
-class PreparedInputs(NamedTuple):
-    """Inputs of both sessions (steps, inputs), and how they are made of bins.
-
-    Attributes:
-        inputs: of A and of B.
-        readings: the `Reading` of "a" and of "b", as records.
-        alignment: by which channels B's components are aligned with A's, or None: the rows of pairs
-            that are stable; and the pairs (channels, 2), columns of A and B of one array and name.
-    """
-
-    inputs: list[np.ndarray]
-    readings: dict[str, Any]
-    alignment: tuple[np.ndarray, np.ndarray] | None
 
 
 def prepare_binned(
@@ -149,23 +134,25 @@ def _prepare_inputs(
     n: int,
     preparation: Preparation,
     b_fit_steps: int,
-) -> PreparedInputs:
-    """Make inputs of the `columns` of both sessions, z-scored by A's pretraining part of `n` steps.
+) -> tuple[list[np.ndarray], dict[str, Any], tuple[np.ndarray, np.ndarray] | None]:
+    """Inputs of both sessions (steps, inputs) of their `columns`, scaled by A's first `n` steps.
 
-    B's components are A's, or its own, fitted on its first `b_fit_steps`.
+    B's components are A's, or its own, fitted on its first `b_fit_steps`. The second are how inputs
+    are made of bins, the `Reading` of "a" and of "b" as records. The third, where B's components
+    are aligned with A's: the rows of pairs that are stable; and the pairs (channels, 2), columns of
+    A and B of one array and name.
     """
     features, (a, b), alignment = preparation.features, days, None
     transform, method, count = TRANSFORMS[preparation.transform], features.method, features.count
     rows = [transform(day.inputs[:, used]) for day, used in zip(days, columns, strict=True)]
-    projections = None
+    projections: tuple[Projection, ...] = ()
     if method in METHODS:
         names = [f"component {i + 1}" for i in range(count)]
         on_b = on_a = Projection.fit(rows[0][:n], count, a.name, method)
         if b_fit_steps:
             on_b = Projection.fit(rows[1][:b_fit_steps], count, b.name, method)
         if features.align:
-            on_day_b = {key: i for i, key in enumerate(b.keys)}
-            pairs = [(i, on_day_b[key]) for i, key in enumerate(a.keys) if key in on_day_b]
+            pairs = [(i, b.keys.index(key)) for i, key in enumerate(a.keys) if key in b.keys]
             pairs = np.array(pairs, dtype=int).reshape(-1, 2)
             on_b, stable = align_components(
                 on_a, on_b, pairs, features.align, features.stable, b.name
@@ -178,14 +165,14 @@ def _prepare_inputs(
     scaling, readings = Scaling.fit(rows[0][:n], names, a.name), {}
     for side, (day, used) in enumerate(zip(days, columns, strict=True)):
         weights, offset = np.eye(len(scaling.sd)), -scaling.mean
-        if projections is not None:
+        if projections:
             weights = projections[side].weights
             offset = offset - projections[side].mean @ weights
         numbers = np.arange(day.inputs.shape[1])[used]
         weights, offset = weights / scaling.sd, offset / scaling.sd
         reading = Reading(preparation.transform, day.channel_labels, numbers, weights, offset)
         readings["ab"[side]] = reading.to_record()
-    return PreparedInputs([scaling(each) for each in rows], readings, alignment)
+    return [scaling(each) for each in rows], readings, alignment
 
 
 def _print_accounts(days: tuple[Binned, Binned], accounts: dict[str, Account]) -> None:
