@@ -48,11 +48,8 @@ class AR1(
         return shift_targets(stationary + white, -self.delay), shift_targets(shift, -self.delay)
 
     def describe(self) -> dict[str, Any]:
-        return {
-            "n_out": self.inputs,
-            "source": f"AR(1), {self.inputs} independent, noise {self.noise:g}, copied after "
-            f"{self.delay} steps",
-        }
+        process = f"AR(1), {self.inputs} independent, noise {self.noise:g}"
+        return {"source": f"{process}, copied after {self.delay} steps"}
 
 
 def _ar1_process(e: np.ndarray, rho: float, before: np.ndarray | None = None) -> np.ndarray:
@@ -132,7 +129,4 @@ class AR2(
         return np.sqrt(variance) * (turn * z).imag / turn.imag
 
     def describe(self) -> dict[str, Any]:
-        return {
-            "n_out": 1,
-            "source": f"AR(2), pole radius {self.radius:g}, copied after {self.delay} steps",
-        }
+        return {"source": f"AR(2), pole radius {self.radius:g}, copied after {self.delay} steps"}

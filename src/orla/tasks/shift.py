@@ -41,9 +41,9 @@ class Shift(Task):
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """Fields of `Episode` that do not follow from the streams: `n_out`, `loss` where it is set.
+        """`source` (text) for the dataset's record, and fields of `Episode`: `loss` if it is set.
 
-        Also `source` (text), for the dataset's record.
+        Also `n_out`, where targets are categories.
         """
 
     @property
@@ -78,7 +78,7 @@ class Shift(Task):
             reference_from=self.adapt,
             # 80 % of the part, in whole windows. Source: docs/protocol.md, Parts of a session.
             selection_cut=max(4 * self.adapt // 5 // self.window, 1) * self.window,
-            **self.describe(),
+            **{"n_out": stationary.Y.shape[-1]} | self.describe(),
         )
 
     def _random_generator(self, seed: int) -> np.random.Generator:
