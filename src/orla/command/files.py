@@ -212,8 +212,7 @@ def _read_bins(
     }
     source = parse_settings(binned.Source, options, "binned")
     steps = parse_settings(Preparation, {"transform": transform} | preparation, "preparation")
-    how = {"transform": steps.transform, "least_kept": steps.least_kept}
-    a, b = (binned.read_binned(path, source, **how) for path in files)
+    a, b = (binned.read_binned(path, source, steps) for path in files)
     same = source.columns == "same"
     facts = {
         "bin_s": a.bin_s,

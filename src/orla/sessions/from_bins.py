@@ -8,24 +8,11 @@ from typing import Any
 import numpy as np
 
 from orla.errors import OrlaError
+from orla.sessions import channels, reading
 from orla.sessions.binned import Binned
-from orla.sessions.channels import (
-    Correspondence,
-    find_same_channels,
-    require_compatible,
-    top_channels,
-)
 from orla.sessions.parts import pretraining_steps
 from orla.sessions.preparation import Features, Preparation
-from orla.sessions.reading import (
-    METHODS,
-    TRANSFORMS,
-    Projection,
-    Reading,
-    Scaling,
-    align_components,
-    require_enough,
-)
+from orla.sessions.reading import METHODS, TRANSFORMS, Projection, Reading, Scaling
 from orla.sessions.session import Account
 from orla.sessions.streams import Streams
 from orla.tasks.stream import Stream
@@ -37,7 +24,7 @@ OWN = "each session's own"
 def prepare_binned(
     a: Binned,
     b: Binned,
-    correspondence: Correspondence,
+    correspondence: channels.Correspondence,
     preparation: Preparation,
     *,
     tail_steps: int | float,
@@ -57,7 +44,7 @@ def prepare_binned(
     columns that cannot correspond or that B lacks, features that the columns do not allow, a
     constant input or target, or a category that A's pretraining part lacks.
     """
-    require_compatible(a, b, correspondence, preparation)
+    channels.require_compatible(a, b, correspondence, preparation)
     features, days = preparation.features, (a, b)
     left_out = _own_fit_steps(b, correspondence, features)
     n = pretraining_steps(len(a.inputs), tail_steps)
@@ -72,16 +59,14 @@ def prepare_binned(
         )
         alignment = f"{OWN} {components}"
     else:
-        require_enough(a.inputs.shape[1], features.count, a.name, "channels")
+        reading.require_enough(a.inputs.shape[1], features.count, a.name, "channels")
         on_a = np.arange(a.inputs.shape[1])
         if components:
             alignment = f"{components} of session A"
         else:
-            on_a = top_channels(a.inputs[:n], features.count)
-        columns = (
-            on_a,
-            np.array(find_same_channels([a.keys[i] for i in on_a], b.keys, a.name, b.name)),
-        )
+            on_a = channels.top_channels(a.inputs[:n], features.count)
+        on_b = channels.find_same_channels([a.keys[i] for i in on_a], b.keys, a.name, b.name)
+        columns = on_a, np.array(on_b)
         about["columns" if a.by_number else "channels"] = [a.channel_labels[i] for i in on_a]
     inputs, readings, aligned = _prepare_inputs(days, columns, n, preparation, left_out)
     if features.align:
@@ -154,7 +139,7 @@ def _prepare_inputs(
         if features.align:
             pairs = [(i, b.keys.index(key)) for i, key in enumerate(a.keys) if key in b.keys]
             pairs = np.array(pairs, dtype=int).reshape(-1, 2)
-            on_b, stable = align_components(
+            on_b, stable = reading.align_components(
                 on_a, on_b, pairs, features.align, features.stable, b.name
             )
             alignment = stable, pairs
@@ -170,8 +155,8 @@ def _prepare_inputs(
             offset = offset - projections[side].mean @ weights
         numbers = np.arange(day.inputs.shape[1])[used]
         weights, offset = weights / scaling.sd, offset / scaling.sd
-        reading = Reading(preparation.transform, day.channel_labels, numbers, weights, offset)
-        readings["ab"[side]] = reading.to_record()
+        day_reading = Reading(preparation.transform, day.channel_labels, numbers, weights, offset)
+        readings["ab"[side]] = day_reading.to_record()
     return [scaling(each) for each in rows], readings, alignment
 
 
@@ -188,7 +173,7 @@ def _print_accounts(days: tuple[Binned, Binned], accounts: dict[str, Account]) -
         )
 
 
-def _own_fit_steps(b: Binned, correspondence: Correspondence, features: Features) -> int:
+def _own_fit_steps(b: Binned, correspondence: channels.Correspondence, features: Features) -> int:
     """First steps of B that its own components are fitted on; 0 where A's serve both."""
     separate = features.align or correspondence.columns != "same"
     if (features.of or ("own" if separate else "shared")) == "shared":

@@ -31,7 +31,12 @@ def read_session(path: str | Path, *, source: str = "", spikes_outside: str = "r
     """
     path = Path(path)
     with hdf5.open_checked(path, "MATLAB v7.3 (save -v7.3)", h5py.File) as file:
-        time_s = _read_times(file)
+        time_s = _read_matrix(file, "t", 1).ravel()
+        if time_s.size < 2:
+            raise OrlaError(
+                f"t: the session is empty ({time_s.size} samples); check that it is the one meant"
+            )
+        checks.require_sample_times("t", time_s)
         behavior = {name: _read_position(file, name, len(time_s)) for name in _COLUMNS}
         spikes = _read_cell_references(file, "spikes")
         names = _read_cell_references(file, "chan_names").ravel()
@@ -97,19 +102,6 @@ def _read_matrix(file: h5py.File, name: str, *columns: int) -> np.ndarray:
             f"{name}: expected numbers, samples x {sizes}, found {shape} of {values.dtype}; {_MEND}"
         )
     return values.T.astype(np.float64)
-
-
-def _read_times(file: h5py.File) -> np.ndarray:
-    """Sample times (s) of all positions, ascending."""
-    time_s = _read_matrix(file, "t", 1).ravel()
-    if time_s.size < 2:
-        raise OrlaError(
-            f"t: the session is empty ({time_s.size} samples); "
-            "check that the recording is the one meant"
-        )
-    if not (np.isfinite(time_s).all() and (np.diff(time_s) > 0).all()):
-        raise OrlaError("t: not finite and ascending; restore the sample times")
-    return time_s
 
 
 def _read_position(file: h5py.File, name: str, samples: int) -> np.ndarray:
