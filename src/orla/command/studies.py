@@ -109,9 +109,9 @@ class Study:
                         print(text, file=sys.stderr, flush=True)
             except KeyboardInterrupt:
                 _stop_process(process)
-                counts = [f"{watch.done} of {watch.total} jobs", f"{watch.conditions} conditions"]
                 print(
-                    f"\nStopped: {' and '.join(counts)} are done and kept.\n"
+                    f"\nStopped: {watch.done} of {watch.total} jobs and {watch.conditions} "
+                    "conditions are done and kept.\n"
                     "Go on with the same command: what is done is not done again.",
                     file=sys.stderr,
                 )

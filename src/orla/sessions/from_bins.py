@@ -33,16 +33,15 @@ def prepare_binned(
     """Make the streams of two binned sessions: one to pretrain on, one to adapt to.
 
     Where columns correspond, channels or components are chosen on A's pretraining part and used on
-    both, unless `features.of` is "own" or they are aligned. Else no weights fitted on A can be
-    applied to B's columns: each session is reduced to components of its own inputs, A's fitted on
-    its pretraining part, B's on its first `features.own_fit` steps, after which its stream begins,
-    so that no input depends on a later step. (Components fitted anew as steps arrive would not
-    either, but they turn and change places, and a network would have to follow that too.) On the
-    same steps `features.align` turns B's components onto A's, by the channels of one name. Scaling
-    is by A alone. A's tail is `tail_steps` as in `parts.cut_sessions`; the record is `dataset` with
-    what was done. OrlaError: bins of another width than the config's, too few columns or steps,
-    columns that cannot correspond or that B lacks, features that the columns do not allow, a
-    constant input or target, or a category that A's pretraining part lacks.
+    both, unless `features.of` is "own" or they are aligned. Else each session is reduced to
+    components of its own inputs, B's fitted on its first `features.own_fit` steps, after which its
+    stream begins, so that no input depends on a later step. (Components fitted anew as steps arrive
+    would turn and change places.) On the same steps `features.align` turns B's components onto A's,
+    by the channels of one name. Scaling is by A alone. A's tail is `tail_steps` as in
+    `parts.cut_sessions`; the record is `dataset` with what was done. OrlaError: bins of another
+    width than the config's, too few columns or steps, columns that cannot correspond or that B
+    lacks, features that the columns do not allow, a constant input or target, or a category that
+    A's pretraining part lacks.
     """
     channels.require_compatible(a, b, correspondence, preparation)
     features, days = preparation.features, (a, b)
