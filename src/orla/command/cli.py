@@ -138,7 +138,7 @@ def _show_answer(arguments: argparse.Namespace) -> None:
 def _print_plan(arguments: argparse.Namespace) -> None:
     from orla.command import plan
 
-    print(plan.estimate_text(_find_study(arguments)))
+    print(plan.estimate_text(plan.estimate_run(_find_study(arguments))))
 
 
 def _inspect_sessions(arguments: argparse.Namespace) -> None:

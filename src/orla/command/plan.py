@@ -36,17 +36,15 @@ SNAKEMAKE_S, SNAKEMAKE_MB, COMPILER_MB = 6.0, 130.0, 400.0
 _Job = Mapping[str, Any]
 
 
-def estimate_text(study: Study) -> str:
-    """What a run is going to take, by a dry run of the workflow and the plan, as text.
+def estimate_run(study: Study) -> dict[str, Any]:
+    """What a run is going to take, by a dry run of the workflow and the plan.
 
-    Of its times one is on cores that have nothing else to do, the other on a core for each job;
-    memory is the most that jobs beside each other may take.
+    It is `jobs` by rule, `conditions` to adapt, `cpu_s` and of these `compiling_s`; `wall_s` on
+    `cores` that have nothing else to do, `least_s` on a core for each job; `memory_mb`, the most
+    that jobs beside each other may take; and `disk_mb`.
     """
     plan = study.enter_and_plan()
     jobs = list(_dry_run_jobs(study))
-    counts = Counter(job["rule_name"] for job in jobs if job["resources"]["mem_mb"])
-    if not counts:
-        return "Nothing is left to do: everything has been made of this config. orla show"
     forecast = Forecast(plan, session_lengths(plan))
     groups = {group.path: group.conditions for group in plan.condition_groups}
     adapted = [c for job in jobs if job["rule_name"] == "adapt" for c in groups[_group_path(job)]]
@@ -67,8 +65,8 @@ def estimate_text(study: Study) -> str:
             least_s += compiling_s / 2
             memory += COMPILER_MB * min(cores, 2)
         memory_mb = max(memory_mb, SNAKEMAKE_MB + memory)
-    values = {
-        "jobs": counts,
+    return {
+        "jobs": Counter(job["rule_name"] for job in jobs if job["resources"]["mem_mb"]),
         "conditions": len(adapted),
         "cpu_s": table["cpu_s"].sum() + compiling_s + SNAKEMAKE_S,
         "compiling_s": compiling_s,
@@ -77,9 +75,14 @@ def estimate_text(study: Study) -> str:
         "cores": cores,
         "memory_mb": memory_mb,
         "disk_mb": forecast.disk_mb(plan.conditions),
-        "duration": duration_text,
     }
-    return render("plan.txt", values).rstrip("\n")
+
+
+def estimate_text(what: Mapping[str, Any]) -> str:
+    """The table of a plan as text."""
+    if not what["jobs"]:
+        return "Nothing is left to do: everything has been made of this config. orla show"
+    return render("plan.txt", {**what, "duration": duration_text}).rstrip("\n")
 
 
 def _job_costs(
