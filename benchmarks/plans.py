@@ -79,18 +79,18 @@ def plans() -> None:
             overlays = [copy / f"config/{each}.yaml" for each in names]
             began, before = time.perf_counter(), os.times()
             with chdir(copy):
-                what = estimate_run(Study.from_command_line(None, copy, overlays, []))
+                what = estimate_run(Study(copy, tuple(overlays)))
             after = os.times()
             rows.append(
                 {
                     "study": name or "default",
-                    "conditions": what.conditions,
-                    "jobs": sum(what.jobs.values()),
-                    "core_hours": what.cpu_s / 3600,
-                    "least_hours": what.least_s / 3600,
+                    "conditions": what["conditions"],
+                    "jobs": sum(what["jobs"].values()),
+                    "core_hours": what["cpu_s"] / 3600,
+                    "least_hours": what["least_s"] / 3600,
                     # A condition leaves a table and traces, a job a log and its cost.
-                    "files": 2 * (what.conditions + sum(what.jobs.values())),
-                    "disk_gb": what.disk_mb / 1000,
+                    "files": 2 * (what["conditions"] + sum(what["jobs"].values())),
+                    "disk_gb": what["disk_mb"] / 1000,
                     "planned_in_s": time.perf_counter() - began,
                     "planned_in_cpu_s": sum(after[:4]) - sum(before[:4]),
                     "load_average": measure.load_average(),

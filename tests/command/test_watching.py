@@ -56,14 +56,15 @@ def test_a_condition_is_a_line_when_its_result_is_there(tmp_path):
 
 
 JOB_FAILED = event("job_error", jobid=1, rule_name="streams", log=["results/logs/streams.log"])
-AT_LEAST = "WorkflowError: At least one job did not complete successfully."
-
-
-FAILED = event("error", message=AT_LEAST)
+FAILED = event("error", message="WorkflowError: At least one job did not complete successfully.")
 
 
 def told_as(exception, message):
     return [event("error", exception=exception, message=message)]
+
+
+def no_rule(target):
+    return told_as("MissingRuleException", NO_RULE % target)
 
 
 @pytest.mark.parametrize(
@@ -75,12 +76,9 @@ def told_as(exception, message):
             told_as("MissingInputException", "Missing input files:\n    affected files:\n   a.nwb"),
             "a.nwb: there is no such file; mend the path",
         ),
+        (no_rule("a/b.yaml"), "a/b.yaml is a config: orla run --configfile a/b.yaml"),
         (
-            told_as("MissingRuleException", NO_RULE % "config/a.yaml"),
-            "config/a.yaml is a config: orla run --configfile config/a.yaml",
-        ),
-        (
-            told_as("MissingRuleException", NO_RULE % "alll"),
+            no_rule("alll"),
             "alll: there is no such target; give all, a chapter such as headline, or",
         ),
         (told_as("LockException", "Error: Directory"), "-- --unlock"),
@@ -91,9 +89,7 @@ def told_as(exception, message):
 def test_the_reason_is_one_line(tmp_path, lines, words):
     watch = Watch(tmp_path)
     assert told(watch, *lines) == []
-    assert failure_reason(watch, 1, tmp_path / "log").startswith(words) or words in failure_reason(
-        watch, 1, "log"
-    )
+    assert words in failure_reason(watch, 1, "log")
 
 
 @pytest.mark.parametrize(

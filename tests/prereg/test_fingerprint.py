@@ -152,9 +152,13 @@ def test_a_changed_swap_of_units_is_noticed(monkeypatch):
     before = digest()
     assert digest() == before
     assert len({before, digest(seed=2), digest(share=0.25), digest(pool=11)}) == 4
-    real = swapped.Swapped.input_counts
-    all_swapped = lambda task, pair: real(task, replace(pair, share=1.0))  # noqa: E731
-    monkeypatch.setattr(swapped.Swapped, "input_counts", all_swapped)
+    real = swapped.Swapped.prepare_streams
+
+    def all_swapped(task, pair, days, dataset):
+        pairs = {pair: replace(task.pairs[pair], share=1.0)}
+        return real(replace(task, pairs=pairs), pair, days, dataset)
+
+    monkeypatch.setattr(swapped.Swapped, "prepare_streams", all_swapped)
     assert digest() != before
 
 

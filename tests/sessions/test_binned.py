@@ -7,6 +7,7 @@ import pytest
 from orla import files
 from orla.errors import OrlaError
 from orla.sessions.binned import Boundaries, Source, read_binned
+from orla.sessions.preparation import Preparation
 
 TRIALS = Source(boundaries=Boundaries(["trial"]))
 LABELS = Source(target="label", kind="categories")
@@ -34,7 +35,9 @@ def test_inputs_targets_and_the_width_of_a_bin_are_read_by_their_names(tmp_path)
     assert (recording.inputs.dtype, recording.targets.dtype) == (np.float64, np.float64)
     assert recording.bin_s == 0.1
     assert recording.begins is None and recording.stream_masks() == (None, None)
-    recording = read_binned(path, Source(inputs="events", target="position"), transform="none")
+    recording = read_binned(
+        path, Source(inputs="events", target="position"), Preparation(transform="none")
+    )
     np.testing.assert_array_equal(recording.inputs, np.full((4, 3), -0.5))
     np.testing.assert_array_equal(recording.targets, [[0], [1], [2], [3]])
     labels = read_binned(path, Source(target="trial", kind="categories"))
@@ -79,7 +82,7 @@ def test_steps_with_nan_are_left_out_and_end_a_stretch(tmp_path):
     assert np.flatnonzero(recording.begins).tolist() == [0, 1, 3]
     assert recording.account == {"seconds": 0.8, "seconds_dropped": {"NaN": 0.2}}
     with pytest.raises(OrlaError, match=r"2 of 8 steps hold NaN .* lower preparation\.least"):
-        read_binned(path, Source(), least_kept=0.8)
+        read_binned(path, Source(), Preparation(least_kept=0.8))
 
 
 @pytest.mark.parametrize(

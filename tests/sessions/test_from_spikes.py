@@ -53,9 +53,7 @@ def test_bins_by_hand():
     ],
 )
 @pytest.mark.parametrize("start", [0.0, 7.0])
-def test_edges_start_at_the_first_sample_and_end_within_the_last(
-    last, bin_s, lag_s, expected, start
-):
+def test_edges_start_at_the_first_sample_and_end_within(last, bin_s, lag_s, expected, start):
     edges = bin_edges(start + np.array([0.0, last]), bin_s, lag_s)
     np.testing.assert_allclose(edges, start + expected, atol=1e-12)
 
@@ -90,19 +88,14 @@ def test_channels_of_two_subjects_are_different_unless_declared():
     assert found.columns == "different" and "indy_1 is of subject indy" in found.because
     assert not found.names_last and find_correspondence(a, b, "different").names_last
     assert find_correspondence(a, b, "same").columns == "same"
-    for option, mends in (
-        ("", "set features"),
-        ("x", 'set x to "same" where they are, else feature'),
-    ):
+    for option, mends in (("", "set features"), ("x", 'set x to "same" where they are, else fe')):
         with pytest.raises(OrlaError, match=rf"of loco\); {mends}"):
             make(a, b, option=option)
 
 
 @pytest.mark.parametrize("units", ["all", "sorted"])
 @pytest.mark.parametrize("transform", ["sqrt", "none"])
-def test_inputs_are_the_channels_of_largest_variance_scaled_by_the_pretraining_part(
-    transform, units
-):
+def test_inputs_are_the_channels_of_largest_variance_scaled_on_a(transform, units):
     a, b = session("day a", 1), session("day b", 2)
     streams = make(a, b, transform=transform, units=units)
     root, n = np.sqrt if transform == "sqrt" else np.array, len(streams.a) - 200

@@ -19,23 +19,6 @@ def streams(**changes) -> Streams:
     return Streams(**whole | changes)
 
 
-def categories() -> Streams:
-    masks = {"scored": np.arange(20) % 5 > 0, "starts": np.arange(20) % 10 == 0}
-    a, b = (session(20, seed, Y=np.arange(20) % 3, **masks) for seed in (1, 2))
-    return streams(a=a, b=b, categories=3)
-
-
-@pytest.mark.parametrize(("saved", "n_out"), [(streams(), 2), (categories(), 3)])
-def test_what_is_saved_is_loaded(tmp_path, saved, n_out):
-    saved.save(tmp_path / "streams.npz")
-    loaded = Streams.load(tmp_path / "streams.npz")
-    for one, other in ((saved.a, loaded.a), (saved.b, loaded.b)):
-        np.testing.assert_equal(vars(other), vars(one))
-        assert one.Y.dtype == other.Y.dtype
-    assert (loaded.bin_s, loaded.dataset) == (saved.bin_s, saved.dataset)
-    assert loaded.n_out == n_out
-
-
 def test_a_file_of_other_things_is_named(tmp_path):
     np.savez(tmp_path / "other.npz", counts=np.zeros(3))
     with pytest.raises(OrlaError, match=r"other\.npz: written by another program"):

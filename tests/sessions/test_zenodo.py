@@ -237,13 +237,12 @@ def test_failures_count_anew_after_each_megabyte(server, target):
         (5000 * "9", [30.0, 60.0, 120.0, 120.0]),
     ],
 )
-def test_pauses_double_or_are_the_servers_and_none_is_longer_than_two_minutes(
+def test_pauses_double_or_are_the_servers_two_minutes_at_most(
     server, target, monkeypatch, retry_after, pauses
 ):
     slept = []
-    monkeypatch.setattr(
-        zenodo, "time", SimpleNamespace(sleep=slept.append, monotonic=time.monotonic)
-    )
+    clock = SimpleNamespace(sleep=slept.append, monotonic=time.monotonic)
+    monkeypatch.setattr(zenodo, "time", clock)
     server.modes, server.retry_after = [503, 503, 503, 503, "serve"], retry_after
     fetch(server, target, retries=4, backoff_s=30.0)
     assert slept == pauses
@@ -294,9 +293,7 @@ def test_a_redirect_from_an_encrypted_address_to_an_open_one_is_refused(read, ta
             zenodo.expected_md5("indy", zenodo.Source(list_url=url), target.with_name("pins.csv"))
 
 
-@pytest.mark.parametrize(
-    ("place", "kind"), [("file", "folder"), ("part", "folder"), ("part", "link")]
-)
+@pytest.mark.parametrize("place, kind", [("file", "folder"), ("part", "folder"), ("part", "link")])
 def test_a_folder_or_a_link_in_the_files_place_is_refused(server, target, place, kind):
     there = target if place == "file" else part_of(target)
     target.parent.mkdir(exist_ok=True)
@@ -321,14 +318,10 @@ def listed(server, files=LISTED):
     return zenodo.Source(list_url=f"{server.base_url}/record")
 
 
-def test_a_checksum_of_the_config_needs_no_list(tmp_path):
-    source = zenodo.Source(md5={"one": "a" * 32}, list_url="http://127.0.0.1:9/none")
-    assert zenodo.expected_md5("one", source, tmp_path / "pins.csv") == "a" * 32
-    assert not (tmp_path / "pins.csv").exists()
-
-
-def test_the_list_is_asked_once_and_pinned(server, tmp_path):
+def test_the_list_is_asked_once_where_the_config_has_no_checksum_and_pinned(server, tmp_path):
     pins, source = tmp_path / "new" / "pins.csv", listed(server)
+    assert zenodo.expected_md5("one", replace(source, md5={"one": "a" * 32}), pins) == "a" * 32
+    assert server.seen == [] and not pins.exists()
     assert zenodo.expected_md5("two", source, pins) == "2" * 32
     assert pins.read_text().split() == ["session,md5", "one," + "1" * 32, "two," + "2" * 32]
     listed(server, {"one.mat": "md5:" + "9" * 32})

@@ -41,11 +41,7 @@ def test_a_split_adapts_to_b_and_the_control_to_the_tail_stream_of_a():
     assert span(episode.heldout) == (1, 3_400, 4_321)
     assert episode.selection_cut == 2_600
     assert span(episode.reference) == (0, 2_750, 9_000)
-    assert span(episode.reference.slice_steps(slice(episode.reference_from, None))) == (
-        0,
-        7_750,
-        9_000,
-    )
+    assert span(episode.reference)[1] + episode.reference_from == 7_750
     assert (episode.window, episode.n_out, episode.loss) == (200, 1, "squared_error")
     assert (episode.label, episode.simulated) == ("l", False)
     control = task(parts={"cut": 300, "tail_steps": 6_250}).cut(streams(), "stationary")
@@ -138,9 +134,8 @@ def test_a_binned_pair_is_read_from_its_files(tmp_path):
         other.read_streams("day2", *paths.values())
     # Inputs that are no counts are read where nothing transforms them.
     plain = {"transform": "none", "features": {"count": 4}}
-    found = binned_task(paths, plain, inputs="events", columns="same").read_streams(
-        "day2", *paths.values()
-    )
+    made = binned_task(paths, plain, inputs="events", columns="same")
+    found = made.read_streams("day2", *paths.values())
     events = np.load(paths["one"])["events"]
     scaled = found.a.X * events[:630].std(0) + events[:630].mean(0)
     np.testing.assert_allclose(scaled, events, atol=1e-12)
@@ -152,28 +147,19 @@ def recorded(folder, file_a, file_b, binned, preparation, sizes):
     if not all(path.is_file() for path in files.values()):
         pytest.skip(f"the recordings {folder} are not beside the project")
     named = {name: str(path) for name, path in files.items()}
-    made = task(
-        source="binned", binned=binned | {"files": named}, preparation=preparation, parts=sizes
-    )
-    return (
-        made,
-        made.read_streams("day2", *files.values()),
-        [np.load(path) for path in files.values()],
-    )
+    binned = binned | {"files": named}
+    made = task(source="binned", binned=binned, preparation=preparation, parts=sizes)
+    return made, made.read_streams("day2", *files.values()), np.load(files["two"])
 
 
 def test_events_and_a_position_are_a_recording():
     """One output, real-valued events, cells that correspond, state reset at each trial."""
-    made, found, (_, raw) = recorded(
+    made, found, raw = recorded(
         "ca1",
         "c6m4_a_day1.npz",
         "c6m4_a_day2.npz",
-        {
-            "inputs": "events",
-            "target": "position",
-            "columns": "same",
-            "boundaries": {"changes": ["trial"], "state": "reset"},
-        },
+        {"inputs": "events", "target": "position", "columns": "same"}
+        | {"boundaries": {"changes": ["trial"], "state": "reset"}},
         {"transform": "none"},
         {},
     )
@@ -195,17 +181,12 @@ def test_events_and_a_position_are_a_recording():
 
 def test_motions_of_an_arm_are_a_recording():
     """22 categories from 8 real-valued inputs, in pieces of 300 steps that stand alone."""
-    made, found, (_, raw) = recorded(
+    made, found, raw = recorded(
         "semg",
         "sub1_day1.npz",
         "sub1_day2.npz",
-        {
-            "inputs": "emg",
-            "target": "label",
-            "kind": "categories",
-            "columns": "same",
-            "boundaries": {"changes": ["label", "trial"], "counter": "timestep", "state": "reset"},
-        },
+        {"inputs": "emg", "target": "label", "kind": "categories", "columns": "same"}
+        | {"boundaries": {"changes": ["label", "trial"], "counter": "timestep", "state": "reset"}},
         {"bin_s": 0.005, "transform": "none", "features": {"count": 8}},
         {"cut": 300, "tail_steps": 0.25, "tail_stream_steps": 3300},
     )
@@ -223,7 +204,7 @@ def test_motions_of_an_arm_are_a_recording():
 
 def test_reaches_with_gaps_in_time_are_a_recording():
     """Other neurons on the other day; rows follow each other only where `timestep` rises by one."""
-    made, found, (_, raw) = recorded(
+    made, found, raw = recorded(
         "chewie",
         "chewie_2013-10-03.npz",
         "chewie_2013-12-19.npz",

@@ -70,21 +70,18 @@ def test_what_it_refuses(file, tmp_path):
         (path := tmp_path / "other.csv").write_text(text)
         return {"file": str(path), "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
 
-    rows = [f"{i},1,2" for i in range(420)]
+    def seventh(row):
+        rows = [f"{i},1,2" for i in range(420)]
+        return table("\n".join(["a,b,class", *rows[:6], row, *rows[7:]]))
+
     for options, said in (
         (lambda: file | {"sha256": "0" * 64}, f"has the SHA-256 {file['sha256']}"),
         (lambda: file | {"adapt": 500}, "420 rows"),
         (lambda: file | {"target": "label"}, "the target label"),
         (lambda: file | {"target": "a"}, "no numbers|could not convert"),
         (lambda: table("a,class\n1,2\n1,2,3\n"), "cannot be read as a table .*; give a .csv"),
-        (
-            lambda: table("\n".join(["a,b,class", *rows[:6], "6,,2", *rows[7:]])),
-            "other.csv: row 7 of column b is empty or infinite",
-        ),
-        (
-            lambda: table("\n".join(["a,b,class", *rows[:6], "6,1,-inf", *rows[7:]])),
-            "other.csv: row 7 of column class is empty or infinite",
-        ),
+        (lambda: seventh("6,,2"), "other.csv: row 7 of column b is empty or infinite"),
+        (lambda: seventh("6,1,-inf"), "other.csv: row 7 of column class is empty or infinite"),
         (lambda: {"file": "nowhere.csv"}, "no such file"),
         (lambda: {"stream": "Nothing"}, "has no Nothing"),
         (lambda: {"parameters": {"nothing": 1}}, "nothing"),

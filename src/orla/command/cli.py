@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from orla.command.studies import Study
+from orla.command.studies import CONFIG, Study
 from orla.errors import OrlaError
 
 _Parsers = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -54,17 +54,14 @@ def add_commands(subparsers: _Parsers) -> None:
         help="another setting by which recordings are read: preparation.least_kept=0.3, "
         "nwb.trials=true, ...",
     )
-    for name, run, words in (
-        (
-            "inspect",
-            _inspect_sessions,
-            "the sessions of a study, and whether there is a drift to follow",
-        ),
-        ("plan", _print_plan, "jobs, time, memory and disk of what is to run"),
-        ("show", _show_answer, "the answer and verdicts of the last run"),
+    words = "the sessions of a study, and whether there is a drift to follow"
+    for parser in (
+        command("inspect", _inspect_sessions, words),
+        command("plan", _print_plan, "jobs, time, memory and disk of what is to run"),
+        command("show", _show_answer, "the answer and verdicts of the last run"),
     ):
         where = "a study's folder, or an overlay of its config"
-        command(name, run, words).add_argument("where", nargs="?", metavar="CONFIG", help=where)
+        parser.add_argument("where", nargs="?", type=Path, metavar="CONFIG", help=where)
     run = command("run", _run_study, "run what is missing; options after -- are Snakemake's")
     words = "default: all; prepared, headline, ..."
     run.add_argument("targets", nargs="*", default=[], metavar="TARGET", help=words)
@@ -77,11 +74,17 @@ def add_commands(subparsers: _Parsers) -> None:
 
 
 def _find_study(arguments: argparse.Namespace) -> Study:
-    """The study that a command line names."""
-    where = getattr(arguments, "where", None)
-    return Study.from_command_line(
-        where, arguments.directory, arguments.configfile, arguments.options
-    )
+    """The study of a command line, whose `where` is its folder or config.yaml, or an overlay."""
+    folder, overlays = arguments.directory or Path(), list(arguments.configfile)
+    if where := getattr(arguments, "where", None):
+        if where.is_dir():
+            folder = where
+        elif where.name == CONFIG:
+            folder = where.parent
+        else:
+            overlays.insert(0, where)
+    files = tuple(overlay.resolve() for overlay in overlays)
+    return Study(folder.resolve(), files, tuple(arguments.options))
 
 
 def _write_study(arguments: argparse.Namespace) -> None:

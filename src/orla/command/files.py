@@ -17,7 +17,7 @@ from orla.files import load_arrays
 from orla.prereg.documents import parse_yaml
 from orla.schema import nearest
 from orla.sessions import binned, from_spikes, nwb
-from orla.sessions.channels import find_correspondence
+from orla.sessions.channels import Correspondence, find_correspondence
 from orla.sessions.hdf5 import is_zarr
 from orla.sessions.preparation import Preparation
 from orla.sessions.simulator import Settings
@@ -128,18 +128,30 @@ def _read_pair(source: str, recordings: Sequence[str], **assigned: dict[str, Any
         _require_file(path, source)
     if filecmp.cmp(*files, shallow=False):
         raise OrlaError(f"{files[0]} and {files[1]} are the same file; give two recordings")
-    bins, is_input, facts = _READERS[source][1](files, assigned[source], assigned["preparation"])
-    steps = tuple(len(day.inputs) for day in bins)
+    preparation = assigned["preparation"]
+    bins, match, transform, options = _READERS[source][1](files, assigned[source], preparation)
+    steps, (a, b) = tuple(len(day.inputs) for day in bins), bins
     for count, path in zip(steps, files, strict=True):
         if count < FEWEST_STEPS:
             raise OrlaError(
                 f"{path}: {count} steps leave nothing to learn from; take a recording of "
                 f"{FEWEST_STEPS} steps or more"
             )
-    varies = bins[0].inputs[:, is_input].std(axis=0) > 0
+    same, in_b = match.columns == "same", {*b.keys}
+    columns = [i for i, key in enumerate(a.keys) if key in in_b or not same]
+    live = np.count_nonzero(a.inputs[:, columns].std(axis=0))
     # Components of a session's own are no more than it has columns.
-    inputs, live = (min(int(some.sum()), bins[1].inputs.shape[1]) for some in (is_input, varies))
-    return Pair(source, _session_names(files), steps, inputs, live, files, **facts)
+    inputs, live = (min(count, b.inputs.shape[1]) for count in (len(columns), live))
+    return Pair(
+        *(source, _session_names(files), steps, inputs, live, files),
+        bin_s=a.bin_s,
+        categories=a.targets.ndim == 1,
+        options=options,
+        preparation=preparation,
+        transform=transform,
+        same=same,
+        because=match.because,
+    )
 
 
 def _require_two(recordings: Sequence[str], what: str) -> None:
@@ -168,8 +180,8 @@ def _session_names(files: tuple[Path, ...]) -> tuple[str, str]:
     return (stems[0], stems[1]) if all(stems) and stems[0] != stems[1] else ("day_1", "day_2")
 
 
-# Of both days the bins; which columns of A are inputs; and further facts of a `Pair`.
-_Facts = tuple[list[binned.Binned], np.ndarray, dict[str, Any]]
+# Of both days the bins; what corresponds; the transform; and the settings of their source.
+_Facts = tuple[list[binned.Binned], Correspondence, str, dict[str, Any]]
 
 
 def _read_nwb(
@@ -178,12 +190,8 @@ def _read_nwb(
     source = parse_settings(nwb.Source, settings, "nwb")
     steps = parse_settings(Preparation, {"bin_s": BIN_S} | preparation, "preparation")
     sessions = [nwb.read_session(path, source) for path in files]
-    a, b = (from_spikes.bin_session(session, steps) for session in sessions)
-    match = find_correspondence(*sessions, source.channels)
-    same, in_b = match.columns == "same", {*b.keys}
-    is_input = np.array([key in in_b or not same for key in a.keys])
-    facts = {"bin_s": steps.bin_s, "transform": steps.transform, "preparation": preparation}
-    return [a, b], is_input, facts | {"options": settings, "same": same, "because": match.because}
+    bins = [from_spikes.bin_session(session, steps) for session in sessions]
+    return bins, find_correspondence(*sessions, source.channels), steps.transform, settings
 
 
 def _read_bins(
@@ -212,19 +220,8 @@ def _read_bins(
     }
     source = parse_settings(binned.Source, options, "binned")
     steps = parse_settings(Preparation, {"transform": transform} | preparation, "preparation")
-    how = {"transform": steps.transform, "least_kept": steps.least_kept}
-    a, b = (binned.read_binned(path, source, **how) for path in files)
-    same = source.columns == "same"
-    facts = {
-        "bin_s": a.bin_s,
-        "categories": source.kind == "categories",
-        "options": options,
-        "preparation": preparation,
-        "transform": steps.transform,
-        "same": same,
-    }
-    is_input = (np.arange(a.inputs.shape[1]) < b.inputs.shape[1]) | (not same)
-    return [a, b], is_input, facts
+    bins = [binned.read_binned(path, source, steps) for path in files]
+    return bins, Correspondence(source.columns, ""), steps.transform, options
 
 
 # Sources whose files are read here, by the kind of their settings.

@@ -52,18 +52,15 @@ def template_values(pair: Pair, name: str) -> dict[str, Any]:
     }
 
 
-def study_name(name: str) -> str:
-    """A study's name, which becomes part of paths, from that of its folder."""
-    return re.sub(r"[^A-Za-z0-9_.+-]+", "-", name).strip("-.") or "study"
-
-
 def write_study(folder: Path, pair: Pair) -> dict[str, Any]:
     """Write the folder of a study, or nothing where that fails; answers its settings."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise OrlaError(f"{folder}: is there already; name another folder, or remove it")
     if "{" in str(folder.resolve()) or "}" in str(folder.resolve()):
         raise OrlaError(f"{folder}: braces in a path mean something to Snakemake; rename it")
-    values = template_values(pair, study_name(folder.resolve().name))
+    # The name becomes part of paths.
+    name = re.sub(r"[^A-Za-z0-9_.+-]+", "-", folder.resolve().name).strip("-.")
+    values = template_values(pair, name or "study")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         partial = Path(mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))

@@ -47,25 +47,6 @@ class Study:
             if not path.is_file():
                 raise OrlaError(f"{path}: there is no such file; mend the path of --configfile")
 
-    @classmethod
-    def from_command_line(
-        cls,
-        where: str | None,
-        directory: Path | None = None,
-        overlays: Sequence[Path] = (),
-        options: Sequence[str] = (),
-    ) -> Study:
-        """The study of a command line; `where` is its folder or config.yaml, or an overlay."""
-        folder, path = directory or Path(), Path(where or "")
-        if where and path.is_dir():
-            folder = path
-        elif where and path.name == CONFIG:
-            folder = path.parent
-        elif where:
-            overlays = [path, *overlays]
-        files = tuple(overlay.resolve() for overlay in overlays)
-        return cls(folder.resolve(), files, tuple(options))
-
     def enter_and_plan(self) -> Plan:
         """Make the study's folder the working directory; answer the plan of its config."""
         os.chdir(self.folder)
@@ -128,9 +109,9 @@ class Study:
                         print(text, file=sys.stderr, flush=True)
             except KeyboardInterrupt:
                 _stop_process(process)
-                counts = [f"{watch.done} of {watch.total} jobs", f"{watch.conditions} conditions"]
                 print(
-                    f"\nStopped: {' and '.join(counts)} are done and kept.\n"
+                    f"\nStopped: {watch.done} of {watch.total} jobs and {watch.conditions} "
+                    "conditions are done and kept.\n"
                     "Go on with the same command: what is done is not done again.",
                     file=sys.stderr,
                 )

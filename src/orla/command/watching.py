@@ -22,6 +22,7 @@ _NO_RULE = re.compile(r"No rule to produce (\S+)")
 # The last line of a traceback.
 _RAISED = re.compile(r"^[\w.]*(?:Error|Exception|Interrupt): ")
 # Of Snakemake's errors, those that only say that a job had one.
+_OF_JOBS = ("RuleException", "CalledProcessError", "SystemExit")
 _SAID_BEFORE = ("At least one job did not complete", "Error in rule", "Look above for error")
 # Of what jobs write, lines that say how far they are, what they warn of, and what of a session
 # is used.
@@ -93,10 +94,9 @@ class Watch:
             del self._open[path]
             self.conditions += 1
             self._spent += (self.costs or {}).get(path, 0.0) if began else 0.0
-            name = path.partition("/sweeps/")[2].replace("/", ", ") or path
-            domain = path.partition("/sweeps/")[0].rpartition("results/")[2]
-            suffix = ", kept" if not began else ""
-            yield self._with_time(f"{domain}: {name}{suffix}{self._time_left()}")
+            domain, _, name = path.rpartition("results/")[2].partition("/sweeps/")
+            name = name.replace("/", ", ") + (", kept" if not began else "")
+            yield self._with_time(f"{domain}: {name}{self._time_left()}")
 
     def _event_messages(self, event: Mapping[str, Any]) -> Iterator[str]:
         """What is shown of one of Snakemake's events; progress is kept."""
@@ -123,16 +123,15 @@ class Watch:
     def _snakemake_error(self, event: Mapping[str, Any]) -> str:
         """Snakemake's own message in one line; "" where a job has said why it failed."""
         text = event.get("message") or ""
-        if any(words in text for words in _SAID_BEFORE):
+        exception = event.get("exception")
+        if any(words in text for words in _SAID_BEFORE) or exception in _OF_JOBS:
             return ""
-        if event.get("exception") in ("RuleException", "CalledProcessError", "SystemExit"):
-            return ""
-        if event.get("exception") == "LockException" or "could not be locked" in text.lower():
+        if exception == "LockException" or "could not be locked" in text.lower():
             return (
                 "the folder is locked: another run of this study goes on, or one was "
                 "killed; in that case: orla run -- --unlock"
             )
-        if event.get("exception") == "MissingInputException":
+        if exception == "MissingInputException":
             files = text.rpartition("affected files:")[2].split()
             return f"{', '.join(files[:3])}: there is no such file; mend the path"
         if (named := _NO_RULE.search(text)) and named[1].endswith((".yaml", ".yml")):
@@ -142,8 +141,7 @@ class Watch:
                 f"{named[1]}: there is no such target; give all, a chapter such as headline, or the"
                 " path of a result or report"
             )
-        words = " ".join(text.split())
-        return words[:400]
+        return " ".join(text.split())[:400]
 
     def _time_left(self) -> str:
         """How long the rest takes: as foreseen at first, more and more as measured."""

@@ -12,6 +12,7 @@ from orla.catalogue import option
 from orla.errors import OrlaError, prefix_errors
 from orla.files import load_arrays
 from orla.sessions import checks
+from orla.sessions.preparation import Preparation
 
 
 @dataclass(frozen=True)
@@ -116,14 +117,13 @@ class Binned:
 
 
 def read_binned(
-    path: str | Path, source: Source, *, transform: str = "sqrt", least_kept: float = 0.5
+    path: str | Path, source: Source, preparation: Preparation = Preparation()
 ) -> Binned:
     """Read an .npz with inputs, targets and ``bin_s`` (seconds); other arrays are ignored.
 
-    Steps with NaN in inputs or targets are left out; a new stretch begins after them. With the
-    transform "sqrt" inputs must be counts; a share `least_kept` of the steps has no NaN. OrlaError:
-    not an .npz, an array is missing, shapes disagree, or a value is invalid (negative or fractional
-    counts or categories, bin_s of 0), or too much is NaN.
+    Steps with NaN in inputs or targets are left out; a new stretch begins after them. OrlaError:
+    not an .npz, an array is missing, shapes disagree, a value is invalid (negative or fractional
+    categories, or counts for their root, bin_s of 0), or more is NaN than `preparation` allows.
     """
     bounds = source.boundaries
     order = [*bounds.changes, *([bounds.counter] if bounds.counter else [])]
@@ -135,10 +135,10 @@ def read_binned(
                 f"{', '.join(absent)} missing (the file has: {', '.join(present)}); "
                 "save them, or name the arrays there are under binned in the config"
             )
-        whole = _require_valid_arrays(arrays, order, source, transform)
+        whole = _require_valid_arrays(arrays, order, source, preparation.transform)
         inputs, targets = arrays[source.inputs][whole], arrays[source.target][whole]
         bin_s, steps = float(checks.times_in_seconds(arrays["bin_s"])), len(whole)
-        if len(inputs) < max(1, least_kept * steps):
+        if len(inputs) < max(1, preparation.least_kept * steps):
             raise OrlaError(
                 f"{source.inputs}, {source.target}: {steps - len(inputs)} of {steps} steps hold NaN"
                 " or infinite values; mend them, or lower preparation.least_kept"

@@ -57,6 +57,17 @@ def times_in_seconds(values: Any) -> np.ndarray:
     return values
 
 
+def require_sample_times(name: str, time_s: np.ndarray) -> None:
+    """Refuse sample times (s) that are not finite, or do not ascend."""
+    if not np.isfinite(time_s).all():
+        raise OrlaError(f"{name}: not finite and ascending; restore the sample times")
+    if (back := np.flatnonzero(np.diff(time_s) <= 0)).size:
+        raise OrlaError(
+            f"{name}: not finite and ascending: {time_s[back[0] + 1]:g} s follows "
+            f"{time_s[back[0]]:g} s; where the clock starts again add the first part's length"
+        )
+
+
 def read_values(name: str, data: Any, kinds: str, what: str) -> np.ndarray:
     """A whole array, after a check of its size; `kinds` are the allowed numpy kinds."""
     if not hasattr(data, "dtype"):

@@ -3,29 +3,16 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from orla.errors import OrlaError
+from orla.sessions import channels, reading
 from orla.sessions.binned import Binned
-from orla.sessions.channels import (
-    Correspondence,
-    find_same_channels,
-    require_compatible,
-    top_channels,
-)
 from orla.sessions.parts import pretraining_steps
 from orla.sessions.preparation import Features, Preparation
-from orla.sessions.reading import (
-    METHODS,
-    TRANSFORMS,
-    Projection,
-    Reading,
-    Scaling,
-    align_components,
-    require_enough,
-)
+from orla.sessions.reading import METHODS, TRANSFORMS, Projection, Reading, Scaling
 from orla.sessions.session import Account
 from orla.sessions.streams import Streams
 from orla.tasks.stream import Stream
@@ -34,25 +21,10 @@ from orla.tasks.stream import Stream
 OWN = "each session's own"
 
 
-class PreparedInputs(NamedTuple):
-    """Inputs of both sessions (steps, inputs), and how they are made of bins.
-
-    Attributes:
-        inputs: of A and of B.
-        readings: the `Reading` of "a" and of "b", as records.
-        alignment: by which channels B's components are aligned with A's, or None: the rows of pairs
-            that are stable; and the pairs (channels, 2), columns of A and B of one array and name.
-    """
-
-    inputs: list[np.ndarray]
-    readings: dict[str, Any]
-    alignment: tuple[np.ndarray, np.ndarray] | None
-
-
 def prepare_binned(
     a: Binned,
     b: Binned,
-    correspondence: Correspondence,
+    correspondence: channels.Correspondence,
     preparation: Preparation,
     *,
     tail_steps: int | float,
@@ -61,18 +33,17 @@ def prepare_binned(
     """Make the streams of two binned sessions: one to pretrain on, one to adapt to.
 
     Where columns correspond, channels or components are chosen on A's pretraining part and used on
-    both, unless `features.of` is "own" or they are aligned. Else no weights fitted on A can be
-    applied to B's columns: each session is reduced to components of its own inputs, A's fitted on
-    its pretraining part, B's on its first `features.own_fit` steps, after which its stream begins,
-    so that no input depends on a later step. (Components fitted anew as steps arrive would not
-    either, but they turn and change places, and a network would have to follow that too.) On the
-    same steps `features.align` turns B's components onto A's, by the channels of one name. Scaling
-    is by A alone. A's tail is `tail_steps` as in `parts.cut_sessions`; the record is `dataset` with
-    what was done. OrlaError: bins of another width than the config's, too few columns or steps,
-    columns that cannot correspond or that B lacks, features that the columns do not allow, a
-    constant input or target, or a category that A's pretraining part lacks.
+    both, unless `features.of` is "own" or they are aligned. Else each session is reduced to
+    components of its own inputs, B's fitted on its first `features.own_fit` steps, after which its
+    stream begins, so that no input depends on a later step. (Components fitted anew as steps arrive
+    would turn and change places.) On the same steps `features.align` turns B's components onto A's,
+    by the channels of one name. Scaling is by A alone. A's tail is `tail_steps` as in
+    `parts.cut_sessions`; the record is `dataset` with what was done. OrlaError: bins of another
+    width than the config's, too few columns or steps, columns that cannot correspond or that B
+    lacks, features that the columns do not allow, a constant input or target, or a category that
+    A's pretraining part lacks.
     """
-    require_compatible(a, b, correspondence, preparation)
+    channels.require_compatible(a, b, correspondence, preparation)
     features, days = preparation.features, (a, b)
     left_out = _own_fit_steps(b, correspondence, features)
     n = pretraining_steps(len(a.inputs), tail_steps)
@@ -87,16 +58,14 @@ def prepare_binned(
         )
         alignment = f"{OWN} {components}"
     else:
-        require_enough(a.inputs.shape[1], features.count, a.name, "channels")
+        reading.require_enough(a.inputs.shape[1], features.count, a.name, "channels")
         on_a = np.arange(a.inputs.shape[1])
         if components:
             alignment = f"{components} of session A"
         else:
-            on_a = top_channels(a.inputs[:n], features.count)
-        columns = (
-            on_a,
-            np.array(find_same_channels([a.keys[i] for i in on_a], b.keys, a.name, b.name)),
-        )
+            on_a = channels.top_channels(a.inputs[:n], features.count)
+        on_b = channels.find_same_channels([a.keys[i] for i in on_a], b.keys, a.name, b.name)
+        columns = on_a, np.array(on_b)
         about["columns" if a.by_number else "channels"] = [a.channel_labels[i] for i in on_a]
     inputs, readings, aligned = _prepare_inputs(days, columns, n, preparation, left_out)
     if features.align:
@@ -149,25 +118,27 @@ def _prepare_inputs(
     n: int,
     preparation: Preparation,
     b_fit_steps: int,
-) -> PreparedInputs:
-    """Make inputs of the `columns` of both sessions, z-scored by A's pretraining part of `n` steps.
+) -> tuple[list[np.ndarray], dict[str, Any], tuple[np.ndarray, np.ndarray] | None]:
+    """Inputs of both sessions (steps, inputs) of their `columns`, scaled by A's first `n` steps.
 
-    B's components are A's, or its own, fitted on its first `b_fit_steps`.
+    B's components are A's, or its own, fitted on its first `b_fit_steps`. The second are how inputs
+    are made of bins, the `Reading` of "a" and of "b" as records. The third, where B's components
+    are aligned with A's: the rows of pairs that are stable; and the pairs (channels, 2), columns of
+    A and B of one array and name.
     """
     features, (a, b), alignment = preparation.features, days, None
     transform, method, count = TRANSFORMS[preparation.transform], features.method, features.count
     rows = [transform(day.inputs[:, used]) for day, used in zip(days, columns, strict=True)]
-    projections = None
+    projections: tuple[Projection, ...] = ()
     if method in METHODS:
         names = [f"component {i + 1}" for i in range(count)]
         on_b = on_a = Projection.fit(rows[0][:n], count, a.name, method)
         if b_fit_steps:
             on_b = Projection.fit(rows[1][:b_fit_steps], count, b.name, method)
         if features.align:
-            on_day_b = {key: i for i, key in enumerate(b.keys)}
-            pairs = [(i, on_day_b[key]) for i, key in enumerate(a.keys) if key in on_day_b]
+            pairs = [(i, b.keys.index(key)) for i, key in enumerate(a.keys) if key in b.keys]
             pairs = np.array(pairs, dtype=int).reshape(-1, 2)
-            on_b, stable = align_components(
+            on_b, stable = reading.align_components(
                 on_a, on_b, pairs, features.align, features.stable, b.name
             )
             alignment = stable, pairs
@@ -178,14 +149,14 @@ def _prepare_inputs(
     scaling, readings = Scaling.fit(rows[0][:n], names, a.name), {}
     for side, (day, used) in enumerate(zip(days, columns, strict=True)):
         weights, offset = np.eye(len(scaling.sd)), -scaling.mean
-        if projections is not None:
+        if projections:
             weights = projections[side].weights
             offset = offset - projections[side].mean @ weights
         numbers = np.arange(day.inputs.shape[1])[used]
         weights, offset = weights / scaling.sd, offset / scaling.sd
-        reading = Reading(preparation.transform, day.channel_labels, numbers, weights, offset)
-        readings["ab"[side]] = reading.to_record()
-    return PreparedInputs([scaling(each) for each in rows], readings, alignment)
+        day_reading = Reading(preparation.transform, day.channel_labels, numbers, weights, offset)
+        readings["ab"[side]] = day_reading.to_record()
+    return [scaling(each) for each in rows], readings, alignment
 
 
 def _print_accounts(days: tuple[Binned, Binned], accounts: dict[str, Account]) -> None:
@@ -201,7 +172,7 @@ def _print_accounts(days: tuple[Binned, Binned], accounts: dict[str, Account]) -
         )
 
 
-def _own_fit_steps(b: Binned, correspondence: Correspondence, features: Features) -> int:
+def _own_fit_steps(b: Binned, correspondence: channels.Correspondence, features: Features) -> int:
     """First steps of B that its own components are fitted on; 0 where A's serve both."""
     separate = features.align or correspondence.columns != "same"
     if (features.of or ("own" if separate else "shared")) == "shared":

@@ -31,7 +31,12 @@ def read_session(path: str | Path, *, source: str = "", spikes_outside: str = "r
     """
     path = Path(path)
     with hdf5.open_checked(path, "MATLAB v7.3 (save -v7.3)", h5py.File) as file:
-        time_s = _read_times(file)
+        time_s = _read_matrix(file, "t", 1).ravel()
+        if time_s.size < 2:
+            raise OrlaError(
+                f"t: the session is empty ({time_s.size} samples); check that it is the one meant"
+            )
+        checks.require_sample_times("t", time_s)
         behavior = {name: _read_position(file, name, len(time_s)) for name in _COLUMNS}
         spikes = _read_cell_references(file, "spikes")
         names = _read_cell_references(file, "chan_names").ravel()
@@ -40,7 +45,10 @@ def read_session(path: str | Path, *, source: str = "", spikes_outside: str = "r
                 f"spikes has {spikes.shape[0]} channels but chan_names {len(names)}; "
                 "give both one row a channel"
             )
-        channels = [_read_text(file, reference) for reference in names]
+        texts = [_read_cell(file, "chan_names", reference) for reference in names]
+        if strange := [codes.dtype for codes in texts if codes.dtype != np.uint16]:
+            raise OrlaError(f"chan_names: a cell holds {strange[0]}, not text; name every channel")
+        channels = [codes.tobytes().decode("utf-16-le") for codes in texts]
         checks.require_distinct("chan_names", channels)
         trains = _read_spike_trains(
             file, spikes, bar(range(len(names)), f"reading {path.name}", "channel")
@@ -71,11 +79,11 @@ def _require_variable(file: h5py.File, name: str) -> h5py.Dataset:
     return file[name]
 
 
-def _dereference_cell(file: h5py.File, variable: str, reference: h5py.Reference) -> h5py.Dataset:
+def _read_cell(file: h5py.File, variable: str, reference: h5py.Reference) -> np.ndarray:
     """The array that a cell of a variable refers to."""
     if not reference or not isinstance(dataset := file[reference], h5py.Dataset):
         raise OrlaError(f"{variable}: refers to no array; get the file again")
-    return dataset
+    return _read_whole(variable, dataset)
 
 
 def _read_whole(variable: str, dataset: h5py.Dataset) -> np.ndarray:
@@ -97,19 +105,6 @@ def _read_matrix(file: h5py.File, name: str, *columns: int) -> np.ndarray:
             f"{name}: expected numbers, samples x {sizes}, found {shape} of {values.dtype}; {_MEND}"
         )
     return values.T.astype(np.float64)
-
-
-def _read_times(file: h5py.File) -> np.ndarray:
-    """Sample times (s) of all positions, ascending."""
-    time_s = _read_matrix(file, "t", 1).ravel()
-    if time_s.size < 2:
-        raise OrlaError(
-            f"t: the session is empty ({time_s.size} samples); "
-            "check that the recording is the one meant"
-        )
-    if not (np.isfinite(time_s).all() and (np.diff(time_s) > 0).all()):
-        raise OrlaError("t: not finite and ascending; restore the sample times")
-    return time_s
 
 
 def _read_position(file: h5py.File, name: str, samples: int) -> np.ndarray:
@@ -135,14 +130,6 @@ def _read_cell_references(file: h5py.File, name: str) -> np.ndarray:
     return _read_whole(name, dataset).T
 
 
-def _read_text(file: h5py.File, reference: h5py.Reference) -> str:
-    """The text that a cell of ``chan_names`` holds."""
-    codes = _read_whole("chan_names", _dereference_cell(file, "chan_names", reference))
-    if codes.dtype != np.uint16:
-        raise OrlaError(f"chan_names: a cell holds {codes.dtype}, not text; name every channel")
-    return codes.tobytes().decode("utf-16-le")
-
-
 def _cell_name(row: int, column: int) -> str:
     return f"spikes{{{row + 1},{column + 1}}}"
 
@@ -151,12 +138,11 @@ def _read_spike_trains(
     file: h5py.File, spikes: np.ndarray, channels: Iterable[int]
 ) -> dict[tuple[int, int], np.ndarray]:
     """Event times (s) of every cell that holds an event, by its channel and column."""
-    trains, ids, numbers = {}, set(), 0
+    trains, addresses, numbers = {}, set(), 0
     for row in channels:
         for column, reference in enumerate(spikes[row]):
             variable = _cell_name(row, column)
-            dataset = _dereference_cell(file, variable, reference)
-            times = _read_whole(variable, dataset)
+            times = _read_cell(file, variable, reference)
             if not times.size:
                 continue
             if times.ndim != 2 or min(times.shape) != 1 or times.dtype.kind != "f":
@@ -165,8 +151,8 @@ def _read_spike_trains(
                     f"shape {times.shape[::-1]}; {_MEND}"
                 )
             numbers += times.size
-            if dataset.id in ids or numbers > MOST_NUMBERS:
+            if (address := file[reference].id) in addresses or numbers > MOST_NUMBERS:
                 raise OrlaError(f"{variable}: the events of another cell, or too many; mend it")
-            ids.add(dataset.id)
+            addresses.add(address)
             trains[row, column] = checks.times_in_seconds(times.ravel())
     return trains

@@ -229,12 +229,10 @@ def _excluded_intervals(
 def _interval_bounds(table: pynwb.epoch.TimeIntervals) -> np.ndarray:
     """Start and stop (s) of each interval; one without a stop goes on to the end."""
     columns = [
-        checks.times_in_seconds(
-            checks.read_values(f"{table.name}, {name}", table[name].data, "fiu", "times")
-        )
+        checks.read_numbers(f"{table.name}, {name}", table[name].data)
         for name in ("start_time", "stop_time")
     ]
-    return np.nan_to_num(np.column_stack(columns), nan=np.inf)
+    return np.nan_to_num(np.column_stack([*map(checks.times_in_seconds, columns)]), nan=np.inf)
 
 
 def _gaps_between(intervals: np.ndarray) -> list[tuple[float, float]]:

@@ -152,13 +152,7 @@ def _sample_times(series: pynwb.TimeSeries) -> np.ndarray:
         raise OrlaError(f"{series.name}: its rate is {series.rate}; give samples a second")
     else:
         time_s = (series.starting_time or 0.0) + np.arange(len(series.data)) / series.rate
-    if not np.isfinite(time_s).all():
-        raise OrlaError(f"{name}: not finite and ascending; restore the sample times")
-    if (back := np.flatnonzero(np.diff(time_s) <= 0)).size:
-        raise OrlaError(
-            f"{name}: not finite and ascending: {time_s[back[0] + 1]:g} s follows "
-            f"{time_s[back[0]]:g} s; where the clock starts again add the first part's length"
-        )
+    checks.require_sample_times(name, time_s)
     if len(time_s) != len(series.data) or len(time_s) < 2:
         hint = ": time comes first, transpose it" if len(time_s) in np.shape(series.data) else ""
         raise OrlaError(

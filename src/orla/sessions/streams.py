@@ -62,8 +62,7 @@ def stream_settings(task: Mapping[str, Any]) -> dict[str, Any]:
     """What the streams of a pair depend on: of the parts, session A's tail alone."""
     if "parts" not in task:
         return dict(task)
-    tail = {name: value for name, value in task["parts"].items() if name == "tail_steps"}
-    return {**task, "parts": tail}
+    return {**task, "parts": {k: v for k, v in task["parts"].items() if k == "tail_steps"}}
 
 
 def episode_settings(task: Mapping[str, Any], split: str | None = None) -> dict[str, Any]:

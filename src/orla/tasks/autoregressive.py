@@ -24,10 +24,8 @@ class AR1(
     x_t = rho x_{t-1} + sqrt(1 - rho^2) e_t, e_t ~ N(0, 1), x_0 ~ N(0, 1), so that its variance is 1
     at every step; the target is x_{t - delay}. Inputs are independent of each other. White noise,
     where it is asked for, belongs to the input: the target is a copy of it too. After the paper's
-    sweep over rho, appendix "Input decorrelation", which has delay 50, rho of 0, 0.3, 0.6, 0.9
-    and 0.99, and no shift: that is the variant `stationary`. Here rho changes. What is to be copied
-    stays as it is, but what the present input tells of it (rho^delay) changes, so that a
-    network which does not hold its inputs has to adapt. Each seed draws x_0, e and the noise.
+    sweep over rho, appendix "Input decorrelation", which has no shift: that is the variant
+    `stationary`. Here rho changes (docs/tasks.md). Each seed draws x_0, e and the noise.
     """
 
     rho: float = option(0.99, "rho in pretraining.", least=-MOST, most=MOST)
@@ -48,11 +46,8 @@ class AR1(
         return shift_targets(stationary + white, -self.delay), shift_targets(shift, -self.delay)
 
     def describe(self) -> dict[str, Any]:
-        return {
-            "n_out": self.inputs,
-            "source": f"AR(1), {self.inputs} independent, noise {self.noise:g}, copied after "
-            f"{self.delay} steps",
-        }
+        process = f"AR(1), {self.inputs} independent, noise {self.noise:g}"
+        return {"source": f"{process}, copied after {self.delay} steps"}
 
 
 def _ar1_process(e: np.ndarray, rho: float, before: np.ndarray | None = None) -> np.ndarray:
@@ -78,17 +73,14 @@ class AR2(
     amplitude and phase wander, r being the `radius` of its poles r exp(+-i w). Its variance is 1
     with s^2 = (1 - r^2) ((1 + r^2)^2 - 4 r^2 cos(w)^2) / (1 + r^2); the target is x_{t - delay}.
 
-    Unlike a pure sine, whose present tells its past, it has to be remembered. A network of fixed
-    weights that holds the inputs back to m >= 1 steps ago can have no error below e(delay - m),
-    that of the best linear predictor of a value k steps before two neighbouring ones:
+    A network of fixed weights that holds the inputs back to m >= 1 steps ago can have no error
+    below e(delay - m), that of the best linear predictor of a value k steps before two neighbouring
+    ones (docs/tasks.md says more, and how the default r follows):
 
         e(k) = s^2 sum_{j<k} psi_j^2,   psi_j = r^j sin((j + 1) w) / sin(w),   near 1 - r^(2 k).
 
     The process is Gaussian and the same in either direction of time, so that no nonlinear one is
-    better, and inputs between the oldest held one and the present add nothing. Weights that learn
-    at each step are a memory of their own, and follow the phase. The default r gives
-    e(499) = 0.574 at f = 0.04775 to a network that holds one step, inside the 0.5 to 0.65 that the
-    paper has before the shift (appendix "Long-horizon adaptation"); one that holds all has 0.
+    better, and inputs between the oldest held one and the present add nothing.
 
     At the shift f changes. The phase is continuous, as in `sine`: with z_t = r exp(i w) z_{t-1} +
     e_t, x_t = s Im(exp(i w) z_t) / sin(w), and z goes on. Each seed draws z_0, stationary, and e.
@@ -132,7 +124,4 @@ class AR2(
         return np.sqrt(variance) * (turn * z).imag / turn.imag
 
     def describe(self) -> dict[str, Any]:
-        return {
-            "n_out": 1,
-            "source": f"AR(2), pole radius {self.radius:g}, copied after {self.delay} steps",
-        }
+        return {"source": f"AR(2), pole radius {self.radius:g}, copied after {self.delay} steps"}

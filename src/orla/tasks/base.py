@@ -2,11 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from orla.catalogue import Part
 from orla.errors import OrlaError
 from orla.tasks.episode import Episode
+from orla.tasks.stream import Stream
 
 STATIONARY = "stationary"  # the variant in which nothing changes: the control
 
@@ -30,6 +31,23 @@ class Task(Part, ABC):
         raise OrlaError(
             f"task {self.part.name}: the episode {variant} is made from files that rules prepare; "
             "load them and call cut"
+        )
+
+    def make_episode(self, stream: Stream, source: str, simulated: bool, **fields: Any) -> Episode:
+        """An episode of a stream of the task's `adapt` and `heldout` steps, described as `source`.
+
+        The task has a `window` too; `fields` are the others of an `Episode`.
+        """
+        label = self.part.label.format_map(vars(self))
+        about = {"name": self.part.name, "source": source, "simulated": simulated, "label": label}
+        return Episode(
+            adapt=stream.slice_steps(slice(None, self.adapt)),
+            heldout=stream.slice_steps(slice(self.adapt, None)),
+            window=self.window,
+            label=label,
+            simulated=simulated,
+            dataset=about,
+            **fields,
         )
 
 

@@ -50,36 +50,29 @@ class Bytes(Shift, name="bytes", label="bytes, {first} to {second}", order=40):
 
     def streams(self, draws: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
         table, count = _category_table(self.vocabulary)
-        lengths = self.pretraining + self.after + 1, self.after + 1
-        texts = [
-            table[np.frombuffer(read_text(name), np.uint8)] for name in (self.first, self.second)
-        ]
-        for name, values, length in zip((self.first, self.second), texts, lengths, strict=True):
-            if len(values) < length:
+        streams = []
+        for name, steps in (
+            (self.first, self.pretraining + self.after),
+            (self.second, self.after),
+        ):
+            values = table[np.frombuffer(read_text(name), np.uint8)]
+            if len(values) <= steps:
                 raise OrlaError(
-                    f"task bytes: the text {name} has {len(values)} bytes and {length} are needed; "
-                    "shorten pretraining, adapt or heldout"
+                    f"task bytes: the text {name} has {len(values)} bytes and {steps + 1} are "
+                    "needed; shorten pretraining, adapt or heldout"
                 )
-        excerpts = [
-            [
-                np.take(values, draw.integers(len(values)) + np.arange(length), mode="wrap")
-                for values, length in zip(texts, lengths, strict=True)
-            ]
-            for draw in draws
-        ]
-        stationary, shift = (np.stack(values) for values in zip(*excerpts, strict=True))
-        one_hot = np.eye(count)
-        return tuple(Stream(one_hot[s[:, :-1]], s[:, 1:]) for s in (stationary, shift))
+            begins = np.array([[draw.integers(len(values))] for draw in draws])
+            excerpts = np.take(values, begins + np.arange(steps + 1), mode="wrap")
+            streams.append(Stream(np.eye(count)[excerpts[:, :-1]], excerpts[:, 1:]))
+        return tuple(streams)
 
     def describe(self) -> dict[str, Any]:
-        sums = ", ".join(
-            f"{name} {hashlib.sha256(read_text(name)).hexdigest()[:12]}"
-            for name in dict.fromkeys((self.first, self.second))
-        )
+        names = dict.fromkeys((self.first, self.second))
+        sums = [f"{name} {hashlib.sha256(read_text(name)).hexdigest()[:12]}" for name in names]
         return {
             "n_out": _category_table(self.vocabulary)[1],
             "loss": "cross_entropy",
-            "source": f"library of Python {platform.python_version()} (SHA-256: {sums})",
+            "source": f"library of Python {platform.python_version()} (SHA-256: {', '.join(sums)})",
         }
 
 

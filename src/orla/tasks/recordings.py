@@ -158,10 +158,7 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
 
     def read_binned(self, path: Path | str) -> Binned:
         """A binned recording; errors as in `sessions.binned.read_binned`."""
-        how = self.preparation
-        return binned_files.read_binned(
-            path, self.binned, transform=how.transform, least_kept=how.least_kept
-        )
+        return binned_files.read_binned(path, self.binned, self.preparation)
 
     def variants(self) -> list[str]:
         return [*self.parts.splits, STATIONARY]

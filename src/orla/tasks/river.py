@@ -84,26 +84,16 @@ class River(Task, name="river", label="{stream}", order=60):
         X = np.stack([_standardize(X) for X, _, _ in tables])
         Y = np.stack([Y for _, Y, _ in tables])
         whole = Stream(X, Y) if simulated else Stream(X[0], Y[0])
-        start, end = self.pretraining, self.pretraining + self.adapt
-        name, label = self.part.name, self.part.label.format_map(vars(self))
-        about = {
-            "name": name,
-            "simulated": simulated,
-            "label": label,
-            "source": self._source_text(),
-        }
-        return Episode(
+        start = self.pretraining
+        return self.make_episode(
+            whole.slice_steps(slice(start, None)),
+            source=self._source_text(),
+            simulated=simulated,
             pretraining=whole.slice_steps(slice(start)) if start else None,
-            adapt=whole.slice_steps(slice(start, end)),
-            heldout=whole.slice_steps(slice(end, None)),
             selection_cut=self.adapt - self.window,
             chosen_on=chosen_on,
-            window=self.window,
             n_out=tables[0][2],
             loss="cross_entropy",
-            label=label,
-            simulated=simulated,
-            dataset=about,
         )
 
     def labelled_rows(

@@ -41,9 +41,9 @@ class Shift(Task):
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """Fields of `Episode` that do not follow from the streams: `n_out`, `loss` where it is set.
+        """`source` (text) for the dataset's record, and fields of `Episode`: `loss` if it is set.
 
-        Also `source` (text), for the dataset's record.
+        Also `n_out`, where targets are categories.
         """
 
     @property
@@ -70,21 +70,15 @@ class Shift(Task):
         stationary, shift = self.streams([self._random_generator(seed) for seed in seeds])
         reference = stationary.slice_steps(slice(self.pretraining, None))
         stream = shift if variant == CHANGES else reference
-        facts = self.describe()
-        source, label = facts.pop("source"), self.part.label.format_map(vars(self))
-        return Episode(
+        return self.make_episode(
+            stream,
+            simulated=self.simulated,
             pretraining=stationary.slice_steps(slice(None, self.pretraining)),
-            adapt=stream.slice_steps(slice(None, self.adapt)),
-            heldout=stream.slice_steps(slice(self.adapt, None)),
             reference=reference,
             reference_from=self.adapt,
             # 80 % of the part, in whole windows. Source: docs/protocol.md, Parts of a session.
             selection_cut=max(4 * self.adapt // 5 // self.window, 1) * self.window,
-            window=self.window,
-            label=label,
-            simulated=self.simulated,
-            dataset={"name": name, "source": source, "simulated": self.simulated, "label": label},
-            **facts,
+            **{"n_out": stationary.Y.shape[-1]} | self.describe(),
         )
 
     def _random_generator(self, seed: int) -> np.random.Generator:

@@ -63,7 +63,7 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
                 "be swapped in components; set it to top_channels"
             )
         for pair in self.pairs.values():
-            count, n_new = self.input_counts(pair)
+            count, n_new = features.count, round(pair.share * features.count)
             if self.pool_size < count + n_new:
                 raise OrlaError(
                     f"swapped: {self.pool_size} units are drawn from, fewer than {count} inputs and"
@@ -80,11 +80,6 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
     def pool_size(self) -> int:
         """How many units inputs are drawn from."""
         return self.pool or 2 * self.preparation.features.count
-
-    def input_counts(self, pair: Swap) -> tuple[int, int]:
-        """How many inputs there are, and how many of them other units replace."""
-        count = self.preparation.features.count
-        return count, round(pair.share * count)
 
     def simulation_settings(self, pair: str) -> simulator.Settings:
         """Settings of a made-up recording in place of the real one, as fingerprints have it."""
@@ -139,8 +134,8 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
             tail_steps=steps - pretraining,
             dataset=dataset,
         )
-        count, n_new = self.input_counts(draw)
-        about = whole.dataset["features"]
+        count = self.preparation.features.count
+        n_new, about = round(draw.share * count), whole.dataset["features"]
         names = about["channels"] if "channels" in about else about["columns"]
         order = np.random.default_rng(draw.seed).permutation(len(names))
         before, after = order[:count], order[:count].copy()
@@ -155,12 +150,7 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
             readings[side] = reading.select_inputs(columns).to_record()
             steps_of_side = {"steps": len(stream), "scored": int(stream.mask.sum())}
             account[side] = whole.dataset["account"]["a"] | of_all | steps_of_side
-        done = {
-            "step": self.step,
-            "seed": draw.seed,
-            "share": draw.share,
-            "before": [names[i] for i in before],
-            "after": [names[i] for i in after],
-        }
+        done = {"step": self.step, **vars(draw)}
+        done |= {"before": [names[i] for i in before], "after": [names[i] for i in after]}
         dataset = whole.dataset | {"account": account, "swap": done}
         return replace(whole, **sides, dataset=dataset, readings=readings)

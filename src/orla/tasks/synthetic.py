@@ -46,10 +46,7 @@ class Sine(Shift, name="sine", label="sine, {frequency:g} to {shifted:g} cycles 
 
     def describe(self) -> dict[str, Any]:
         steps = f"{self.ahead} step" + ("s" if self.ahead > 1 else "")
-        return {
-            "n_out": 1,
-            "source": f"sqrt(2) sin(phase + 2 pi f t), noise {self.noise:g}, {steps} ahead",
-        }
+        return {"source": f"sqrt(2) sin(phase + 2 pi f t), noise {self.noise:g}, {steps} ahead"}
 
 
 @dataclass(frozen=True)
@@ -87,10 +84,8 @@ class Lorenz(Shift, name="lorenz", label="Lorenz, rho {rho:g} to {shifted:g}", o
         return shift_targets(stationary, 1), shift_targets(shift, 1)
 
     def describe(self) -> dict[str, Any]:
-        return {
-            "n_out": 3,
-            "source": f"Lorenz (1963), a step each {self.dt:g} time units, noise {self.noise:g}",
-        }
+        source = f"Lorenz (1963), a step each {self.dt:g} time units, noise {self.noise:g}"
+        return {"source": source}
 
 
 def lorenz_trajectory(start: np.ndarray, rho: float, dt: float, steps: int) -> np.ndarray:
@@ -174,7 +169,7 @@ class Mapping(Shift, name="mapping", label="linear mapping of recent inputs", or
     def describe(self) -> dict[str, Any]:
         shares = f"{self.share:g} then {self.shifted_share:g}"
         text = f"M x_t and D x_(t-{self.delay}), share {shares}, noise {self.noise:g}"
-        return {"n_out": self.outputs, "source": text}
+        return {"source": text}
 
 
 def _unit_rows(mapping: np.ndarray) -> np.ndarray:

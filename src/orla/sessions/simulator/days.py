@@ -48,16 +48,6 @@ def _reach_positions(
     return start + np.outer(s, way) + np.outer(4 * s * (1 - s), sideways)
 
 
-def _random_targets(task: TaskSettings, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Random points of the grid, centred on 0, never the same twice running."""
-    n = task.grid_side**2
-    place = int(rng.integers(n))
-    while True:
-        place = (place + int(rng.integers(1, n))) % n
-        cell = np.array(divmod(place, task.grid_side), dtype=float)
-        yield (cell - (task.grid_side - 1) / 2) * task.grid_spacing_mm
-
-
 def _smooth_noise(
     samples: int, columns: int, sd: float, smooth: float, rng: np.random.Generator
 ) -> np.ndarray:
@@ -67,12 +57,16 @@ def _smooth_noise(
 
 
 def simulate_reaching(task: TaskSettings, duration_s: float, rng: np.random.Generator) -> Reaching:
-    """Reaches for `duration_s` seconds."""
+    """Reaches for `duration_s` seconds, to random points of the grid, none twice running."""
     samples = round(duration_s * task.sample_hz) + 1
     hand, target_mm = np.empty((samples, 2)), np.empty((samples, 2))
-    at, reaches, place = 0, 0, np.zeros(2)
-    hold = round(task.hold_s * task.sample_hz)
-    for target in _random_targets(task, rng):
+    at, reaches, place = 0, -1, np.zeros(2)
+    hold, points = round(task.hold_s * task.sample_hz), task.grid_side**2
+    point = rng.integers(points)
+    while at < samples:
+        point = (point + rng.integers(1, points)) % points
+        cell = np.array(divmod(point, task.grid_side), dtype=float)
+        target = (cell - (task.grid_side - 1) / 2) * task.grid_spacing_mm
         reaction = task.reaction_s * np.exp(task.reaction_spread * rng.standard_normal())
         path = [np.repeat(place[None], round(reaction * task.sample_hz), axis=0)]
         while True:
@@ -86,8 +80,6 @@ def simulate_reaching(task: TaskSettings, duration_s: float, rng: np.random.Gene
         hand[at : at + len(steps)] = steps
         target_mm[at : at + len(steps)] = target
         at += len(steps)
-        if at == samples:
-            break
         reaches += 1
     smooth = task.tremor_s * task.sample_hz
     cursor = hand + _smooth_noise(samples, 2, task.tremor_mm, smooth, rng)

@@ -7,7 +7,6 @@ jobs write to the same stream.
 import json
 import sys
 from logging import LogRecord
-from typing import Any
 
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
@@ -19,9 +18,8 @@ MOST = 3000
 FIELDS = {
     LogEvent.RUN_INFO: ("stats",),
     LogEvent.JOB_INFO: ("jobid", "rule_name", "rule_msg", "wildcards", "resources"),
-    LogEvent.JOB_STARTED: ("jobs",),
     LogEvent.JOB_FINISHED: ("job_id",),
-    LogEvent.JOB_ERROR: ("jobid", "rule_name", "log"),
+    LogEvent.JOB_ERROR: ("rule_name", "log"),
     LogEvent.PROGRESS: ("done", "total"),
     LogEvent.ERROR: ("exception",),
 }
@@ -40,9 +38,7 @@ class LogHandler(LogHandlerBase):
         event = getattr(record, "event", None)
         if event not in FIELDS and record.levelname not in ("ERROR", "CRITICAL"):
             return
-        fields: dict[str, Any] = {
-            name: getattr(record, name, None) for name in FIELDS.get(event, ())
-        }
+        fields = {name: getattr(record, name, None) for name in FIELDS.get(event, ())}
         if "resources" in fields:
             fields["resources"] = {"mem_mb": fields["resources"].get("mem_mb")}
         if event in (None, LogEvent.ERROR):
