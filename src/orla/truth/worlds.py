@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+from orla.prereg.rules import EquivalentWithin, MeanRule, MoreThan
 from orla.results.estimands import ESTIMANDS
 
 NETWORK = {"kind": "rnn", "hidden": 8}
@@ -51,7 +51,7 @@ class Control:
             the two sides are two learners. With a number both sides are the immediate learner, from
             other networks.
         right, wrong: the outcomes that are so; the rest is undecided.
-        claim: as in a registration.
+        rule: what is claimed.
         halves: whether networks are divided into halves, not into even and odd ones.
     """
 
@@ -60,7 +60,7 @@ class Control:
     planted: float | None = None
     right: tuple[str, ...] = ("supported",)
     wrong: tuple[str, ...] = ("falsified",)
-    claim: Mapping[str, float] = field(default_factory=lambda: {"equivalent_within": MARGIN})
+    rule: MeanRule = EquivalentWithin(MARGIN)
     halves: bool = False
 
 
@@ -78,7 +78,7 @@ CONTROLS: dict[str, Control] = {
     "delayed": Control(
         "delayed",
         "targets that a state must be learned for: the full gradient wins",
-        claim={"more_than": 0.0},
+        rule=MoreThan(0.0),
     ),
     "no-drift": Control("no-drift", "nothing to recover", right=("untestable",), **_NEITHER),
 }
