@@ -79,11 +79,8 @@ def needed_units(rule: MeanRule, gap: float, sd: float, alpha: float) -> float:
 
     if not rule.region.contains(gap, gap) or not enough(MOST_UNITS):
         return np.nan
-    high = 2
-    while not enough(high):
-        high = min(2 * high, MOST_UNITS)
-    at_most = range(high // 2 + 1, high + 1)
-    return float(at_most[bisect_left(at_most, True, key=enough)])
+    units = range(2, MOST_UNITS + 1)
+    return float(units[bisect_left(units, True, key=enough)])
 
 
 def gap_sd(registration: Registration, tables: Mapping[str, pd.DataFrame]) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 import scipy  # its rooms load when they are first used
 
 from orla.prereg.region import Region
-from orla.statistics.equivalence import p_above
+from orla.statistics.means import p_above
 
 _LEAST_P = 1e-4
 _RULES: dict[str, type[MeanRule]] = {}

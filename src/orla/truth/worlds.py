@@ -24,6 +24,7 @@ PRETRAINING = {"learning_rate": 0.01, "window": 20, "max_epochs": 8, "patience":
 ESTIMAND_NAME = "stable"
 ESTIMAND = ESTIMANDS[ESTIMAND_NAME]
 MARGIN = 0.02  # in units of the target's variance, as registrations have it
+_WITHIN = EquivalentWithin(MARGIN)
 # Models that are computed together; networks this small gain from large batches.
 BATCH = 240
 
@@ -60,7 +61,7 @@ class Control:
     planted: float | None = None
     right: tuple[str, ...] = ("supported",)
     wrong: tuple[str, ...] = ("falsified",)
-    rule: MeanRule = EquivalentWithin(MARGIN)
+    rule: MeanRule = _WITHIN
     halves: bool = False
 
 
