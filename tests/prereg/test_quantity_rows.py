@@ -7,7 +7,6 @@ from made_claims import BINDS, GONE, document, gaps, tables
 from made_claims import quantity_pairs as by_pair
 from made_claims import quantity_row as row
 from made_claims import verdicts as judge
-from scipy import stats
 
 from orla.errors import OrlaError
 from orla.prereg import evidence, reader
@@ -74,24 +73,9 @@ def test_a_row_that_is_not_what_was_registered_is_untestable(judged, changes, wo
     assert verdict.outcome == "untestable" and words in verdict.reason
 
 
-HALF = stats.t.ppf(0.95, 40) * row(0.9)["standard_error"]
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"value": 2.0}, "its standard error gives"),
-        ({"t90_high": 3.0}, "its standard error gives"),
-        ({"standard_error": 9.0}, "its standard error gives"),
-        (
-            {"dof": 40, "t90_low": 0.9 - HALF, "t90_high": 0.9 + HALF},
-            "turn has 40 degrees of freedom over 5 units",
-        ),
-    ],
-)
-def test_numbers_that_disagree_are_refused(judged, changes, words):
-    with pytest.raises(OrlaError, match=words):
-        judged(about(), row(0.9, **changes))
+def test_numbers_that_disagree_are_refused(judged):
+    with pytest.raises(OrlaError, match=r"quantities has the interval .*its standard error gives"):
+        judged(about(), row(0.9, t90_high=3.0))
 
 
 OUTSIDE = {"name": "moves", "why": "Movement.", "result": "quantities"}

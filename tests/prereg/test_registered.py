@@ -1,4 +1,4 @@
-"""The study's own registrations: locked, readable, and judged as they say on made-up tables."""
+"""The registrations of version 1: readable, and judged as they say on made-up tables."""
 
 from pathlib import Path
 
@@ -7,25 +7,18 @@ import pandas as pd
 import pytest
 from made_up import CONDITION, settings, with_stable
 
-from orla.prereg import binding, judge, lock, reader
+from orla.prereg import judge, lock, reader
 from orla.prereg.registration import check_columns
 from orla.results import base
 
 FOLDER = Path(__file__).parents[2] / "prereg"
 EVERY = reader.read_registrations(FOLDER)
-# Those of version 1.
 REGISTRATIONS = [known for known in EVERY if not known.is_tested]
 
 
-def test_all_are_locked_and_the_claims_fit_the_default_config():
-    """Each claim compares what the config runs, and binds its record as it stands."""
+def test_all_are_locked_and_read_columns_that_are_there():
+    assert len(REGISTRATIONS) == 6
     assert sorted(lock.verify_folder(FOLDER)) == sorted(known.name for known in EVERY)
-    plan = binding.read_plan([])
-    claims = [known for known in EVERY if known.is_tested]
-    assert [known.name for known in claims if known.primary] == ["many-arrays-adam-gradient"]
-    for known in claims:
-        record = {"record_sha256": known.binds["record_sha256"]}
-        assert binding.study_record(plan, known) == record  # and nothing is refused
     for known in REGISTRATIONS:
         check_columns(known, base.columns_by_statistic())
 

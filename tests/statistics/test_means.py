@@ -1,10 +1,138 @@
-"""t intervals, prediction intervals and moments against scipy and a simulation."""
+"""Moments, t intervals and TOST against scipy, published values, statsmodels and past bugs."""
+
+from decimal import Decimal
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
+from statsmodels.stats.weightstats import ttost_paired
 
-from orla.statistics.means import moments, prediction_interval, t_interval, t_quantile
+from orla.statistics.means import (
+    moments,
+    p_above,
+    prediction_interval,
+    t_interval,
+    t_quantile,
+    tost,
+)
+
+# The clinic data of statsmodels' test_tost.py; expected numbers from R's package `equivalence`.
+VAR1 = (
+    [2.84, 2.51, 2.41, 2.95, 3.14, 3.79, 4.14, 3.85, 3.02, 3.45, 5.37, 3.81, 4.19, 3.16, 3.84],
+    [2.60, 2.82, 2.18, 3.46, 4.01, 3.04, 3.47, 4.06, 2.91, 3.59, 4.51, 3.16, 3.86, 3.31, 3.02],
+)
+VAR2 = (
+    [4.00, 3.26, 4.14, 3.42, 3.25, 4.34, 4.97, 4.31, 3.11, 3.41, 5.02, 4.21, 4.59, 5.30, 4.32],
+    [3.76, 3.66, 3.65, 3.60, 3.48, 2.87, 3.24, 3.92, 3.99, 4.21, 4.21, 3.31, 3.61, 2.97, 2.73],
+)
+
+
+def of_pairs(first, second):
+    known = moments(np.subtract(first, second))
+    return known.mean, known.standard_error, known.dof
+
+
+def welch(a, b):
+    va, vb = np.var(a, ddof=1) / len(a), np.var(b, ddof=1) / len(b)
+    dof = (va + vb) ** 2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1))
+    return np.mean(a) - np.mean(b), np.sqrt(va + vb), dof
+
+
+SD = np.sqrt(1.17**2 + 1.29**2 - 2 * 0.75 * 1.17 * 1.29)
+PAIRS = (5.83 - 5.75, SD / np.sqrt(65), 64)
+WELCH = (5.25 - 5.22, np.sqrt(0.95**2 / 95 + 0.83**2 / 89), 181.13436716050748)
+
+# Mean, standard error and degrees of freedom; margin; alpha; and what is published, to its last
+# digit: p of the lower and the upper margin, of both, the ends of the interval; None for no number.
+PUBLISHED = {
+    "equivalence, var1": (
+        *(of_pairs(*VAR1), 0.6, 0.05, "0.00003088", "0.003166881489265175"),
+        *("0.003166881489265175", "-0.0744336620516462", "0.4037669953849797"),
+    ),
+    "equivalence, var2": (
+        *(of_pairs(*VAR2), 0.6, 0.05, None, None),
+        *("0.4412034046017588", "0.1261653305099018", "0.999168002823431"),
+    ),
+    "equivalence, ratio on logarithms": (
+        *(of_pairs(*np.log(VAR1)), np.log(1.25), 0.05, None, None),
+        *("0.0001664157928976468", "-0.02415225319362176", "0.1103969168386687"),
+    ),
+    "Welch, var1": (welch(*VAR1), 0.6, 0.05, None, None, "0.04853083976236974", None, None),
+    "Welch, var2": (welch(*VAR2), 0.6, 0.05, None, None, "0.4317936812594803", None, None),
+    "TOSTER, pairs": (
+        *(PAIRS, 0.4 * SD, 0.05, "0.00009531728", "0.00770235"),
+        *(None, "-0.1015433", "0.2615433"),
+    ),
+    "TOSTER, alpha 0.025": (PAIRS, 0.4 * SD, 0.025, None, None, None, "-0.1372988", "0.2972988"),
+    "TOSTER, Welch": (
+        *(WELCH, 0.384, 0.05, "0.0009458745", "0.003838994"),
+        *(None, "-0.1870843", "0.2470843"),
+    ),
+    "raw margins, never scaled by the standard deviation": (
+        *((2.0, 2 / np.sqrt(10), 9), 3.0, 0.05, "0.000012", "0.0741524"),
+        *(None, "0.840638", "3.159362"),
+    ),
+}
+
+
+def both_p(mean, error, dof, margin):
+    return p_above(mean + margin, error, dof), p_above(margin - mean, error, dof)
+
+
+@pytest.mark.parametrize("known", PUBLISHED.values(), ids=PUBLISHED)
+def test_it_is_as_published(known):
+    estimate, margin, alpha, *texts = known
+    test = tost(*estimate, margin, alpha)
+    values = *both_p(*estimate, margin), test.p, *test.interval
+    for value, text in zip(values, texts, strict=True):
+        if text is not None:
+            last = max(10.0 ** Decimal(text).as_tuple().exponent, 1e-12)
+            assert value == pytest.approx(float(text), rel=0, abs=last)
+    assert test.equivalent == (test.p < alpha)
+    assert test.delta_star == max(map(abs, test.interval))
+
+
+def of(values, margin, alpha=0.05):
+    known = moments(values)
+    return tost(known.mean, known.standard_error, known.dof, margin, alpha)
+
+
+@pytest.mark.parametrize(
+    ("value", "p_lower", "p_upper"), [(1.1, 0, 0), (3.0, 0, 1), (-3.0, 1, 0), (7.3, 0, 1)]
+)
+def test_zero_variance_is_a_comparison_of_numbers(value, p_lower, p_upper):
+    assert both_p(value, 0.0, 6, 3) == (p_lower, p_upper)
+    test = of([value] * 7, 3)
+    assert test == (max(p_lower, p_upper), (value, value), abs(value), p_lower == p_upper == 0)
+
+
+def test_a_p_of_alpha_is_not_below_it_and_no_error_known_shows_nothing():
+    values = [0.0, 1.0, 2.0]
+    p = of(values, 3).p
+    assert not of(values, 3, p).equivalent and of(values, 3, np.nextafter(p, 1)).equivalent
+    assert p_above(9.0, np.inf, 4) == p_above(9.0, np.nan, 4) == 1.0
+
+
+samples = st.lists(st.floats(-20, 20), min_size=2, max_size=25)
+alphas = st.sampled_from([0.01, 0.025, 0.05, 0.1])
+
+
+@settings(max_examples=60, derandomize=True, deadline=None)
+@given(samples, st.floats(0.1, 15), alphas)
+def test_passing_is_the_central_interval_strictly_within_the_margin(values, margin, alpha):
+    test = of(values, margin, alpha)
+    (low, high), star = test.interval, test.delta_star
+    if min(abs(low + margin), abs(high - margin)) > 1e-9:
+        assert test.equivalent == (-margin < low and high < margin)
+    if star > 1e-6:  # the smallest margin that passes
+        assert of(values, star * 1.0001, alpha).equivalent
+        assert not of(values, star * 0.9999, alpha).equivalent
+    if np.ptp(values) > 1e-3:
+        p, *_ = ttost_paired(np.array(values), np.zeros(len(values)), -margin, margin)
+        assert test.p == pytest.approx(p, abs=1e-12)
+
 
 X = np.array([3.1, 4.7, 2.2, 8.9, 5.0])
 

@@ -13,11 +13,7 @@ from orla.study.quantities import Quantity, parse_quantity
 def compared_conditions(plan: Plan, registration: Registration) -> list[Condition]:
     """The conditions of a plan that a registration compares, of all its pairs."""
     if registration.quantity:
-        return [
-            c
-            for each in find_quantities(plan, [registration.quantity])
-            for c in quantity_conditions(plan, each)
-        ]
+        return quantity_conditions(plan, [registration.quantity])
     where = registration.assumed_values | dict(registration.conditions)
     del where["estimand"]
     return [
@@ -29,20 +25,14 @@ def compared_conditions(plan: Plan, registration: Registration) -> list[Conditio
 
 def compared_and_checked_conditions(plan: Plan, registration: Registration) -> list[Condition]:
     """The conditions that a registration compares, and those that its checks read."""
-    checked = (
-        quantity_conditions(plan, each)
-        for each in find_quantities(plan, registration.checked_quantities)
-    )
-    every = [compared_conditions(plan, registration), *checked]
-    return list(dict.fromkeys(condition for each in every for condition in each))
+    checked = quantity_conditions(plan, registration.checked_quantities)
+    return list(dict.fromkeys([*compared_conditions(plan, registration), *checked]))
 
 
 def sweep_paths(plan: Plan, registration: Registration) -> list[str]:
     """Paths below the results of the conditions of all quantities that a registration reads."""
-    read = find_quantities(plan, [registration.quantity, *registration.checked_quantities])
-    return sorted(
-        {condition.path for about in read for condition in quantity_conditions(plan, about)}
-    )
+    read = [registration.quantity, *registration.checked_quantities]
+    return sorted({condition.path for condition in quantity_conditions(plan, read)})
 
 
 def find_quantities(plan: Plan, names: Iterable[str]) -> list[Quantity]:
@@ -51,10 +41,11 @@ def find_quantities(plan: Plan, names: Iterable[str]) -> list[Quantity]:
     return [parse_quantity(name, entries[name]) for name in names if name in entries]
 
 
-def quantity_conditions(plan: Plan, about: Quantity) -> list[Condition]:
-    """The conditions of a plan that a quantity is made of."""
+def quantity_conditions(plan: Plan, names: Iterable[str]) -> list[Condition]:
+    """The conditions of a plan that the quantities of these names are made of."""
     return [
         condition
+        for about in find_quantities(plan, names)
         for condition in plan.conditions
         if any(term.where.items() <= condition.keys.items() for term in about.terms)
         and about.pair in ("", condition.pair)
@@ -102,11 +93,10 @@ def _check_quantity(
         raise OrlaError(f'{name}: the config has no quantity "{quantity}"; {near}')
     [about] = found
     for what in same:
-        has, registered = getattr(about, what), getattr(registration, what)
-        if has != registered:
+        if (has := getattr(about, what)) != (registered := getattr(registration, what)):
             differs = f'{what} of {quantity} is "{has}" in the config, not "{registered}"'
             raise OrlaError(f'{name}: {differs}; correct "{what}"')
-    run = quantity_conditions(plan, about)
+    run = quantity_conditions(plan, [quantity])
     pairs, columns = {c.pair for c in run}, {term.column for term in about.terms}
     # A seed counts where each of River's models that is read was run on it.
     fewer = [

@@ -12,13 +12,7 @@ import yaml
 
 from orla.errors import OrlaError
 from orla.files import atomic
-from orla.prereg.asked import (
-    check_study_answers,
-    compared_and_checked_conditions,
-    compared_conditions,
-    find_quantities,
-    quantity_conditions,
-)
+from orla.prereg import asked
 from orla.prereg.documents import read_yaml
 from orla.prereg.registration import Registration
 from orla.provenance.code import hash_of, part_files, source_digests
@@ -29,15 +23,13 @@ from orla.study.seeds import remove_lock_seeds
 _BLOCK = re.compile(r"^binds:.*\n(?:[ \t]+.*\n?)*", re.MULTILINE)
 _ROOTS = ("orla.study.sweep", "orla.study.pretraining", "orla.results.base", "orla.prereg.judge")
 # What is public of a job, by the names that the record has.
-_RECORD = {
+_PARTS = ("network", "learner", "optimizer", "start", "interventions", "observers", "probes")
+_RECORD = dict(zip(_PARTS, _PARTS, strict=True)) | {
     "condition": "keys",
     "networks a pair": "seeds",
     "learning rates": "learning_rates",
     "growth of the grid": "growth",
     "freezing points": "stable_windows",
-} | {
-    n: n
-    for n in ("network", "learner", "optimizer", "start", "interventions", "observers", "probes")
 }
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -57,15 +49,14 @@ def study_record(plan: Plan, registration: Registration) -> dict[str, Any]:
     if registration.quantity:
         study = _quantity_record(plan, registration.quantity) or {}
     else:
-        comparison = plan.config["comparisons"].get(registration.comparison, {}).get("minus")
-        study = _conditions_record(plan, compared_conditions(plan, registration)) | {
-            "comparison": comparison
-        }
+        study = _conditions_record(plan, asked.compared_conditions(plan, registration))
+        comparison = plan.config["comparisons"].get(registration.comparison, {})
+        study["comparison"] = comparison.get("minus")
     checks = {name: _quantity_record(plan, name) for name in registration.checked_quantities}
     text = json.dumps(sort_and_drop_nulls({"study": study, "checks": checks}), sort_keys=True)
     record = {"record_sha256": hashlib.sha256(text.encode()).hexdigest()}
     try:
-        check_study_answers(plan, registration)
+        asked.check_study_answers(plan, registration)
     except OrlaError as error:
         record["refused"] = str(error)
     return record
@@ -73,11 +64,9 @@ def study_record(plan: Plan, registration: Registration) -> dict[str, Any]:
 
 def _quantity_record(plan: Plan, name: str) -> dict[str, Any] | None:
     """The record of a quantity; None where the config has none of this name."""
-    for about in find_quantities(plan, [name]):
-        return _conditions_record(plan, quantity_conditions(plan, about)) | {
-            "quantity": plan.config["quantities"][name]
-        }
-    return None
+    if (entry := plan.config.get("quantities", {}).get(name)) is None:
+        return None
+    return _conditions_record(plan, asked.quantity_conditions(plan, [name])) | {"quantity": entry}
 
 
 def _conditions_record(plan: Plan, run: Sequence[Condition]) -> dict[str, Any]:
@@ -106,7 +95,7 @@ def behaviour_fingerprints(
     """
     from orla.prereg import fingerprint  # imports PyTorch
 
-    run = compared_and_checked_conditions(plan, registration)
+    run = asked.compared_and_checked_conditions(plan, registration)
     parts = fingerprint.part_trials(plan, run, registration)
     return {
         "parts": fingerprint.part_fingerprints(parts, answers),
@@ -122,13 +111,8 @@ def syntax_hash(plan: Plan, run: Sequence[Condition]) -> str:
     home = Path(__file__).parents[2]
     paths = {name: home / name for name in source_digests(*_ROOTS, *files)}
     paths |= {file.name: file for file in files}
-    return hash_of(
-        {
-            name: _syntax_tree_hash(p)
-            for name, p in paths.items()
-            if p.suffix == ".py" and p.is_file()
-        }
-    )
+    code = {name: path for name, path in paths.items() if path.suffix == ".py" and path.is_file()}
+    return hash_of({name: _syntax_tree_hash(path) for name, path in code.items()})
 
 
 def _syntax_tree_hash(path: Path) -> str:

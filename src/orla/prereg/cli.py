@@ -1,7 +1,7 @@
 """``python -m orla prereg``: bind and lock registrations, verify their locks, tell their power."""
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -25,20 +25,18 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     """Add ``prereg bind``, ``lock``, ``verify`` and ``power`` to a program's subcommands."""
     parser = subparsers.add_parser("prereg", help="bind, lock and verify registrations")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    binding = commands.add_parser("bind", help="write hashes of config and code into a file")
-    locking = commands.add_parser("lock", help="add files to LOCK, with today's date")
-    verifying = commands.add_parser("verify", help="check every registration against its lock")
-    powering = commands.add_parser("power", help="power against the true gap, and units for 80 %%")
-    given = {
-        binding: _bind_registration,
-        locking: _lock_documents,
-        verifying: _verify_locks,
-        powering: _print_power,
-    }
-    for command, run in given.items():
-        command.set_defaults(run=run)
-    for command in (binding, powering):
-        command.add_argument("file", type=Path, metavar="FILE")
+
+    def command(name: str, run: Callable[..., None], words: str) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=words)
+        added.set_defaults(run=run)
+        return added
+
+    binding = command("bind", _bind_registration, "write hashes of config and code into a file")
+    locking = command("lock", _lock_documents, "add files to LOCK, with today's date")
+    verifying = command("verify", _verify_locks, "check every registration against its lock")
+    powering = command("power", _print_power, "power against the true gap, and units for 80 %%")
+    for one in (binding, powering):
+        one.add_argument("file", type=Path, metavar="FILE")
     several = {"type": Path, "nargs": "+", "default": []}
     words = "overlays of config.yaml, as snakemake is given them"
     binding.add_argument("--configfile", **several, help=words)
@@ -46,14 +44,13 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     locking.add_argument("--folder", type=Path, help="default: that of the first file")
     verifying.add_argument("--folder", type=Path, default=Path("prereg"), help="default: prereg")
     powering.add_argument("--sd", type=float, help="standard deviation of a unit's gap")
-    powering.add_argument(
-        "--failing", type=int, default=0, metavar="N", help="pairs that fail a guard; default: 0"
-    )
-    for command, default in ((locking, None), (verifying, "results"), (powering, "results")):
+    words = "pairs that fail a guard; default: 0"
+    powering.add_argument("--failing", type=int, default=0, metavar="N", help=words)
+    for one, default in ((locking, None), (verifying, "results"), (powering, "results")):
         words = default or "those of the configs that the files are for"
-        command.add_argument("--results", type=Path, default=default, help=f"default: {words}")
-    for command in (locking, verifying):
-        command.add_argument("--plugins", **several, help="folders of further statistics")
+        one.add_argument("--results", type=Path, default=default, help=f"default: {words}")
+    for one in (locking, verifying):
+        one.add_argument("--plugins", **several, help="folders of further statistics")
 
 
 def _bind_registration(arguments: argparse.Namespace) -> None:
@@ -89,9 +86,9 @@ def _lock_documents(arguments: argparse.Namespace) -> None:
         check_columns(known, columns)
         if path.name not in locked:
             agreement.check_lockable(known)
-            if found := _existing_results(known, arguments):
-                more = f", and {len(found) - 1} more" if len(found) > 1 else ""
-                wrong = f"registration {known.name}: {found[0]} exists, which it would read{more}"
+            if present := _existing_results(known, arguments):
+                more = f", and {len(present) - 1} more" if len(present) > 1 else ""
+                wrong = f"registration {known.name}: {present[0]} exists, which it would read{more}"
                 raise OrlaError(f"{wrong}; a registration is locked before its results")
     check_primary(str(folder), reader.read_registrations(folder))
     added = lock.lock_files(folder, arguments.files)
@@ -104,11 +101,10 @@ def _lock_documents(arguments: argparse.Namespace) -> None:
 def _check_amendment(path: Path, folder: Path, arguments: argparse.Namespace) -> None:
     """Refuse an amendment that says that no result was seen where one exists."""
     for amendment in amendments.read_amendments(path):
-        found = _existing_results(
-            reader.read_registration(folder / amendment.registration), arguments
-        )
-        if found and not amendment.saw_something:
-            wrong = f"says that no result had been seen, and {found[0]} exists"
+        known = reader.read_registration(folder / amendment.registration)
+        present = _existing_results(known, arguments)
+        if present and not amendment.saw_something:
+            wrong = f"says that no result had been seen, and {present[0]} exists"
             raise OrlaError(f"{path}: {wrong}; state in results_seen what had been seen")
 
 
@@ -125,12 +121,13 @@ def _existing_results(known: Registration, arguments: argparse.Namespace) -> lis
 
 def _result_folders(registration: Registration) -> list[Path]:
     """Folders of results of the configs here that a registration is for, by their names."""
-    found = []
-    for path in (Path("config.yaml"), *sorted(Path("config").glob("*.yaml"))):
-        config = read_yaml(path) if path.is_file() else None
-        if isinstance(config, Mapping) and config.get("name") in registration.studies:
-            found.append(Path(config.get("pathvars", {}).get("results", "results")))
-    return list(dict.fromkeys(found))
+    files = (Path("config.yaml"), *sorted(Path("config").glob("*.yaml")))
+    configs = [read_yaml(path) for path in files if path.is_file()]
+    return [
+        Path(config.get("pathvars", {}).get("results", "results"))
+        for config in configs
+        if isinstance(config, Mapping) and config.get("name") in registration.studies
+    ]
 
 
 def _sweep_files(registration: Registration, folder: Path) -> Iterator[Path]:
@@ -145,10 +142,9 @@ def _sweep_files(registration: Registration, folder: Path) -> Iterator[Path]:
     values = [keys.get(key, "*") for key in _PATH]
     task = registration.task or "*"
     for parts in product(*([each] if isinstance(each, str) else each for each in values)):
-        for place in (task, f"{task}/*"):
-            path = f"{place}/sweeps/{'/'.join(parts)}"
-            yield from folder.glob(f"{path}.parquet")
-            yield from folder.glob(f"{path}/**/*.parquet")
+        path = f"sweeps/{'/'.join(parts)}"
+        for place, end in product((task, f"{task}/*"), (".parquet", "/**/*.parquet")):
+            yield from folder.glob(f"{place}/{path}{end}")
 
 
 def _table_files(registration: Registration, folder: Path) -> Iterator[Path]:
@@ -166,10 +162,8 @@ def _table_files(registration: Registration, folder: Path) -> Iterator[Path]:
 def _verify_locks(arguments: argparse.Namespace) -> None:
     """Print each registration of a folder, checked against its lock."""
     locks = lock.verify_folder(arguments.folder)
-    columns, registrations = (
-        _columns_by_result(arguments),
-        reader.read_registrations(arguments.folder),
-    )
+    columns = _columns_by_result(arguments)
+    registrations = reader.read_registrations(arguments.folder)
     check_primary(str(arguments.folder), registrations)
     for known in registrations:
         check_columns(known, columns)

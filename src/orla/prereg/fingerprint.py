@@ -79,13 +79,13 @@ def part_trials(
 ) -> dict[str, partial]:
     """The trial of every part that a registration depends on, by the part's name."""
     parts: dict[str, partial] = {}
+    jobs = []
     for condition in conditions:
-        task = plan.spec("task", condition.task)
-        parts[f"episodes of {condition.task}"] = partial(trials.episode_behaviour, task)
-    jobs = [plan.job(condition) for condition in conditions]
-    jobs = [{**job, "network": trials.shrink_network(job["network"])} for job in jobs]
-    for condition, job in zip(conditions, jobs, strict=True):
-        architecture, network = condition.architecture, job["network"]
+        task, architecture = condition.task, condition.architecture
+        job = plan.job(condition)
+        job["network"] = network = trials.shrink_network(job["network"])
+        jobs.append(job)
+        parts[f"episodes of {task}"] = partial(trials.episode_behaviour, plan.spec("task", task))
         parts[f"network {architecture}"] = partial(trials.network_behaviour, network)
         if plan.takes_pretrained(condition):
             settings = plan.pretraining_settings(architecture)
@@ -97,11 +97,10 @@ def part_trials(
             if names := getattr(condition, kind):
                 name += f", {kind} {' '.join(names)}"
         parts[name] = partial(trials.learner_behaviour, job)
-        parts[f"optimizer {condition.optimizer}"] = partial(
-            trials.optimizer_behaviour, job["optimizer"]
-        )
-        parts[f"start {condition.start}"] = partial(trials.start_behaviour, job["start"], network)
-    if conditions:
+        optimizer, start = job["optimizer"], job["start"]
+        parts[f"optimizer {condition.optimizer}"] = partial(trials.optimizer_behaviour, optimizer)
+        parts[f"start {condition.start}"] = partial(trials.start_behaviour, start, network)
+    if jobs:
         learners = list(dict.fromkeys(condition.learner for condition in conditions))[:2]
         specs = {learner: plan.spec("learner", learner) for learner in learners}
         models = partial(trials.sweep_behaviour, jobs[0], specs)

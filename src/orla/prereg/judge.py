@@ -118,12 +118,10 @@ def judge_registrations(
 
 def judge_cases(cases: Sequence[Case]) -> list[dict[str, Any]]:
     """`judge_registrations` of what was read of each registration."""
-    formed = zip(
-        _outcomes_by_variant(cases, "others"), _outcomes_by_variant(cases, "left_out"), strict=True
-    )
+    formed = (_outcomes_by_variant(cases, field) for field in ("others", "left_out"))
     return [
         _verdict_columns(case, *decided, others, list(left_out.values()))
-        for case, decided, (others, left_out) in zip(cases, _outcomes(cases), formed, strict=True)
+        for case, decided, others, left_out in zip(cases, _outcomes(cases), *formed, strict=True)
     ]
 
 

@@ -126,12 +126,13 @@ def lock_files(
         if entry is line:
             text = append_line(text, line)
             added.append(line)
-    if added and date < last:
+    if not added:
+        return []
+    if date < last:
         dated = f"its last line is dated {last}, after today ({date})"
         raise OrlaError(f"{path}: {dated}; set the computer's clock")
-    if added:
-        with atomic(path) as partial:
-            partial.write_text(text)
+    with atomic(path) as partial:
+        partial.write_text(text)
     return added
 
 

@@ -61,14 +61,12 @@ def _leave_one_out(registration: Registration, pairs: pd.DataFrame) -> dict[str,
     [reading] = registration.readings
     values = pairs.set_index("pair")[reading.columns["estimate"]].astype(float)
     values = values[np.isfinite(values)]
-    if len(values) < 3:
-        return {}
-    rest = {str(pair): moments(values.drop(pair)) for pair in values.index}
-    level = 1 - 2 * registration.alpha
-    return {
-        pair: Estimate(one.mean, one.standard_error, one.dof, *one.interval(level))
-        for pair, one in rest.items()
-    }
+    left_out = {}
+    for pair in values.index if len(values) > 2 else ():
+        one = moments(values.drop(pair))
+        ends = one.interval(1 - 2 * registration.alpha)
+        left_out[str(pair)] = Estimate(one.mean, one.standard_error, one.dof, *ends)
+    return left_out
 
 
 def quantity_problems(registration: Registration, row: Row, **more: str) -> list[str]:
@@ -188,25 +186,24 @@ def _check_numbers(
     """Refuse an estimate that disagrees with its interval, its units or the pairs' own rows."""
     [reading] = registration.readings
     what = registration.quantity or reading.columns["estimate"]
-    mean, low, high = estimate.mean, estimate.low, estimate.high
+    mean, ends, near = estimate.mean, [estimate.low, estimate.high], {"rtol": _NEAR, "atol": _NEAR}
     half = scipy.stats.t.ppf(1 - registration.alpha, estimate.dof) * estimate.standard_error
-    ends, near = [mean - half, mean + half], {"rtol": _NEAR, "atol": _NEAR}
-    of_pairs = mean
+    expected, of_pairs = [mean - half, mean + half], mean
     if not (registration.quantity or pairs is None):
         of_pairs = float(pairs[reading.columns["estimate"]].mean())
-    wrong = {
-        f" has the interval [{value_text(low)}, {value_text(high)}], and its standard error gives "
-        f"[{value_text(ends[0])}, {value_text(ends[1])}]; build the table again": np.allclose(
-            [low, high], ends, **near
-        ),
-        f": {what} has {estimate.dof:g} degrees of freedom over {n} units; build the table "
-        "again": estimate.dof <= n - 1,
-        f" has {what} {value_text(mean)}, and the mean of its pairs in estimates is "
-        f"{value_text(of_pairs)}; build both again": np.isclose(mean, of_pairs, **near),
-    }
-    for text, agrees in wrong.items():
-        if not agrees:
-            raise OrlaError(f"registration {registration.name}: {reading.result}{text}")
+    if not np.allclose(ends, expected, **near):
+        has, gives = (", ".join(map(value_text, each)) for each in (ends, expected))
+        wrong = f" has the interval [{has}], and its standard error gives [{gives}]"
+        wrong += "; build the table again"
+    elif estimate.dof > n - 1:
+        wrong = f": {what} has {estimate.dof:g} degrees of freedom over {n} units"
+        wrong += "; build the table again"
+    elif not np.isclose(mean, of_pairs, **near):
+        wrong = f" has {what} {value_text(mean)}, and the mean of its pairs in estimates is "
+        wrong += f"{value_text(of_pairs)}; build both again"
+    else:
+        return
+    raise OrlaError(f"registration {registration.name}: {reading.result}{wrong}")
 
 
 def _other_estimates(
@@ -216,12 +213,12 @@ def _other_estimates(
     [reading] = registration.readings
     units = dict.fromkeys(reading.ways, n)
     skipped = {SOUND: not (registration.by_pairs and row["n_failing"])}
+    skipped[_FROZEN] = not row["n_diverged"]
     if registration.quantity:
         units[SOUND] = n + int(row["n_without_meaning"]) - int(row["n_failing"])
-    else:
-        skipped[_FROZEN] = not row["n_diverged"]
+    elif pairs is None:
         units[_FROZEN] = registration.seeds
-    if not (registration.quantity or pairs is None):
+    else:
         of_pairs = {way: pairs.get(formed.columns[0]) for way, formed in reading.ways.items()}
         of_pairs[SOUND] = pairs[reading.columns["estimate"]][pairs["guards"] == ""]
         units = {way: int(np.isfinite(gaps).sum()) for way, gaps in of_pairs.items()}

@@ -64,17 +64,10 @@ def power_by_gap(
     what = (registration.name, registration.unit, n, float(sd), registration.scale, alpha)
     lines = []
     for gap in rule.gaps(sd / np.sqrt(n)):
-        shown, opposite = (
-            rule.probability_shown(gap, sd, n, alpha),
-            rule.probability_refuted(gap, sd, n, alpha),
-        )
-        answers = (
-            shown,
-            opposite,
-            max(0.0, 1 - shown - opposite),
-            needed_units(rule, gap, sd, alpha),
-        )
-        lines.append((*what, float(gap), *answers))
+        shown = rule.probability_shown(gap, sd, n, alpha)
+        refuted = rule.probability_refuted(gap, sd, n, alpha)
+        needed = needed_units(rule, gap, sd, alpha)
+        lines.append((*what, float(gap), shown, refuted, max(0.0, 1 - shown - refuted), needed))
     return pd.DataFrame(lines, columns=list(COLUMNS))
 
 
@@ -86,11 +79,8 @@ def needed_units(rule: MeanRule, gap: float, sd: float, alpha: float) -> float:
 
     if not rule.region.contains(gap, gap) or not enough(MOST_UNITS):
         return np.nan
-    high = 2
-    while not enough(high):
-        high = min(2 * high, MOST_UNITS)
-    at_most = range(high // 2 + 1, high + 1)
-    return float(at_most[bisect_left(at_most, True, key=enough)])
+    units = range(2, MOST_UNITS + 1)
+    return float(units[bisect_left(units, True, key=enough)])
 
 
 def gap_sd(registration: Registration, tables: Mapping[str, pd.DataFrame]) -> float:
@@ -99,9 +89,9 @@ def gap_sd(registration: Registration, tables: Mapping[str, pd.DataFrame]) -> fl
     Over pairs it holds the scatter of seeds and of the choice of rates as well.
     """
     [reading] = registration.readings
-    if reading.result not in tables:
-        return np.nan
-    if (row := rows.one_row(tables[reading.result], reading, registration.name)) is None:
+    table = tables.get(reading.result)
+    row = None if table is None else rows.one_row(table, reading, registration.name)
+    if row is None:
         return np.nan
     n, error = (row.number(reading.columns[role]) for role in ("n", "standard_error"))
     return float(error * np.sqrt(n)) or np.nan

@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,17 +23,15 @@ class Region:
 
     def contains(self, low: float, high: float) -> bool:
         """Whether the whole interval [low, high] lies in the region."""
-        if self.outside:
-            return Region(self.low, self.high, not self.strict).excludes(low, high)
         before = operator.lt if self.strict else operator.le
+        if self.outside:
+            return bool(before(high, self.low) or before(self.high, low))
         return bool(before(self.low, low) and before(high, self.high))
 
     def excludes(self, low: float, high: float) -> bool:
         """Whether no point of the interval [low, high] lies in the region."""
-        if self.outside:
-            return Region(self.low, self.high, not self.strict).contains(low, high)
-        before = operator.lt if self.strict else operator.le
-        return not (before(self.low, high) and before(low, self.high))
+        rest = replace(self, strict=not self.strict, outside=not self.outside)
+        return rest.contains(low, high)
 
     def describe(self, unit: str = "") -> str:
         """The region in words, with a unit after the numbers."""

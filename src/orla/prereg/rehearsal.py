@@ -89,8 +89,9 @@ def rehearse_reading(plain: Registration) -> Any:
             changed.loc[0, column] = value
             found.append(_read_numbers(plain, {**whole, result: changed}))
     others = ({"record_sha256": "y"}, {"parts": {"a": "b"}}, {"uncommitted": "a"}, {"refused": "a"})
-    bindings = (None, *({**plain.binds, **other} for other in others))
-    return [*found, *(_read_numbers(plain, whole, binding) for binding in bindings)]
+    for binding in (None, *({**plain.binds, **other} for other in others)):
+        found.append(_read_numbers(plain, whole, binding))
+    return found
 
 
 def generic_registration(registration: Registration) -> Registration:
@@ -164,29 +165,20 @@ def _changes(registration: Registration) -> list[dict[str, Any]]:
     most, failing = registration.max_diverged, registration.max_failing
     changes = [{"recovery": 19.9}, {"recovery": 20.1}, {"diverged": most}, {"failing": failing}]
     changes += [{"diverged": most + 1}, {"failing": failing + 1}, {"seeds": registration.seeds + 1}]
-    changes += [{"alpha": registration.alpha / 2}, {"number": registration.pairs + 1}]
+    changes += [{"alpha": registration.alpha / 2}, {"pairs": registration.pairs + 1}]
     return [*changes, {"outlier": 50.0}, {"guard": "few updates"}, {"has_meaning": False}]
 
 
 def _made_up_tables(
-    registration: Registration,
-    gap: float,
-    error: float,
-    *,
-    recovery: float = 30.0,
-    diverged: int = 0,
-    failing: int = 0,
-    seeds: int | None = None,
-    number: int | None = None,
-    alpha: float | None = None,
-    outlier: float = 0.0,
-    guard: str = "",
-    has_meaning: bool = True,
+    registration: Registration, gap: float, error: float, **changes: Any
 ) -> dict[str, pd.DataFrame]:
     """Tables with one row of it, and one a pair; the first lies `outlier` errors above the mean."""
     [reading] = registration.readings
-    seeds, number = seeds or registration.seeds, number or registration.pairs
     by_pairs, columns = registration.by_pairs, reading.columns
+    given = {"recovery": 30.0, "diverged": 0, "failing": 0, "outlier": 0.0, "guard": ""}
+    given |= {name: getattr(registration, name) for name in ("seeds", "pairs", "alpha")}
+    given |= {"has_meaning": True} | changes
+    seeds, number, diverged = given["seeds"], given["pairs"], given["diverged"]
     n = number if by_pairs else seeds - diverged
     dof = max(n - 1, 1)
     half = stats.t.ppf(1 - registration.alpha, dof) * error
@@ -194,19 +186,19 @@ def _made_up_tables(
         **DEFAULTS,
         **reading.where,
         **dict(zip(LEARNERS, registration.minus or ("", ""), strict=True)),
-        **{f"{name}_low_percent": recovery for name in LEARNERS.values()},
+        **{f"{name}_low_percent": given["recovery"] for name in LEARNERS.values()},
         columns["standard_error"]: error,
         columns["dof"]: dof,
         "unit": registration.unit,
         "scale": registration.scale,
-        "alpha": alpha or registration.alpha,
-        "guards": guard,
-        "has_meaning": has_meaning,
+        "alpha": given["alpha"],
+        "guards": given["guard"],
+        "has_meaning": given["has_meaning"],
         "n_without_meaning": 0,
         "n_pairs": number if by_pairs else 1,
         "n_seeds": seeds - diverged,
         "n_diverged": diverged,
-        "n_failing": failing if by_pairs else 0,
+        "n_failing": given["failing"] if by_pairs else 0,
         columns["n"]: n,
     }
     formed = [([columns[role] for role in ("estimate", "low", "high")], gap)]
@@ -215,7 +207,7 @@ def _made_up_tables(
     ]
     for names, mean in formed:
         row |= dict(zip(names, (mean, mean - half, mean + half), strict=True))
-    above = outlier * error * np.array([1.0, *[-1 / max(number - 1, 1)] * (number - 1)])
+    above = given["outlier"] * error * np.array([1.0, *[-1 / max(number - 1, 1)] * (number - 1)])
     names = [f"pair-{i}" for i in range(number)]
     if registration.quantity:
         each = {"quantity": registration.quantity, "pair": names, "value": gap + above}
@@ -228,7 +220,7 @@ def _made_up_tables(
     each = pd.DataFrame([row] * number).assign(
         pair=names,
         n_diverged=lost,
-        guards=["few updates" if i < failing else "" for i in range(number)],
+        guards=["few updates" if i < given["failing"] else "" for i in range(number)],
         **dict.fromkeys(("n_seeds", count), seeds - lost),
         **{columns["estimate"]: gap + above},
     )

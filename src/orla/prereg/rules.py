@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -12,11 +12,10 @@ import numpy as np
 import scipy  # its rooms load when they are first used
 
 from orla.prereg.region import Region
-from orla.statistics.equivalence import p_above
+from orla.statistics.means import p_above
 
 _LEAST_P = 1e-4
 _RULES: dict[str, type[MeanRule]] = {}
-Ends = tuple[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -62,8 +61,9 @@ class Inside:
 
 @dataclass(frozen=True)
 class MeanRule(ABC):
-    """A claim about a mean, decided by t tests; `value` stands after its name in `claim`.
+    """A claim that a mean lies in a region; `value` stands after its name in `claim`.
 
+    Its tests and its power follow from the region: an interval, or a half-line, without its bounds.
     `schema` is the JSON schema of its value, and `adapting` says which of two learners that are
     compared must be shown to adapt. Where the value is a `margin`, a wide one needs a reason.
     """
@@ -86,35 +86,39 @@ class MeanRule(ABC):
         """Where the mean lies if the claim is true."""
 
     @abstractmethod
+    def gaps(self, error: float) -> np.ndarray:
+        """True means worth a row in a table of power, where `error` is the standard error."""
+
     def tests(self, mean: float, error: float, dof: float) -> tuple[float, float]:
         """p of the claim and p of its opposite, of an estimate with its error.
 
         `error` is its standard error, `dof` that error's degrees of freedom; all numbers are
-        finite. Without any error p is 0 or 1.
+        finite. Without any error p is 0 or 1. The claim is shown by a one-sided test at each bound
+        (Schuirmann 1987). The p of its opposite is the probability, at a true mean on the bound, of
+        an estimate as far outside on either side (Hodges and Lehmann 1954).
         """
-
-    @abstractmethod
-    def between(self, error: float, dof: int, alpha: float) -> Ends:
-        """The two estimates between which the claim is shown at level alpha.
-
-        They are numbers, or arrays over the `estimated_errors` of a standard error.
-        """
-
-    @abstractmethod
-    def beyond(self, error: float, dof: int, alpha: float) -> Ends:
-        """The two estimates beyond which its opposite is shown; as in `between`."""
-
-    @abstractmethod
-    def gaps(self, error: float) -> np.ndarray:
-        """True means worth a row in a table of power, where `error` is the standard error."""
+        above, below = mean - self.region.low, self.region.high - mean
+        opposite = p_above(max(-above, -below), error, dof)
+        if error > 0:
+            opposite = min(1.0, opposite + p_above(max(above, below), error, dof))
+        return max(p_above(above, error, dof), p_above(below, error, dof)), opposite
 
     def probability_shown(self, gap: float, sd: float, n: int, alpha: float) -> float:
         """Probability that the claim is shown over `n` units (2 or more) of this mean and sd."""
-        return _probability_between(self.between, gap, sd, n, alpha)
+        error = float(sd / np.sqrt(n))
+        half = interval_half_widths(error, n - 1, alpha)
+        ends = self.region.low + half, self.region.high - half
+        return _probability_between(ends, gap, error)
 
     def probability_refuted(self, gap: float, sd: float, n: int, alpha: float) -> float:
-        """Probability that the claim's opposite is shown; arguments as in `shown`."""
-        return 1 - _probability_between(self.beyond, gap, sd, n, alpha)
+        """Probability that the claim's opposite is shown; arguments as in `probability_shown`."""
+        low, high, error = self.region.low, self.region.high, float(sd / np.sqrt(n))
+        if np.isinf(high - low):
+            half = interval_half_widths(error, n - 1, alpha)
+            return 1 - _probability_between((low - half, high + half), gap, error)
+        centre = (low + high) / 2
+        away = _least_distance_beyond((high - low) / 2, error, n - 1, alpha)
+        return 1 - _probability_between((centre - away, centre + away), gap, error)
 
     def p_values(self, estimate: Estimate) -> tuple[float, float]:
         """p of the claim and p of its opposite; both 1 without a finite estimate and its error."""
@@ -152,53 +156,16 @@ def interval_half_widths(error: float, dof: int, alpha: float) -> np.ndarray:
     return scipy.stats.t.ppf(1 - alpha, dof) * estimated_errors(error, dof)
 
 
-def _probability_between(
-    ends: Callable[..., Ends], gap: float, sd: float, n: int, alpha: float
-) -> float:
+def _probability_between(ends: Iterable[np.ndarray], gap: float, error: float) -> float:
     """Probability that an estimate lies between ends: the mean over quantiles of its error."""
-    error = float(sd / np.sqrt(n))
-    low, high = (scipy.stats.norm.sf((end - gap) / error) for end in ends(error, n - 1, alpha))
+    low, high = (scipy.stats.norm.sf((end - gap) / error) for end in ends)
     return float(np.clip(low - high, 0, 1).mean())
 
 
-class EquivalentWithin(MeanRule, name="equivalent_within"):
-    """The mean lies less than `value` from zero.
-
-    It is shown by two one-sided tests (Schuirmann 1987). Its opposite is that the mean lies beyond
-    a margin; its p is the probability, at a true mean on the margin, of an estimate as far from
-    zero on either side (Hodges and Lehmann 1954).
-    """
-
-    schema: ClassVar[Mapping[str, Any]] = {"type": "number", "exclusiveMinimum": 0}
-    margin = True
-
-    @property
-    def region(self) -> Region:
-        return Region(-self.value, self.value, strict=True)
-
-    def tests(self, mean: float, error: float, dof: float) -> tuple[float, float]:
-        margin = self.value
-        within = max(p_above(mean + margin, error, dof), p_above(margin - mean, error, dof))
-        beyond = p_above(abs(mean) - margin, error, dof)
-        if error > 0:
-            beyond = min(1.0, beyond + p_above(abs(mean) + margin, error, dof))
-        return within, beyond
-
-    def between(self, error: float, dof: int, alpha: float) -> Ends:
-        high = self.value - interval_half_widths(error, dof, alpha)
-        return -high, high
-
-    def beyond(self, error: float, dof: int, alpha: float) -> Ends:
-        high = _least_estimate_beyond(self.value, error, dof, alpha)
-        return -high, high
-
-    def gaps(self, error: float) -> np.ndarray:
-        return np.linspace(0, 3 * self.value, 13)
-
-
 @lru_cache
-def _least_estimate_beyond(margin: float, error: float, dof: int, alpha: float) -> np.ndarray:
-    """Least |estimate| at each estimated error at which a mean beyond the margin is shown."""
+def _least_distance_beyond(margin: float, error: float, dof: int, alpha: float) -> np.ndarray:
+    """Least distance of an estimate from the centre, at each estimated error, at which a mean
+    beyond the margin is shown."""
     errors = estimated_errors(error, dof)
     low, high = (margin + scipy.stats.t.ppf(1 - a, dof) * errors for a in (alpha, alpha / 2))
     for _ in range(40):
@@ -210,8 +177,22 @@ def _least_estimate_beyond(margin: float, error: float, dof: int, alpha: float) 
     return high
 
 
+class EquivalentWithin(MeanRule, name="equivalent_within"):
+    """The mean lies less than `value` from zero."""
+
+    schema: ClassVar[Mapping[str, Any]] = {"type": "number", "exclusiveMinimum": 0}
+    margin = True
+
+    @property
+    def region(self) -> Region:
+        return Region(-self.value, self.value, strict=True)
+
+    def gaps(self, error: float) -> np.ndarray:
+        return np.linspace(0, 3 * self.value, 13)
+
+
 class MoreThan(MeanRule, name="more_than"):
-    """The mean is above `value`; the opposite is shown by the one-sided test of the other side."""
+    """The mean is above `value`."""
 
     adapting = slice(0, 1)
 
@@ -219,21 +200,11 @@ class MoreThan(MeanRule, name="more_than"):
     def region(self) -> Region:
         return Region(low=self.value, strict=True)
 
-    def tests(self, mean: float, error: float, dof: float) -> tuple[float, float]:
-        distance = mean - self.value
-        return p_above(distance, error, dof), p_above(-distance, error, dof)
-
-    def between(self, error: float, dof: int, alpha: float) -> Ends:
-        return self.value + interval_half_widths(error, dof, alpha), np.inf
-
-    def beyond(self, error: float, dof: int, alpha: float) -> Ends:
-        return self.value - interval_half_widths(error, dof, alpha), np.inf
-
     def gaps(self, error: float) -> np.ndarray:
         return self.value + error * np.linspace(-4, 6, 11)
 
 
-class LessThan(MoreThan, name="less_than"):
+class LessThan(MeanRule, name="less_than"):
     """The mean is below `value`: the opposite of `more_than`."""
 
     adapting = slice(1, 2)
@@ -242,14 +213,5 @@ class LessThan(MoreThan, name="less_than"):
     def region(self) -> Region:
         return Region(high=self.value, strict=True)
 
-    def tests(self, mean: float, error: float, dof: float) -> tuple[float, float]:
-        return super().tests(mean, error, dof)[::-1]
-
-    def between(self, error: float, dof: int, alpha: float) -> Ends:
-        return -np.inf, super().beyond(error, dof, alpha)[0]
-
-    def beyond(self, error: float, dof: int, alpha: float) -> Ends:
-        return -np.inf, super().between(error, dof, alpha)[0]
-
     def gaps(self, error: float) -> np.ndarray:
-        return super().gaps(-error)
+        return self.value - error * np.linspace(-4, 6, 11)

@@ -93,9 +93,8 @@ def network_behaviour(network: Mapping[str, Any]) -> Any:
     """Fresh parameters of a network, and its outputs on a short stream."""
     architecture = _make_network(network)
     params = _initial_parameters(architecture)
-    return _as_arrays(params), outputs_of(
-        architecture, params, None, _stream_tensors(_WINDOW)
-    ).numpy()
+    outputs = outputs_of(architecture, params, None, _stream_tensors(_WINDOW))
+    return _as_arrays(params), outputs.numpy()
 
 
 def start_behaviour(start: Any, network: Mapping[str, Any]) -> Any:
@@ -133,9 +132,8 @@ def learner_behaviour(job: Mapping[str, Any]) -> Any:
     stride = loop.learner.stride
     steps = stride * (_UPDATES if stride < _WINDOW else 2)
     rates = torch.full((_SEEDS,), 0.03 / stride, dtype=torch.float64)
-    run = loop.run(
-        loop.start(_initial_parameters(loop.learner.architecture)), rates, _stream_tensors(steps)
-    )
+    start = loop.start(_initial_parameters(loop.learner.architecture))
+    run = loop.run(start, rates, _stream_tensors(steps))
     return _as_arrays(run.state.params), run.errors, {str(k): v for k, v in run.series.items()}
 
 
@@ -145,15 +143,14 @@ def optimizer_behaviour(spec: Any) -> Any:
     shapes = {"W_hh": (_HIDDEN, _HIDDEN), "W_out": (_OUTPUTS, _HIDDEN), "b_out": (_OUTPUTS,)}
     params = {n: torch.as_tensor(_waves(*shape)) for n, shape in shapes.items()}
     params["b_out"] = torch.zeros_like(params["b_out"])
-    state, rate, found = optimizer.init(params), torch.tensor(0.01, dtype=torch.float64), []
+    state, rate, after = optimizer.init(params), torch.tensor(0.01, dtype=torch.float64), []
     for update in range(1, _UPDATES):
-        gradients = {
-            n: torch.as_tensor(_waves(*shape, phase=update) * update) for n, shape in shapes.items()
-        }
+        waves = {n: update * _waves(*shape, phase=update) for n, shape in shapes.items()}
+        gradients = {n: torch.as_tensor(wave) for n, wave in waves.items()}
         steps, state = optimizer.update(gradients, state, params, rate)
         params = {n: p + steps[n] for n, p in params.items()}
-        found.append(_as_arrays(params))
-    return found
+        after.append(_as_arrays(params))
+    return after
 
 
 def sweep_behaviour(job: Mapping[str, Any], learners: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
@@ -165,9 +162,8 @@ def sweep_behaviour(job: Mapping[str, Any], learners: Mapping[str, Any]) -> dict
             spec = {k: min(v, _WINDOW) if isinstance(v, int) else v for k, v in spec.items()}
         keys = {**job["keys"], "pair": "pair-0", "learner": name, "precision": "float64"}
         small = {**job, **plain, "keys": keys, "seeds": _SEEDS, "learner": spec}
-        run = make_run(
-            small, _episode(), _initial_parameters(_make_network(small["network"])), most=12
-        )
+        networks = _initial_parameters(_make_network(small["network"]))
+        run = make_run(small, _episode(), networks, most=12)
         windows = min(job["stable_windows"], 2)
         sweeps.append(sweep(run, learning_rates=[0.1, 0.3], growth=1, stable_windows=windows))
     return frames.result_frames([s.table for s in sweeps], [s.traces for s in sweeps])
@@ -247,20 +243,14 @@ def episode_behaviour(task: Mapping[str, Any]) -> Any:
             part = replace(part, adapt=min(part.adapt, _RIVER_WINDOWS * part.window))
         episodes = [part.episode(part.variants()[0], range(1))]
     return [
-        [
-            episode.selection_cut,
-            *(_tail_errors(episode, s) for s in (episode.adapt, episode.heldout)),
-        ]
-        for episode in episodes
+        [e.selection_cut, _tail_errors(e, e.adapt), _tail_errors(e, e.heldout)] for e in episodes
     ]
 
 
 def _tail_errors(episode: Episode, stream: Stream) -> Any:
     """The last steps of a stream, and the errors of made-up outputs there."""
-    tail = slice(max(0, len(stream) - 200), None)
-    last = {
-        name: m[tail] for name, m in stream_tensors(stream, np.zeros(1, int), torch.float64).items()
-    }
+    whole = stream_tensors(stream, np.zeros(1, int), torch.float64)
+    last = {name: m[max(0, len(stream) - 200) :] for name, m in whole.items()}
     outputs = torch.as_tensor(_waves(1, len(last["x"]), episode.n_out))
     errors = scores.step_errors(catalogue.make("loss", episode.loss), outputs, last)
     return {name: m.numpy() for name, m in last.items()}, len(stream), errors

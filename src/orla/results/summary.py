@@ -10,8 +10,7 @@ import pandas as pd
 from orla.results.base import Settings, Statistic
 from orla.results.grids import Key, seed_values, selected_sides
 from orla.results.scales import PP, Scale
-from orla.statistics.equivalence import tost
-from orla.statistics.means import moments, t_interval
+from orla.statistics.means import moments, t_interval, tost
 from orla.statistics.resampling import mean_interval
 from orla.study.keys import KEYS
 

@@ -110,10 +110,9 @@ def _verdicts_by_rules(
         over |= {"n_diverged": study["n_diverged"].sum()}
         over |= {name: study[name].min() for name in ("n_seeds", "error_n_seeds")}
         over |= cells_row(OverPairs.every_cell, study.__getitem__, settings)
-        verdict = judge_registration(
-            registration, {RESULT[SEED]: study, RESULT[PAIR]: pd.DataFrame([over])}
-        )
-        yield {**verdict, "gap": over["error_gap"], "between_sd": study["error_gap"].std()}
+        tables = {RESULT[SEED]: study, RESULT[PAIR]: pd.DataFrame([over])}
+        outcome = judge_registration(registration, tables)
+        yield {"outcome": outcome, "gap": over["error_gap"], "between_sd": study["error_gap"].std()}
 
 
 def _verdicts_by_test(

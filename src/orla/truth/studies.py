@@ -52,7 +52,10 @@ def simulate_models(
     for learner, index in chosen.items():
         run = _make_run(world, learner, episode, pretrained, index)
         swept = sweep(run, worlds.RATES, worlds.GROWTH).wide_tables["models"]
-        frames.append(_number_by_pair(swept, seeds[index], pairs, each))
+        # The study, pair and network in place of the number of the seed.
+        pair, network = np.divmod(seeds[index][swept["seed"].to_numpy()], each)
+        names = [f"pair-{number % pairs + 1:02d}" for number in pair]
+        frames.append(swept.assign(study=pair // pairs, pair=names, seed=network))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -74,15 +77,6 @@ def _make_run(
         loop=loop_of(job, episode.n_in, episode.n_out, loss, episode.window),
         batch_models=min(worlds.BATCH, len(index)),
         refitted=False,
-    )
-
-
-def _number_by_pair(models: pd.DataFrame, seeds: np.ndarray, pairs: int, each: int) -> pd.DataFrame:
-    """The rows with their study, pair and network in place of the number of the seed."""
-    absolute = seeds[models["seed"].to_numpy()]
-    pair, network = np.divmod(absolute, each)
-    return models.assign(
-        study=pair // pairs, pair=[f"pair-{p % pairs + 1:02d}" for p in pair], seed=network
     )
 
 

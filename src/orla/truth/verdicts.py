@@ -13,7 +13,7 @@ from scipy import stats
 
 from orla.prereg import judge
 from orla.prereg.registration import PAIR, RESULT, SEED, Registration
-from orla.prereg.rules import MeanRule, rules_by_name
+from orla.prereg.rules import MeanRule
 from orla.results import base
 from orla.results.scales import VARIANCE
 from orla.truth import worlds
@@ -54,7 +54,7 @@ def control_table(
     for name, control in worlds.CONTROLS.items():
         if control.world in models:
             verdicts = judge_studies(name, control, models[control.world], networks, settings)
-            counts = count_verdicts(verdicts, _control_rule(control), control.right, control.wrong)
+            counts = count_verdicts(verdicts, control.rule, control.right, control.wrong)
             gap = np.nan if control.planted is None else control.planted
             rows.append({"world": name, "means": control.means, "true_gap": gap} | counts)
     return pd.DataFrame(rows, columns=list(COLUMNS))
@@ -63,7 +63,7 @@ def control_table(
 def judge_studies(
     name: str, control: Control, models: pd.DataFrame, networks: int, settings: base.Settings
 ) -> pd.DataFrame:
-    """Verdicts on a control's studies, a row each: `outcome`, `reason`, `gap`, `between_sd`."""
+    """Verdicts on a control's studies, a row each: `outcome`, `gap`, `between_sd`."""
     minus = (worlds.FULL if control.planted is None else worlds.AGAIN, worlds.IMMEDIATE)
     comparisons = {_COMPARISON: base.Comparison("", *minus)}
     settings = replace(settings, comparisons=comparisons, main=_COMPARISON)
@@ -75,7 +75,7 @@ def judge_studies(
         tables[result] = base.build(result, tables, settings)
     pairs = int(chosen.groupby("study")["pair"].nunique().max())
     registration = make_registration(
-        *(name, _control_rule(control), minus),
+        *(name, control.rule, minus),
         pairs=pairs,
         seeds=networks,
         alpha=settings.alpha,
@@ -93,7 +93,8 @@ def judge_studies(
         }
         row = study_tables[RESULT[PAIR]].iloc[0]
         numbers = {"gap": row["error_gap"], "between_sd": row["error_between_sd"]}
-        rows.append({"study": number, **judge_registration(registration, study_tables), **numbers})
+        outcome = judge_registration(registration, study_tables)
+        rows.append({"study": number, "outcome": outcome, **numbers})
     return pd.DataFrame(rows)
 
 
@@ -116,14 +117,11 @@ def make_registration(
     )
 
 
-def judge_registration(
-    registration: Registration, tables: Mapping[str, pd.DataFrame]
-) -> dict[str, str]:
-    """The `outcome` of a registration, by the rules of every study, and the `reason`."""
-    [verdict] = judge.judge_registrations(
-        [registration], tables, bindings={registration.name: registration.binds}
-    )
-    return {name: verdict[name] for name in ("outcome", "reason")}
+def judge_registration(registration: Registration, tables: Mapping[str, pd.DataFrame]) -> str:
+    """The outcome of a registration, by the rules of every study."""
+    bindings = {registration.name: registration.binds}
+    [verdict] = judge.judge_registrations([registration], tables, bindings=bindings)
+    return verdict["outcome"]
 
 
 def compared_models(control: Control, models: pd.DataFrame, networks: int) -> pd.DataFrame:
@@ -135,10 +133,8 @@ def compared_models(control: Control, models: pd.DataFrame, networks: int) -> pd
         return reselect_rates(models[models["seed"] < networks])
     immediate = models[models["learner"] == worlds.IMMEDIATE]
     # Networks are divided into halves, or into even and odd ones.
-    seeds = immediate["seed"]
-    side, number = (
-        (seeds // networks, seeds % networks) if control.halves else (seeds % 2, seeds // 2)
-    )
+    side, number = np.divmod(immediate["seed"], networks if control.halves else 2)
+    side, number = (side, number) if control.halves else (number, side)
     immediate = immediate.assign(seed=number)
     again = plant_gap(immediate[side == 0].assign(learner=worlds.AGAIN), control.planted)
     return reselect_rates(pd.concat([again, immediate[side == 1]], ignore_index=True))
@@ -150,12 +146,6 @@ def plant_gap(models: pd.DataFrame, gap: float) -> pd.DataFrame:
     error, recovery = worlds.ESTIMAND.error, worlds.ESTIMAND.recovery
     moved = {error: models[error] - gap, recovery: models[recovery] + 100 * gap / spread}
     return models.assign(**moved)
-
-
-def _control_rule(control: Control) -> MeanRule:
-    """The rule that a control's claim is judged by."""
-    [(kind, value)] = control.claim.items()
-    return rules_by_name()[kind](float(value))
 
 
 def count_verdicts(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+from orla.prereg.rules import EquivalentWithin, MeanRule, MoreThan
 from orla.results.estimands import ESTIMANDS
 
 NETWORK = {"kind": "rnn", "hidden": 8}
@@ -24,6 +24,7 @@ PRETRAINING = {"learning_rate": 0.01, "window": 20, "max_epochs": 8, "patience":
 ESTIMAND_NAME = "stable"
 ESTIMAND = ESTIMANDS[ESTIMAND_NAME]
 MARGIN = 0.02  # in units of the target's variance, as registrations have it
+_WITHIN = EquivalentWithin(MARGIN)
 # Models that are computed together; networks this small gain from large batches.
 BATCH = 240
 
@@ -51,7 +52,7 @@ class Control:
             the two sides are two learners. With a number both sides are the immediate learner, from
             other networks.
         right, wrong: the outcomes that are so; the rest is undecided.
-        claim: as in a registration.
+        rule: what is claimed.
         halves: whether networks are divided into halves, not into even and odd ones.
     """
 
@@ -60,7 +61,7 @@ class Control:
     planted: float | None = None
     right: tuple[str, ...] = ("supported",)
     wrong: tuple[str, ...] = ("falsified",)
-    claim: Mapping[str, float] = field(default_factory=lambda: {"equivalent_within": MARGIN})
+    rule: MeanRule = _WITHIN
     halves: bool = False
 
 
@@ -78,7 +79,7 @@ CONTROLS: dict[str, Control] = {
     "delayed": Control(
         "delayed",
         "targets that a state must be learned for: the full gradient wins",
-        claim={"more_than": 0.0},
+        rule=MoreThan(0.0),
     ),
     "no-drift": Control("no-drift", "nothing to recover", right=("untestable",), **_NEITHER),
 }
