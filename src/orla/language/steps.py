@@ -8,7 +8,6 @@ of a transformer the state is the keys and values of the past.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar
 
 import torch
@@ -60,17 +59,6 @@ class Steps:
         return torch.cat(logits, 1), state
 
 
-def run_recurrence(
-    step: Callable[..., tuple[State, Tensor]], state: State, *inputs: Tensor
-) -> tuple[Tensor, State]:
-    """A recurrence over inputs (models, T, ...): outputs (models, T, ...), and the last state."""
-    outputs = []
-    for values in zip(*(x.unbind(1) for x in inputs), strict=True):
-        state, output = step(state, *values)
-        outputs.append(output)
-    return torch.stack(outputs, 1), state
-
-
 class Mamba(Steps):
     """Mamba (Gu and Dao 2023) of `transformers`; the state is that of its convolution and scan.
 
@@ -102,17 +90,13 @@ class Mamba(Steps):
             dt = F.softplus(m.dt_proj(dt))[..., None]
             decay = torch.exp(dt * -torch.exp(m.A_log))
             added = dt * write[:, :, None] * u[..., None]
-            scan = {"scan": state[f"{i}.scan"]}
-            seen, last = run_recurrence(_scan_step, scan, decay, added, read[..., None])
-            after[f"{i}.scan"] = last["scan"]
-            x = x + m.out_proj((seen[..., 0] + m.D * u) * m.act(gate))
+            scan, seen = state[f"{i}.scan"], []
+            for t in range(tokens.shape[1]):
+                scan = decay[:, t] * scan + added[:, t]
+                seen.append(scan @ read[:, t, :, None])
+            after[f"{i}.scan"] = scan
+            x = x + m.out_proj((torch.stack(seen, 1)[..., 0] + m.D * u) * m.act(gate))
         return self.model.lm_head(self.model.backbone.norm_f(x)), after
-
-
-def _scan_step(state: State, decay: Tensor, added: Tensor, read: Tensor) -> tuple[State, Tensor]:
-    """One step of Mamba's scan: its next state, and its output."""
-    scan = decay * state["scan"] + added
-    return {"scan": scan}, scan @ read
 
 
 class RWKV(Steps):
@@ -141,11 +125,14 @@ class RWKV(Steps):
             value = a.value(_mix(h, before, a.time_mix_value))
             gate = torch.sigmoid(a.receptance(_mix(h, before, a.time_mix_receptance)))
             carried = {name: state[f"{i}.{name}"] for name in ("sum", "weight", "most")}
-            seen, last = run_recurrence(
-                _attention_step(a.time_first, -torch.exp(a.time_decay)), carried, key, value
-            )
-            after |= {f"{i}.{name}": value for name, value in last.items()}
-            x = x + a.output(gate * seen)
+            decay, seen = -torch.exp(a.time_decay), []
+            for k, v in zip(key.unbind(1), value.unbind(1), strict=True):
+                total, weight = _attention_sums(carried, carried["most"], k + a.time_first, v)[:2]
+                seen.append(total / weight)
+                sums = _attention_sums(carried, carried["most"] + decay, k, v)
+                carried = dict(zip(carried, sums, strict=True))
+            after |= {f"{i}.{name}": value for name, value in carried.items()}
+            x = x + a.output(gate * torch.stack(seen, 1))
             h = block.ln2(x)
             before, after[f"{i}.feed"] = _shift_right(state[f"{i}.feed"], h), h[:, -1]
             gate = torch.sigmoid(f.receptance(_mix(h, before, f.time_mix_receptance)))
@@ -163,19 +150,14 @@ def _mix(h: Tensor, before: Tensor, share: Tensor) -> Tensor:
     return h * share + before * (1 - share)
 
 
-def _attention_step(first: Tensor, decay: Tensor) -> Callable[..., tuple[State, Tensor]]:
-    """A step of RWKV's attention; sums are kept divided by exp(most), as in the library."""
+def _attention_sums(state: State, past: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
+    """RWKV's sums of values and of weights with one more, divided by exp(most), and most.
 
-    def step(state: State, key: Tensor, value: Tensor) -> tuple[State, Tensor]:
-        most = torch.maximum(state["most"], key + first)
-        old, new = torch.exp(state["most"] - most), torch.exp(key + first - most)
-        output = (old * state["sum"] + new * value) / (old * state["weight"] + new)
-        most = torch.maximum(state["most"] + decay, key)
-        old, new = torch.exp(state["most"] + decay - most), torch.exp(key - most)
-        total, weight = old * state["sum"] + new * value, old * state["weight"] + new
-        return {"sum": total, "weight": weight, "most": most}, output
-
-    return step
+    `past` is the exponent of the state's sums.
+    """
+    most = torch.maximum(past, key)
+    old, new = torch.exp(past - most), torch.exp(key - most)
+    return old * state["sum"] + new * value, old * state["weight"] + new, most
 
 
 class GPT2(Steps):
