@@ -79,19 +79,13 @@ class River(Task, name="river", label="{stream}", order=60):
                 f"task river: a rate is chosen by {chosen_on} rows; give chosen_on and window such"
                 " that these are two windows at least"
             )
-        simulated = self.file is None
+        simulated, label = self.file is None, self.part.label.format_map(vars(self))
         tables = [self.labelled_rows(seed) for seed in (seeds if simulated else seeds[:1])]
         X = np.stack([_standardize(X) for X, _, _ in tables])
         Y = np.stack([Y for _, Y, _ in tables])
         whole = Stream(X, Y) if simulated else Stream(X[0], Y[0])
         start, end = self.pretraining, self.pretraining + self.adapt
-        name, label = self.part.name, self.part.label.format_map(vars(self))
-        about = {
-            "name": name,
-            "simulated": simulated,
-            "label": label,
-            "source": self._source_text(),
-        }
+        about = {"name": self.part.name, "label": label, "source": self._source_text()}
         return Episode(
             pretraining=whole.slice_steps(slice(start)) if start else None,
             adapt=whole.slice_steps(slice(start, end)),
@@ -103,7 +97,7 @@ class River(Task, name="river", label="{stream}", order=60):
             loss="cross_entropy",
             label=label,
             simulated=simulated,
-            dataset=about,
+            dataset=about | {"simulated": simulated},
         )
 
     def labelled_rows(
