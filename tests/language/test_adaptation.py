@@ -47,7 +47,7 @@ def test_a_batch_is_each_optimizer_alone_with_the_state_held_fixed(learner, wind
         state = alone.start(1)
         pieces = zip(*(t.split(window, 1) for t in (TOKENS[:, :-1], TOKENS[:, 1:])), strict=True)
         for given, target in pieces:
-            held = {n: s.detach() for n, s in state.items()}
+            held = [tuple(s.detach() for s in layer) for layer in state]
             logits, state = alone(given[row : row + 1], held)
             loss = F.cross_entropy(logits[0], target[row], reduction="none")
             loss.mean().backward()

@@ -117,12 +117,12 @@ def adapt(
     ):
         for given, target in _input_target_windows(tokens, LEARNERS[learner]):
             if frozen_part is None and at >= freeze:
-                frozen_part = at, {n: w.detach().clone() for n, w in weights.items()}, dict(state)
+                frozen_part = at, {n: w.detach().clone() for n, w in weights.items()}, state
             logits, state = steps(given, state)
             loss = F.cross_entropy(logits.mT, target, reduction="none")
             grads = torch.autograd.grad(loss.mean(1).sum(), list(weights.values()))
             gradients = dict(zip(weights, grads, strict=True))
-            state = {name: s.detach() for name, s in state.items()}
+            state = [tuple(s.detach() for s in layer) for layer in state]
             losses.append(loss.detach())
             if len(losses) % _MEASURED == 1:
                 squared = Counter()

@@ -45,36 +45,35 @@ class LSTM(Steps):
     def zeros(self, models: int) -> State:
         """The state before anything is read."""
         new, size = self.model["output"].weight.new_zeros, self.model["rnn_1_recurrent"].in_features
-        state = {f"{layer}.{n}": new(models, size) for layer in _LAYERS for n in ("hidden", "cell")}
-        return state | {"features": new(models, 0, self.model["output"].in_features)}
+        features = new(models, 0, self.model["output"].in_features)
+        return [(new(models, size), new(models, size)) for _ in _LAYERS] + [(features,)]
 
     def start(self, models: int) -> State:
-        return {name: s.expand(models, *s.shape[1:]) for name, s in self._begun.items()}
+        return [tuple(s.expand(models, *s.shape[1:]) for s in layer) for layer in self._begun]
 
     def tokens_held(self, state: State) -> int:
-        return state["features"].shape[1] - WINDOW
+        return state[-1][0].shape[1] - WINDOW
 
     def read(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        after, x = {}, self.model["embedding"](tokens)
-        features = [x]
-        for layer in _LAYERS:
+        after, x = [], self.model["embedding"](tokens)
+        features, (*carried, (before,)) = [x], state
+        for layer, (hidden, cell) in zip(_LAYERS, carried, strict=True):
             recurrent, outputs = self.model[f"{layer}_recurrent"], []
-            hidden, cell = state[f"{layer}.hidden"], state[f"{layer}.cell"]
             for given in self.model[f"{layer}_input"](x).unbind(1):
                 # Adapters take inputs with a time axis.
                 i, f, g, o = (given + recurrent(hidden[:, None])[:, 0]).chunk(4, -1)
                 cell = torch.sigmoid(f) * cell + torch.sigmoid(i) * torch.tanh(g)
                 hidden = torch.sigmoid(o) * torch.tanh(cell)
                 outputs.append(hidden)
-            after |= {f"{layer}.hidden": hidden, f"{layer}.cell": cell}
+            after.append((hidden, cell))
             x = torch.stack(outputs, 1)
             features.append(x)
-        seen = after["features"] = torch.cat([state["features"], torch.cat(features, -1)], 1)
+        seen = torch.cat([before, torch.cat(features, -1)], 1)
         places = torch.arange(seen.shape[1], device=x.device)
         at = places - places[-tokens.shape[1] :, None]
         scores = self.model["attention"](seen)[..., 0][:, None]
         share = torch.softmax(scores.masked_fill((at > 0) | (at <= -WINDOW), -torch.inf), -1)
-        return self.model["output"](share @ seen), after
+        return self.model["output"](share @ seen), [*after, (seen,)]
 
 
 def load_textgenrnn(
