@@ -38,20 +38,27 @@ rule language_adaptation:
         "../scripts/language_adaptation.py"
 
 
-rule language:
+# Result -> the tables of its jobs, which stand below each other in it; of images too.
+JOINED = {"tta": WAYS} | {
+    name: [f"{path}.{kind}" for path in ADAPTED]
+    for name, kind in (("language", "losses"), ("language_norms", "norms"))
+}
+
+
+rule join:
     input:
-        language=[f"<results>/{path}.losses.parquet" for path in ADAPTED],
-        language_norms=[f"<results>/{path}.norms.parquet" for path in ADAPTED],
+        lambda w: [f"{RESULTS}/{path}.parquet" for path in JOINED[w.joined]],
     output:
-        language="<results>/language.parquet",
-        language_norms="<results>/language_norms.parquet",
+        "<results>/{joined}.parquet",
+    wildcard_constraints:
+        joined="|".join(JOINED),
     log:
-        "<logs>/language.log",
+        "<logs>/{joined}.log",
     resources:
         mem_mb=1000,
     params:
         allow_mixed=ALLOW_MIXED,
     message:
-        "Joining the language models"
+        "Joining the parts of {wildcards.joined}"
     script:
         "../scripts/join.py"

@@ -46,20 +46,3 @@ rule vision_adapt:
         "Adapting to corrupted images: {wildcards.adapts}, {wildcards.optimizer}"
     script:
         "../scripts/vision.py"
-
-
-rule vision:
-    input:
-        tta=[f"<results>/{path}.parquet" for path in WAYS],
-    output:
-        tta="<results>/tta.parquet",
-    log:
-        "<logs>/vision.log",
-    resources:
-        mem_mb=1000,
-    params:
-        allow_mixed=ALLOW_MIXED,
-    message:
-        "Joining what adapted to corrupted images"
-    script:
-        "../scripts/join.py"

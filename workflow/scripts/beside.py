@@ -13,12 +13,8 @@ with job(snakemake.log[0], output[0], plugins=params.plugins):
     named = zip(tables.values(), params.tasks, strict=True)
     peers = pd.concat([table.assign(task=task) for table, task in named], ignore_index=True)
     write_table(peers, output.peers, source, tables)
-    taken = pd.concat(
-        [
-            speed.peer_speeds(dict(zip(tables, params.tasks, strict=True)), peers),
-            speed.network_speeds(dict(zip(snakemake.input.adapted, params.jobs, strict=True))),
-        ],
-        ignore_index=True,
-    )
+    of_peers = speed.peer_speeds(dict(zip(tables, params.tasks, strict=True)), peers)
+    jobs = dict(zip(snakemake.input.adapted, params.jobs, strict=True))
+    taken = pd.concat([of_peers, speed.network_speeds(jobs)], ignore_index=True)
     own = collect.collect("orla.streams.speed", config={"tasks": params.tasks})
     write_table(taken, output.speed, own, [*tables, *snakemake.input.adapted])

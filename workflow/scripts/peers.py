@@ -10,7 +10,7 @@ with job(snakemake.log[0], output, plugins=params.plugins):
     from orla.streams import RIVER, peers
 
     seed, task = int(snakemake.wildcards.seed), catalogue.make("task", params.task)
-    config = {"task": params.task, "probe": params.probe}
+    config = {name: params[name] for name in ("task", "probe")}
     source = collect.collect("orla.streams.peers", config=config, seeds=[seed])
     source["versions"]["river"] = RIVER
     write_table(peers.peer_accuracies(task, seed, params.probe), output, source)

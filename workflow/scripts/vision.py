@@ -4,12 +4,7 @@ from orla.jobs import job
 from orla.provenance import collect, networks
 from orla.provenance.tables import write_table
 
-params, words, output, rule = (
-    snakemake.params,
-    snakemake.wildcards,
-    snakemake.output[0],
-    snakemake.rule,
-)
+params, output, rule = snakemake.params, snakemake.output[0], snakemake.rule
 with job(snakemake.log[0], output, rule, params.get("plugins", [])):
     from orla.vision import images, tent
     from orla.vision.networks import build_network, train
@@ -22,8 +17,8 @@ with job(snakemake.log[0], output, rule, params.get("plugins", [])):
         held = networks.load(snakemake.input.network)
         network = build_network(wanted, {name: values[0] for name, values in held.items()})
         streams = images.corruption_streams(pictures, params.vision["scored"])
-        given = (words.adapts, words.optimizer, params.spec, params.growth)
-        table = tent.adaptation_table(network, streams, params.vision, *given)
+        way = (*snakemake.wildcards, params.spec, params.growth)  # what adapts, and the optimizer
+        table = tent.adaptation_table(network, streams, params.vision, *way)
         write_table(table, output, source, snakemake.input)
     else:
         network = build_network(wanted)

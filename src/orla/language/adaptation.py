@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -19,7 +20,6 @@ from orla.errors import OrlaError
 from orla.language import texts
 from orla.language.models import Language, insert_adapters
 from orla.language.steps import State, Steps
-from orla.optimizers.base import Optimizer
 from orla.provenance import cost
 from orla.statistics.means import moments
 from orla.study import rates
@@ -35,68 +35,35 @@ _MEASURED = 8
 # Seed of the adapters by which rates are chosen, no seed of a study.
 _CHOOSING = 1_000_000
 
-
-class Group(NamedTuple):
-    """Consecutive models of a batch that have one optimizer, and the rate of each."""
-
-    optimizer: str
-    rates: Sequence[float]
+# Optimizer -> the rate of each of its models, which follow each other in a batch.
+Rates = Mapping[str, Sequence[float]]
 
 
 class Updates:
-    """The updates, in place, of the adapters' weights (models, ...) of a batch of models.
+    """The updates, in place, of the adapters' weights (models, ...) of a batch of models."""
 
-    The models are those of the groups in order.
-    """
-
-    def __init__(self, weights: Mapping[str, nn.Parameter], groups: Iterable[Group]) -> None:
-        self._parts: list[dict[str, Any]] = []
-        self._weights, first = list(weights.values()), 0
-        for group in groups:
-            rows = slice(first, first := first + len(group.rates))
-            optimizer = catalogue.make("optimizer", group.optimizer)
-            alike = defaultdict(list)
-            for i, weight in enumerate(self._weights):
-                alike[() if optimizer.elementwise else weight.shape[1:]].append(i)
-            for shape, chosen in alike.items():
-                values = _pack([self._weights[i].detach()[rows] for i in chosen], shape)
-                rates = torch.tensor(group.rates, dtype=values.dtype)
-                if shape:
-                    rates = rates.repeat_interleave(len(chosen))
-                    state = vmap(lambda p, of=optimizer: of.init({"": p}))(values)
-                else:  # each number is updated alone, so that all models are one
-                    rates, state = rates[:, None], optimizer.init({"": values})
-                self._parts.append([optimizer, rows, shape, chosen, rates, state])
+    def __init__(self, weights: Mapping[str, nn.Parameter], by_optimizer: Rates) -> None:
+        self._parts: list[list[Any]] = []
+        first = 0
+        for name, some in by_optimizer.items():
+            rows = slice(first, first := first + len(some))
+            params = {n: w.detach()[rows] for n, w in weights.items()}  # views
+            dtype = next(iter(params.values())).dtype
+            optimizer, lr = catalogue.make("optimizer", name), torch.tensor(some, dtype=dtype)
+            if optimizer.elementwise:  # each number is updated alone, so that all models are one
+                update, state, lr = optimizer.update, optimizer.init(params), lr[:, None, None]
+            else:
+                update, state = vmap(optimizer.update), vmap(optimizer.init)(params)
+            self._parts.append([update, rows, state, params, lr])
 
     @torch.no_grad()
-    def __call__(self, gradients: Sequence[Tensor]) -> None:
+    def __call__(self, gradients: Mapping[str, Tensor]) -> None:
         """One update by the gradients (models, ...) of all weights."""
         for part in self._parts:
-            optimizer, rows, shape, chosen, rates, state = part
-            weights = [self._weights[i][rows] for i in chosen]
-            given = _pack([gradients[i][rows] for i in chosen], shape)
-
-            def update(
-                g: Tensor, p: Tensor, state: Any, rate: Tensor, of: Optimizer = optimizer
-            ) -> tuple[Tensor, Any]:
-                updates, after = of.update({"": g}, state, {"": p}, rate)
-                return updates[""], after
-
-            values = given, _pack(weights, shape), state, rates
-            updates, part[-1] = (vmap(update) if shape else update)(*values)
-            if shape:
-                unpacked = updates.unflatten(0, (-1, len(chosen))).unbind(1)
-            else:
-                unpacked = updates.split([weight[0].numel() for weight in weights], 1)
-            for weight, one in zip(weights, unpacked, strict=True):
-                weight += one.view(weight.shape)
-
-
-def _pack(values: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
-    """Tensors (models, ...) as numbers (models, all); those of one shape as models of their own."""
-    if shape:
-        return torch.stack(values, 1).flatten(0, 1)
-    return torch.cat([x.flatten(1) for x in values], 1)
+            update, rows, *arguments = part
+            updates, part[2] = update({n: g[rows] for n, g in gradients.items()}, *arguments)
+            for name, values in part[3].items():
+                values += updates[name]
 
 
 @torch.no_grad()
@@ -130,10 +97,10 @@ class Pass(NamedTuple):
 def adapt(
     steps: Steps,
     weights: Mapping[str, nn.Parameter],
-    groups: Sequence[Group],
+    by_optimizer: Rates,
     tokens: Tensor,
     learner: str,
-    freeze: int | None = None,
+    freeze: float = math.inf,
     said: str = "",
 ) -> Pass:
     """Adapt the models of a batch, each to its row of tokens (models, T + 1), by one of `LEARNERS`.
@@ -142,29 +109,30 @@ def adapt(
     update after `freeze` tokens or more ends the part that is learned, for `Pass.heldout`; the pass
     goes on to learn. The progress bar says what is `said`.
     """
-    update, state = Updates(weights, groups), steps.start(len(tokens))
+    update, state = Updates(weights, by_optimizer), steps.start(len(tokens))
     norms, losses, at, frozen_part = Counter(), [], 0, None
-    count = tokens.shape[1] - 1
-    with cost.work_phase(f"adapting by {learner}", tokens[:, 1:].numel()):
-        bar = progress.bar(count, said, "token")
+    with (
+        cost.work_phase(f"adapting by {learner}", tokens[:, 1:].numel()),
+        progress.bar(tokens.shape[1] - 1, said, "token") as bar,
+    ):
         for given, target in _input_target_windows(tokens, LEARNERS[learner]):
-            if freeze is not None and frozen_part is None and at >= freeze:
-                frozen_part = at, {n: w.detach().clone() for n, w in weights.items()}, dict(state)
+            if frozen_part is None and at >= freeze:
+                frozen_part = at, {n: w.detach().clone() for n, w in weights.items()}, state
             logits, state = steps(given, state)
             loss = F.cross_entropy(logits.mT, target, reduction="none")
-            gradients = torch.autograd.grad(loss.mean(1).sum(), list(weights.values()))
-            state = {name: s.detach() for name, s in state.items()}
+            grads = torch.autograd.grad(loss.mean(1).sum(), list(weights.values()))
+            gradients = dict(zip(weights, grads, strict=True))
+            state = [tuple(s.detach() for s in layer) for layer in state]
             losses.append(loss.detach())
             if len(losses) % _MEASURED == 1:
                 squared = Counter()
-                for name, gradient in zip(weights, gradients, strict=True):  # "LAYER.A"
+                for name, gradient in gradients.items():  # "LAYER.A"
                     squared[name.rpartition(".")[0]] += gradient.square().sum((1, 2))
                 for layer, value in squared.items():
                     norms[layer] += value.sqrt()
             update(gradients)
             at += len(target[0])
             bar.update(len(target[0]))
-        bar.close()
     measured = -(-len(losses) // _MEASURED)
     loss = torch.cat(losses, 1).numpy()
     heldout = np.full_like(loss, np.nan)
@@ -174,6 +142,19 @@ def adapt(
             weight.data.copy_(values[name])
         heldout[:, at:] = token_losses(steps, tokens[:, at:], state)
     return Pass(loss, heldout, {n: value.numpy() / measured for n, value in norms.items()})
+
+
+def rates_to_try(
+    adapters: Mapping[str, Any], grids: Mapping[str, Mapping[str, Sequence[float]]]
+) -> dict[str, Rates]:
+    """By learner the grid of each optimizer; OrlaError where ``grids`` of the config has none."""
+    by_learner: dict[str, dict[str, Sequence[float]]] = {}
+    for learner, name in product(adapters["learners"], adapters["optimizers"]):
+        cadence = "step" if LEARNERS[learner] == 1 else "window"
+        if cadence not in grids.get(name, {}):
+            raise OrlaError(f'config: "grids.{name}" has no rates for an update each {cadence}')
+        by_learner.setdefault(learner, {})[name] = grids[name][cadence]
+    return by_learner
 
 
 def room_request(
@@ -186,30 +167,21 @@ def room_request(
     "models" of the largest batch (all streams and seeds, or all rates that are tried), and "tokens"
     that all read together.
     """
-    learners, names = adapters["learners"], adapters["optimizers"]
-    adapted_models = len(names) * len(settings["streams"]) * settings["seeds"]
-    tried = (
-        sum(len(_grid_rates(grids, n, _cadence(learner))) for n in names) for learner in learners
-    )
-    most = max(adapted_models, *tried)
+    adapted_models = len(adapters["optimizers"]) * len(settings["streams"]) * settings["seeds"]
+    tried = rates_to_try(adapters, grids).values()
+    most = max(adapted_models, *(sum(map(len, grid.values())) for grid in tried))
     tokens = adapted_models * settings["tokens"] + most * settings["choosing"]
-    hours = settings["most_hours"]
-    return {"models": most, "tokens": len(learners) * tokens, "most_hours": hours}
+    return {"models": most, "tokens": len(tried) * tokens, "most_hours": settings["most_hours"]}
 
 
-def domain_losses(steps: Steps, text: Sequence[int], rows: int) -> tuple[float, float]:
-    """The frozen model's loss over a whole text of tokens, and its standard error over places.
-
-    So many places are read at once as the model has adapters, `rows`, which add nothing.
-    """
-    length = min(len(text) // _PLACES, _MOST)
-    starts = [i * (len(text) // _PLACES) for i in range(_PLACES if length > 1 else 0)]
-    means: list[float] = []
-    for first in range(0, len(starts), rows):
-        some = [text[at : at + length] for at in starts[first : first + rows]]
-        batch = torch.tensor(some + some[:1] * (rows - len(some)))
-        means += token_losses(steps, batch).mean(1)[: len(some)].tolist()
-    over = moments(means)
+def domain_losses(steps: Steps, text: Sequence[int]) -> tuple[float, float]:
+    """The loss over a whole text of tokens, and its standard error over places; or NaN."""
+    length = len(text) // _PLACES
+    if length < 2:
+        return math.nan, math.nan
+    places = torch.tensor(text[: _PLACES * length]).view(_PLACES, length)[:, :_MOST]
+    parts = places.split(_PLACES // 4)  # fewer at once than models are adapted
+    over = moments(np.concatenate([token_losses(steps, part).mean(1) for part in parts]))
     return over.mean, over.standard_error
 
 
@@ -220,7 +192,7 @@ def losses_and_norms(
     adapters: Mapping[str, Any],
     grids: Mapping[str, Mapping[str, Sequence[float]]],
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Tables of losses and of norms of gradients, of one model with adapters of one rank.
+    """Tables of losses and of norms of gradients, of one model that has no adapters yet.
 
     Losses have a row a learner, optimizer, stream, seed and bin of tokens, with the frozen model's
     over all of the bin's domain (`domain_losses`); norms a row a learner, optimizer, stream, seed
@@ -234,94 +206,66 @@ def losses_and_norms(
     Raises:
         OrlaError: A rate that is asked for lacks, every rate diverges, or a text is too short.
     """
-    steps, rank, seeds = language.steps, adapters["rank"], range(settings["seeds"])
+    tried_by_learner = rates_to_try(adapters, grids)
+    steps, rank, seeds = language.steps, adapters["rank"], settings["seeds"]
     streams, size, length = settings["streams"], settings["bin"], settings["tokens"]
-    read_in = {
-        part: {name: language.encode(parts[part]) for name, parts in domain_texts.items()}
+    choosing, adapted_to = (
+        {name: language.encode(parts[part]) for name, parts in domain_texts.items()}
         for part in ("choosing", "streams")
-    }
-    chosen_on = texts.token_stream(read_in["choosing"], streams[0], settings["choosing"], 0.0)
-    rows, norms = [], []
+    )
+    chosen_on = texts.token_stream(choosing, streams[0], settings["choosing"], 0.0)
     tokens = {
-        (i, seed): texts.token_stream(read_in["streams"], stream, length, seed / len(seeds))
-        for (i, stream), seed in product(enumerate(streams), seeds)
+        (i, seed): texts.token_stream(adapted_to, streams[i], length, seed / seeds)
+        for i, seed in product(range(len(streams)), range(seeds))
     }
     every = torch.stack(list(tokens.values()))
-    insert_adapters(steps, rank, [0] * len(every))
     frozen = dict(zip(tokens, token_losses(steps, every), strict=True))
-    whole = {n: domain_losses(steps, text, len(every)) for n, text in read_in["streams"].items()}
-    for learner in adapters["learners"]:
-        names = adapters["optimizers"]
-        tried = {name: _grid_rates(grids, name, _cadence(learner)) for name in names}
+    domains = pd.DataFrame(
+        {name: domain_losses(steps, text) for name, text in adapted_to.items()},
+        index=["domain_loss", "domain_error"],
+    ).T
+    losses, norms, index = [], [], np.arange(length // size)
+    for learner, tried in tried_by_learner.items():
         best = _best_rates(steps, rank, chosen_on, learner, tried, len(streams[0]))
-        weights = insert_adapters(steps, rank, [seed for _ in names for _, seed in tokens])
-        groups = [Group(name, [best[name][0]] * len(tokens)) for name in names]
-        freeze = round(length * (1 - settings["heldout"]))
-        batch = every.repeat(len(names), 1)
+        weights = insert_adapters(steps, rank, [seed for _, seed in tokens] * len(best))
+        by_optimizer = {name: [rate] * len(tokens) for name, (rate, _) in best.items()}
+        freeze, said = round(length * (1 - settings["heldout"])), f"{learner}, rank {rank}"
         adaptation = adapt(
-            steps, weights, groups, batch, learner, freeze, f"{learner}, rank {rank}"
+            steps, weights, by_optimizer, every.repeat(len(best), 1), learner, freeze, said
         )
-        for at, (name, (i, seed)) in enumerate(product(names, tokens)):
+        for at, (name, (i, seed)) in enumerate(product(best, tokens)):
             row = {"rank": rank, "learner": learner, "optimizer": name, "seed": seed}
-            row |= {"rate": best[name][0], "edge": best[name][1]}
+            row |= {"rate": best[name][0], "edge": best[name][1], "stream": i}
             norms += [
-                row | {"stream": i, "layer": layer, "norm": float(value[at])}
+                row | {"layer": layer, "norm": float(value[at])}
                 for layer, value in adaptation.norms.items()
             ]
-            index = np.arange(length // size)
             segment = index * len(streams[i]) // len(index)
-            frame = pd.DataFrame(row | {"stream": i, "token": size * index, "segment": segment})
-            frame["domain"] = [streams[i][s] for s in segment]
-            kinds = ("domain_loss", "domain_error")
-            frame[[*kinds]] = [whole[domain] for domain in frame["domain"]]
-            series = {
-                "frozen": frozen[i, seed],
-                "loss": adaptation.loss[at],
-                "heldout": adaptation.heldout[at],
-            }
-            for kind, values in series.items():
-                frame[kind] = values[: size * len(index)].reshape(-1, size).mean(1)
-            rows.append(frame)
-    return pd.concat(rows, ignore_index=True), pd.DataFrame(norms)
-
-
-def _cadence(learner: str) -> str:
-    """Whether a learner updates each "step" or each "window"."""
-    return "step" if LEARNERS[learner] == 1 else "window"
-
-
-def _grid_rates(
-    grids: Mapping[str, Mapping[str, Sequence[float]]], optimizer: str, cadence: str
-) -> Sequence[float]:
-    """The rates of an optimizer for a cadence; OrlaError where the config has none."""
-    if cadence not in grids.get(optimizer, {}):
-        raise OrlaError(f'config: "grids.{optimizer}" has no rates for an update each {cadence}')
-    return grids[optimizer][cadence]
+            frame = pd.DataFrame(row | {"token": size * index, "segment": segment})
+            frame = frame.assign(domain=[streams[i][s] for s in segment])
+            frame = frame.join(domains, on="domain")
+            series = frozen[i, seed], adaptation.loss[at], adaptation.heldout[at]
+            for kind, values in zip(("frozen", "loss", "heldout"), series, strict=True):
+                frame[kind] = values.reshape(-1, size).mean(1)
+            losses.append(frame)
+    return pd.concat(losses, ignore_index=True), pd.DataFrame(norms)
 
 
 def _best_rates(
-    steps: Steps,
-    rank: int,
-    tokens: Tensor,
-    learner: str,
-    tried: Mapping[str, Sequence[float]],
-    segments: int,
+    steps: Steps, rank: int, tokens: Tensor, learner: str, tried: Rates, segments: int
 ) -> dict[str, tuple[float, bool]]:
     """The best rate of each optimizer, and whether it lies on the edge of its grid.
 
     The best one has the lowest loss after the first segment of that text.
     """
-    groups = [Group(name, grid) for name, grid in tried.items()]
-    models = sum(len(group.rates) for group in groups)
+    models = sum(map(len, tried.values()))
     weights = insert_adapters(steps, rank, [_CHOOSING] * models)
     said = f"choosing rates for {learner}, rank {rank}"
-    loss = adapt(steps, weights, groups, tokens.expand(models, -1), learner, said=said).loss
-    after = loss[:, loss.shape[1] // segments :].mean(1)
-    chosen, first = {}, 0
-    for name, grid in groups:
-        some = after[first : (first := first + len(grid))]
-        if not np.isfinite(some).any():
+    loss = adapt(steps, weights, tried, tokens.expand(models, -1), learner, said=said).loss
+    after, best = iter(loss[:, loss.shape[1] // segments :].mean(1)), {}
+    for name, grid in tried.items():
+        scores = {rates.half_decade_index(rate): next(after) for rate in grid}
+        if not np.isfinite([*scores.values()]).any():
             raise OrlaError(f"{name} diverges at every rate of its grid; give smaller rates")
-        scores = dict(zip(map(rates.half_decade_index, grid), some, strict=True))
-        chosen[name] = rates.half_decade(rates.best_index(scores)), rates.best_on_edge(scores)
-    return chosen
+        best[name] = rates.half_decade(rates.best_index(scores)), rates.best_on_edge(scores)
+    return best

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor, nn
 
 from orla.errors import OrlaError
-from orla.files import MOST_TEXT, read_file, sha256
-from orla.language.steps import State, Steps, run_recurrence
+from orla.files import MOST_TEXT, as_one_line, read_file, require_file, sha256
+from orla.language.steps import State, Steps
 from orla.sessions.hdf5 import open_checked
 
 WINDOW, CONTEXT = 40, 20
@@ -45,38 +45,35 @@ class LSTM(Steps):
     def zeros(self, models: int) -> State:
         """The state before anything is read."""
         new, size = self.model["output"].weight.new_zeros, self.model["rnn_1_recurrent"].in_features
-        state = {f"{layer}.{n}": new(models, size) for layer in _LAYERS for n in ("hidden", "cell")}
-        return state | {"features": new(models, 0, self.model["output"].in_features)}
+        features = new(models, 0, self.model["output"].in_features)
+        return [(new(models, size), new(models, size)) for _ in _LAYERS] + [(features,)]
 
     def start(self, models: int) -> State:
-        return {name: s.expand(models, *s.shape[1:]) for name, s in self._begun.items()}
+        return [tuple(s.expand(models, *s.shape[1:]) for s in layer) for layer in self._begun]
 
     def tokens_held(self, state: State) -> int:
-        return state["features"].shape[1] - WINDOW
+        return state[-1][0].shape[1] - WINDOW
 
     def read(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        after, x = {}, self.model["embedding"](tokens)
-        features = [x]
-        for layer in _LAYERS:
-            recurrent = self.model[f"{layer}_recurrent"]
-
-            def step(before: State, given: Tensor, recurrent: nn.Module = recurrent) -> tuple:
+        after, x = [], self.model["embedding"](tokens)
+        features, (*carried, (before,)) = [x], state
+        for layer, (hidden, cell) in zip(_LAYERS, carried, strict=True):
+            recurrent, outputs = self.model[f"{layer}_recurrent"], []
+            for given in self.model[f"{layer}_input"](x).unbind(1):
                 # Adapters take inputs with a time axis.
-                i, f, g, o = (given + recurrent(before["hidden"][:, None])[:, 0]).chunk(4, -1)
-                cell = torch.sigmoid(f) * before["cell"] + torch.sigmoid(i) * torch.tanh(g)
+                i, f, g, o = (given + recurrent(hidden[:, None])[:, 0]).chunk(4, -1)
+                cell = torch.sigmoid(f) * cell + torch.sigmoid(i) * torch.tanh(g)
                 hidden = torch.sigmoid(o) * torch.tanh(cell)
-                return {"hidden": hidden, "cell": cell}, hidden
-
-            carried = {name: state[f"{layer}.{name}"] for name in ("hidden", "cell")}
-            x, last = run_recurrence(step, carried, self.model[f"{layer}_input"](x))
-            after |= {f"{layer}.{name}": value for name, value in last.items()}
+                outputs.append(hidden)
+            after.append((hidden, cell))
+            x = torch.stack(outputs, 1)
             features.append(x)
-        seen = after["features"] = torch.cat([state["features"], torch.cat(features, -1)], 1)
+        seen = torch.cat([before, torch.cat(features, -1)], 1)
         places = torch.arange(seen.shape[1], device=x.device)
         at = places - places[-tokens.shape[1] :, None]
         scores = self.model["attention"](seen)[..., 0][:, None]
         share = torch.softmax(scores.masked_fill((at > 0) | (at <= -WINDOW), -torch.inf), -1)
-        return self.model["output"](share @ seen), after
+        return self.model["output"](share @ seen), [*after, (seen,)]
 
 
 def load_textgenrnn(
@@ -87,12 +84,9 @@ def load_textgenrnn(
     Raises:
         OrlaError: A file is missing, has another SHA-256 than `digest`, or holds something else.
     """
-    for path in (weights, vocabulary):
-        if not path.is_file():
-            raise OrlaError(f"{path} is missing; docs/language.md says how to get it")
-    if digest and sha256(weights) != digest:
-        raise OrlaError(f"{weights} has another SHA-256 than the config says; get the file anew")
-    try:
+    with as_one_line(weights, "no weights of textgenrnn", "get it anew as docs/language.md says"):
+        if digest and sha256(require_file(weights)) != digest:
+            raise OrlaError(f"{weights} has another SHA-256 than the config says; get it anew")
         with open_checked(weights, "weights of textgenrnn", h5py.File) as file:
             paths: list[str] = []
             file.visit(paths.append)
@@ -107,16 +101,17 @@ def load_textgenrnn(
         model = nn.ModuleDict({"embedding": nn.Embedding.from_pretrained(embeddings)})
         for layer in _LAYERS:
             kinds = ("kernel", "recurrent_kernel", "bias")
-            below, recurrent, bias = _from_cudnn(*(arrays[layer, kind] for kind in kinds))
-            model[f"{layer}_input"] = _linear_layer(below, bias)
-            model[f"{layer}_recurrent"] = _linear_layer(recurrent)
+            below, recurrent, bias = (arrays[layer, kind] for kind in kinds)
+            # Of each gate (input, forget, cell, output) cuDNN keeps the transposed matrix, and two
+            # biases; as in Keras's own conversion.
+            gates = [k.T.reshape(k.shape, order="F") for k in np.split(below, 4, 1)]
+            own = [k.T for k in np.split(recurrent, 4, 1)]
+            both = bias.reshape(2, -1).sum(0)
+            model[f"{layer}_input"] = _linear_layer(np.concatenate(gates, 1), both)
+            model[f"{layer}_recurrent"] = _linear_layer(np.concatenate(own, 1))
         model["attention"] = _linear_layer(arrays["attention", "attention_W"])
         model["output"] = _linear_layer(arrays["output", "kernel"], arrays["output", "bias"])
         return LSTM(model, categories[_MARK]), categories
-    except (OSError, KeyError, ValueError, RuntimeError) as error:
-        raise OrlaError(
-            f"{weights} holds no weights of textgenrnn ({error}); get it anew"
-        ) from None
 
 
 def _linear_layer(kernel: np.ndarray, bias: np.ndarray | None = None) -> nn.Linear:
@@ -127,16 +122,3 @@ def _linear_layer(kernel: np.ndarray, bias: np.ndarray | None = None) -> nn.Line
         if bias is not None:
             layer.bias.copy_(torch.tensor(bias))
     return layer
-
-
-def _from_cudnn(
-    kernel: np.ndarray, recurrent: np.ndarray, bias: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Kernels (inputs, 4 units) and one bias (4 units) of the order in which cuDNN keeps them.
-
-    Of each gate (input, forget, cell, output) cuDNN keeps the transposed matrix, and two biases;
-    as in Keras's own conversion.
-    """
-    gates = [k.T.reshape(k.shape, order="F") for k in np.split(kernel, 4, 1)]
-    recurrent = np.concatenate([k.T for k in np.split(recurrent, 4, 1)], 1)
-    return np.concatenate(gates, 1), recurrent, bias.reshape(2, -1).sum(0)

@@ -74,10 +74,9 @@ def open_model(spec: Mapping[str, Any], folder: str | None, room: Mapping[str, f
 
 def _load_pretrained(kind: Any, name: str, **how: Any) -> Any:
     """Load what `kind` reads of a name, from this machine, else from the hub; else OrlaError."""
-    what, places = "is neither on this machine nor found on the hub", (True, False)
-    if Path(name).is_dir():
-        what, places = "cannot be read", (True,)
-    for local in places:
+    here = Path(name).is_dir()
+    what = "cannot be read" if here else "is neither on this machine nor found on the hub"
+    for local in (True,) if here else (True, False):
         try:
             return kind.from_pretrained(name, local_files_only=local, **how)
         except Exception as error:  # many kinds, of damaged files, and of the hub's client
@@ -144,22 +143,24 @@ def insert_adapters(steps: Steps, rank: int, seeds: Sequence[int]) -> dict[str, 
 
     Weights are "LAYER.A" (models, rank, in) and "LAYER.B" (models, out, rank).
     """
-    storage = {"fan_in_fan_out": isinstance(steps, GPT2)}  # how that keeps its matrices
-    config = LoraConfig(r=rank, lora_alpha=rank, target_modules=list(steps.targets), **storage)
+    config = LoraConfig(
+        r=rank,
+        lora_alpha=rank,
+        target_modules=list(steps.targets),
+        fan_in_fan_out=isinstance(steps, GPT2),  # how that keeps its matrices
+    )
     if not any(isinstance(m, LoraLayer) for m in steps.model.modules()):
         inject_adapter_in_model(config, steps.model, adapter_name=_ADAPTER)
     layers = {n: m for n, m in steps.model.named_modules() if isinstance(m, LoraLayer)}
-    by_name: dict[str, list[Tensor]] = {}
+    parts = {f"{n}.{k}": getattr(m, f"lora_{k}") for n, m in layers.items() for k in "AB"}
+    drawn: dict[str, list[Tensor]] = {name: [] for name in parts}
     with torch.random.fork_rng(devices=[]):
         for seed in seeds:
             torch.manual_seed(seed)
-            for name, layer in layers.items():
+            for layer in layers.values():
                 layer.update_layer(_ADAPTER, r=rank, lora_alpha=rank, config=config)
-                for kind, part in (("A", layer.lora_A), ("B", layer.lora_B)):
-                    by_name.setdefault(f"{name}.{kind}", []).append(part[_ADAPTER].weight.detach())
-    weights = {}
-    for name, layer in layers.items():
-        for kind, part in (("A", layer.lora_A), ("B", layer.lora_B)):
-            part[_ADAPTER] = PerModel(torch.stack(by_name[f"{name}.{kind}"]))
-            weights[f"{name}.{kind}"] = part[_ADAPTER].weight
-    return weights
+            for name, part in parts.items():
+                drawn[name].append(part[_ADAPTER].weight.detach())
+    for name, part in parts.items():
+        part[_ADAPTER] = PerModel(torch.stack(drawn[name]))
+    return {name: part[_ADAPTER].weight for name, part in parts.items()}

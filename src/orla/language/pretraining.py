@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 import torch.nn.functional as F
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import ByteLevelBPETokenizer
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
 from orla import progress
@@ -21,17 +21,13 @@ from orla.schema import nearest
 _TOKENIZED = 2_000_000
 
 
-def train_tokenizer(texts: Sequence[str], size: int) -> PreTrainedTokenizerFast:
+def train_tokenizer(texts: Iterable[str], size: int) -> PreTrainedTokenizerFast:
     """A tokenizer by byte pairs (Sennrich et al. 2016) of these texts, of `size` tokens."""
-    byte_pairs = Tokenizer(models.BPE())
-    byte_pairs.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    byte_pairs.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(
-        vocab_size=size, initial_alphabet=sorted(alphabet), show_progress=False
+    byte_pairs = ByteLevelBPETokenizer()
+    byte_pairs.train_from_iterator(
+        [text[:_TOKENIZED] for text in texts], size, min_frequency=0, show_progress=False
     )
-    byte_pairs.train_from_iterator([text[:_TOKENIZED] for text in texts], trainer)
-    return PreTrainedTokenizerFast(tokenizer_object=byte_pairs)
+    return PreTrainedTokenizerFast(tokenizer_object=byte_pairs._tokenizer)
 
 
 def pretrain(
@@ -46,16 +42,24 @@ def pretrain(
         OrlaError: An option of the model is unknown, its context is longer than the windows that
             it would be trained on, or a text is shorter than a window.
     """
-    _check_options(make)
-    read = train_tokenizer(list(texts.values()), settings["vocabulary"])
+    family = make["model_type"]
+    known = AutoConfig.for_model(family)
+    options = {*known.to_dict(), *known.attribute_map}
+    for name in make:  # transformers would pass over one that it does not know
+        if name not in options:
+            raise OrlaError(
+                f'config: "language.models" makes a {family} with "{name}", which it does not have;'
+                f" {nearest(name, options)}"
+            )
+    read = train_tokenizer(texts.values(), settings["vocabulary"])
     torch.manual_seed(settings["seed"])
     model = AutoModelForCausalLM.from_config(
         AutoConfig.for_model(**make, vocab_size=len(read), bos_token_id=None, eos_token_id=None)
     )
-    steps = FAMILIES[make["model_type"]](model.eval())
+    steps = FAMILIES[family](model.eval())
     if steps.context > settings["window"]:
         raise OrlaError(
-            f'config: "language.models" makes a {make["model_type"]} of {steps.context} positions, '
+            f'config: "language.models" makes a {family} of {steps.context} positions, '
             f"and windows of {settings['window']} tokens would train the first of them alone; give "
             "n_positions of at most language.pretraining.window"
         )
@@ -72,12 +76,12 @@ def pretrain(
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, settings["steps"])
     rows, length, turns = settings["batch"], settings["window"], settings["steps"]
     of_domain = torch.tensor([float(share) for share in shares.values()])
+    domains = list(categories.values())
     with cost.work_phase("pretraining", turns * rows * length):
-        for _ in progress.bar(range(turns), f"pretraining {make['model_type']}", "step"):
+        for _ in progress.bar(range(turns), f"pretraining {family}", "step"):
             chosen = torch.multinomial(of_domain, rows, replacement=True, generator=draw)
             windows = []
-            for name in (list(shares)[i] for i in chosen):
-                text = categories[name]
+            for text in (domains[i] for i in chosen):
                 at = int(torch.randint(len(text) - length, (), generator=draw))
                 windows.append(text[at : at + length + 1])
             batch = torch.stack(windows)
@@ -90,15 +94,3 @@ def pretrain(
             schedule.step()
     model.save_pretrained(folder)
     read.save_pretrained(folder)
-
-
-def _check_options(make: Mapping[str, Any]) -> None:
-    """Refuse options that the family's configuration does not have, which it would ignore."""
-    config = AutoConfig.for_model(make["model_type"])
-    options = {*config.to_dict(), *config.attribute_map}
-    for name in make:
-        if name not in options:
-            raise OrlaError(
-                f'config: "language.models" makes a {make["model_type"]} with "{name}", which it '
-                f"does not have; {nearest(name, options)}"
-            )

@@ -8,14 +8,15 @@ of a transformer the state is the keys and values of the past.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from transformers import DynamicCache
 
-State = dict[str, Tensor]
+# Of each layer the tensors (models, ...) that it carries.
+State = list[tuple[Tensor, ...]]
 
 
 class Steps:
@@ -60,17 +61,6 @@ class Steps:
         return torch.cat(logits, 1), state
 
 
-def run_recurrence(
-    step: Callable[..., tuple[State, Tensor]], state: State, *inputs: Tensor
-) -> tuple[Tensor, State]:
-    """A recurrence over inputs (models, T, ...): outputs (models, T, ...), and the last state."""
-    outputs = []
-    for values in zip(*(x.unbind(1) for x in inputs), strict=True):
-        state, output = step(state, *values)
-        outputs.append(output)
-    return torch.stack(outputs, 1), state
-
-
 class Mamba(Steps):
     """Mamba (Gu and Dao 2023) of `transformers`; the state is that of its convolution and scan.
 
@@ -81,38 +71,33 @@ class Mamba(Steps):
     targets = ("in_proj", "x_proj", "dt_proj")  # peft refuses out_proj
 
     def start(self, models: int) -> State:
-        state = {}
-        for i, block in enumerate(self.model.backbone.layers):
-            m, new = block.mixer, block.mixer.D.new_zeros
-            state[f"{i}.convolution"] = new(models, m.conv_kernel_size - 1, m.intermediate_size)
-            state[f"{i}.scan"] = new(models, m.intermediate_size, m.ssm_state_size)
-        return state
+        mixers = [block.mixer for block in self.model.backbone.layers]
+        shapes = [
+            ((m.conv_kernel_size - 1, m.intermediate_size), (m.intermediate_size, m.ssm_state_size))
+            for m in mixers
+        ]
+        new = mixers[0].D.new_zeros
+        return [(new(models, *taps), new(models, *scan)) for taps, scan in shapes]
 
     def read(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        after, x = {}, self.model.backbone.embeddings(tokens)
-        for i, block in enumerate(self.model.backbone.layers):
+        after, x = [], self.model.backbone.embeddings(tokens)
+        for block, (before, scan) in zip(self.model.backbone.layers, state, strict=True):
             m = block.mixer
             u, gate = m.in_proj(block.norm(x)).chunk(2, -1)
-            u = torch.cat([state[f"{i}.convolution"], u], 1)
-            after[f"{i}.convolution"] = u[:, u.shape[1] - m.conv_kernel_size + 1 :]
+            before = torch.cat([before, u], 1)
             taps, bias = m.conv1d.weight, m.conv1d.bias
-            u = m.act(F.conv1d(u.mT, taps, bias, groups=m.intermediate_size).mT)
+            u = m.act(F.conv1d(before.mT, taps, bias, groups=m.intermediate_size).mT)
             sizes = [m.time_step_rank, m.ssm_state_size, m.ssm_state_size]
             dt, write, read = m.x_proj(u).split(sizes, -1)
             dt = F.softplus(m.dt_proj(dt))[..., None]
             decay = torch.exp(dt * -torch.exp(m.A_log))
-            added = dt * write[:, :, None] * u[..., None]
-            scan = {"scan": state[f"{i}.scan"]}
-            seen, last = run_recurrence(_scan_step, scan, decay, added, read[..., None])
-            after[f"{i}.scan"] = last["scan"]
-            x = x + m.out_proj((seen[..., 0] + m.D * u) * m.act(gate))
+            added, seen = dt * write[:, :, None] * u[..., None], []
+            for t in range(tokens.shape[1]):
+                scan = decay[:, t] * scan + added[:, t]
+                seen.append(scan @ read[:, t, :, None])
+            after.append((before[:, before.shape[1] - m.conv_kernel_size + 1 :], scan))
+            x = x + m.out_proj((torch.stack(seen, 1)[..., 0] + m.D * u) * m.act(gate))
         return self.model.lm_head(self.model.backbone.norm_f(x)), after
-
-
-def _scan_step(state: State, decay: Tensor, added: Tensor, read: Tensor) -> tuple[State, Tensor]:
-    """One step of Mamba's scan: its next state, and its output."""
-    scan = decay * state["scan"] + added
-    return {"scan": scan}, scan @ read
 
 
 class RWKV(Steps):
@@ -121,35 +106,36 @@ class RWKV(Steps):
     targets = ("key", "value", "receptance", "output")
 
     def start(self, models: int) -> State:
-        state = {}
-        for i, block in enumerate(self.model.rwkv.blocks):
-            new, inner = block.attention.time_decay.new_zeros, block.attention.attention_hidden_size
-            for name in ("attention", "feed"):
-                state[f"{i}.{name}"] = new(models, self.model.config.hidden_size)
-            state |= {f"{i}.{name}": new(models, inner) for name in ("sum", "weight")}
-            state[f"{i}.most"] = new(models, inner) - 1e30
-        return state
+        attention = [block.attention for block in self.model.rwkv.blocks]
+        new, wide = attention[0].time_decay.new_zeros, self.model.config.hidden_size
+        inner = [(models, a.attention_hidden_size) for a in attention]
+        shifts = [(new(models, wide), new(models, wide)) for _ in inner]
+        sums = [(new(size), new(size), new(size) - 1e30) for size in inner]
+        return [shift + one for shift, one in zip(shifts, sums, strict=True)]
 
     def read(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        after, x = {}, self.model.rwkv.embeddings(tokens)
-        for i, block in enumerate(self.model.rwkv.blocks):
+        after, x = [], self.model.rwkv.embeddings(tokens)
+        for i, (block, (attended, fed, *sums)) in enumerate(
+            zip(self.model.rwkv.blocks, state, strict=True)
+        ):
             a, f = block.attention, block.feed_forward
             x = block.pre_ln(x) if i == 0 else x
             h = block.ln1(x)
-            before, after[f"{i}.attention"] = _shift_right(state[f"{i}.attention"], h), h[:, -1]
+            before, attended = _shift_right(attended, h), h[:, -1]
             key = a.key(_mix(h, before, a.time_mix_key))
             value = a.value(_mix(h, before, a.time_mix_value))
             gate = torch.sigmoid(a.receptance(_mix(h, before, a.time_mix_receptance)))
-            carried = {name: state[f"{i}.{name}"] for name in ("sum", "weight", "most")}
-            seen, last = run_recurrence(
-                _attention_step(a.time_first, -torch.exp(a.time_decay)), carried, key, value
-            )
-            after |= {f"{i}.{name}": value for name, value in last.items()}
-            x = x + a.output(gate * seen)
+            decay, seen = -torch.exp(a.time_decay), []
+            for k, v in zip(key.unbind(1), value.unbind(1), strict=True):
+                total, weight, _ = _attention_sums(*sums, k + a.time_first, v)
+                seen.append(total / weight)
+                sums = _attention_sums(*sums[:2], sums[2] + decay, k, v)
+            x = x + a.output(gate * torch.stack(seen, 1))
             h = block.ln2(x)
-            before, after[f"{i}.feed"] = _shift_right(state[f"{i}.feed"], h), h[:, -1]
+            before, fed = _shift_right(fed, h), h[:, -1]
             gate = torch.sigmoid(f.receptance(_mix(h, before, f.time_mix_receptance)))
             x = x + gate * f.value(torch.relu(f.key(_mix(h, before, f.time_mix_key))) ** 2)
+            after.append((attended, fed, *sums))
         return self.model.head(self.model.rwkv.ln_out(x)), after
 
 
@@ -163,19 +149,13 @@ def _mix(h: Tensor, before: Tensor, share: Tensor) -> Tensor:
     return h * share + before * (1 - share)
 
 
-def _attention_step(first: Tensor, decay: Tensor) -> Callable[..., tuple[State, Tensor]]:
-    """A step of RWKV's attention; sums are kept divided by exp(most), as in the library."""
-
-    def step(state: State, key: Tensor, value: Tensor) -> tuple[State, Tensor]:
-        most = torch.maximum(state["most"], key + first)
-        old, new = torch.exp(state["most"] - most), torch.exp(key + first - most)
-        output = (old * state["sum"] + new * value) / (old * state["weight"] + new)
-        most = torch.maximum(state["most"] + decay, key)
-        old, new = torch.exp(state["most"] + decay - most), torch.exp(key - most)
-        total, weight = old * state["sum"] + new * value, old * state["weight"] + new
-        return {"sum": total, "weight": weight, "most": most}, output
-
-    return step
+def _attention_sums(
+    total: Tensor, weight: Tensor, exponent: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, ...]:
+    """RWKV's sums of values and of weights with one more; both times exp(exponent), as given."""
+    most = torch.maximum(exponent, key)
+    old, new = torch.exp(exponent - most), torch.exp(key - most)
+    return old * total + new * value, old * weight + new, most
 
 
 class GPT2(Steps):
@@ -191,31 +171,18 @@ class GPT2(Steps):
         self.context = model.config.n_positions
 
     def start(self, models: int) -> State:
-        blocks, size = self.model.transformer.h, self.model.config.n_embd
-        empty = self.model.lm_head.weight.new_zeros(models, 0, size)
-        return {f"{i}.{name}": empty for i in range(len(blocks)) for name in ("key", "value")}
+        config = self.model.config
+        shape = models, config.n_head, 0, config.n_embd // config.n_head
+        empty = self.model.lm_head.weight.new_zeros(shape)
+        return [(empty, empty)] * config.n_layer
 
     def tokens_held(self, state: State) -> int:
-        return state["0.key"].shape[1]
+        return state[0][0].shape[2]
 
     def read(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        body, filled, count = self.model.transformer, self.tokens_held(state), tokens.shape[1]
-        here = torch.arange(filled, filled + count, device=tokens.device)
-        seen = torch.arange(filled + count, device=tokens.device) <= here[:, None]
-        after, x = {}, body.wte(tokens) + body.wpe(here)
-        for i, block in enumerate(body.h):
-            query, *new = block.attn.c_attn(block.ln_1(x)).split(x.shape[-1], -1)
-            key, value = (
-                torch.cat([state[f"{i}.{name}"], one], 1)
-                for name, one in zip(("key", "value"), new, strict=True)
-            )
-            after |= {f"{i}.key": key, f"{i}.value": value}
-            shape = block.attn.num_heads, -1
-            heads = (t.unflatten(-1, shape).movedim(2, 1) for t in (query, key, value))
-            mixed = F.scaled_dot_product_attention(*heads, seen, scale=block.attn.scaling)
-            x = x + block.attn.c_proj(mixed.movedim(1, 2).flatten(2))
-            x = x + block.mlp(block.ln_2(x))
-        return self.model.lm_head(body.ln_f(x)), after
+        cache = DynamicCache(state)
+        logits = self.model(tokens, cache=cache).logits
+        return logits, [(layer.keys, layer.values) for layer in cache.layers]
 
 
 # Type of a model, as its configuration names it -> its steps.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from river import base
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-from orla.architectures.base import Parameters
 from orla.engine.loop import Loop, loop_of
 from orla.engine.state import State
 from orla.errors import OrlaError
@@ -26,14 +26,11 @@ Row = Mapping[Hashable, Any]
 class OnlineRNN(base.Classifier):
     """A recurrent network that learns from each row, by a learner and optimizer of the catalogue.
 
-    The rows are the time steps of one stream: a row moves the network's state on, and makes one
-    update of cross-entropy by the driver of an `engine.loop.Loop`, in float64. Features and classes
-    are known from the first row on that has them. A feature that a row lacks, or that is None or
-    NaN, is 0; a prediction passes over features that are not known yet. Where a new feature or
-    class makes the network wider, its weights are drawn as initial ones are, and all others stay as
-    they are. The network's state stays if its shape does; else, as where it holds inputs, it begins
-    anew, and with it what a learner carries from the past, as this also does if its shape changes.
-    Of a row that is refused nothing is learned.
+    The rows are the time steps of one stream: each is a step and an update of an
+    `engine.loop.Loop`, of cross-entropy in float64. A feature that a row lacks, or that is None or
+    NaN, is 0. A new feature or class widens the network by weights drawn as initial ones are. Its
+    state, and what its learner carries, begin anew where that changes their shape. Of a row that is
+    refused nothing is learned.
 
     Parameters
     ----------
@@ -143,15 +140,20 @@ class OnlineRNN(base.Classifier):
     def _grow(self) -> None:
         """Make the network as wide as what is known; what it has learned stays."""
         before, self._loop = self._state, None
-        loop, dtype = self._get_loop(), torch.float64
-        params = initial_parameters(loop.learner.architecture, [self.seed], dtype)
+        loop = self._get_loop()
+        params = initial_parameters(loop.learner.architecture, [self.seed], torch.float64)
         after = loop.start(params, seeds=[self.seed])
         if before:
-            _copy_into_wider(before.params, after.params)
-            _copy_into_wider(before.optimizer, after.optimizer)
+            for old, wider in ((before.params, after.params), (before.optimizer, after.optimizer)):
+                for name in old.keys() & wider.keys():  # in its place: the first of each axis
+                    wider[name][tuple(map(slice, old[name].shape))] = old[name]
             if before.network.shape == after.network.shape:
                 after.network = before.network
-                if _carry_shapes(before) == _carry_shapes(after):
+                old, new = (
+                    [getattr(leaf, "shape", leaf) for leaf in pytree.tree_leaves(carry)]
+                    for carry in ((s.learners, s.buffers) for s in (before, after))
+                )
+                if old == new:
                     after.learners, after.buffers = before.learners, before.buffers
                     after.step = before.step
         self._state = after
@@ -159,9 +161,8 @@ class OnlineRNN(base.Classifier):
     def _vector(self, x: Row) -> Tensor:
         """The row's features (features,); 0 where one is missing."""
         values = torch.zeros(len(self._features), dtype=torch.float64)
-        for name, value in x.items():
-            if name in self._features:
-                values[self._features[name]] = _finite_number(name, value)
+        for name in x.keys() & self._features.keys():
+            values[self._features[name]] = _finite_number(name, x[name])
         return values
 
     @torch.no_grad()
@@ -179,31 +180,16 @@ class OnlineRNN(base.Classifier):
 
 def _finite_number(name: Hashable, value: Any) -> float:
     """A feature's value; 0 where it is None or NaN."""
-    try:
-        number = math.nan if value is None else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.inf
-    if isinstance(value, str | bytes):  # also a text of digits, such as a postal code
-        number = math.inf
+    number = math.inf
+    if not isinstance(value, str | bytes):  # nor a text of digits, such as a postal code
+        with suppress(TypeError, ValueError, OverflowError):
+            number = math.nan if value is None else float(value)
     if math.isinf(number):
         raise OrlaError(
             f"feature {name!r} is {value!r}, no finite number; encode it, for instance by"
             " river.preprocessing.OneHotEncoder"
         )
     return 0.0 if math.isnan(number) else number
-
-
-def _copy_into_wider(before: Parameters, after: Parameters) -> None:
-    """Put what was learned in its place in the wider tensors (1, ...): the first of each axis."""
-    for name, value in before.items():
-        if name in after and value.dim() == after[name].dim():
-            after[name][tuple(slice(size) for size in value.shape)] = value
-
-
-def _carry_shapes(state: State) -> list[Any]:
-    """The shapes of what a learner carries."""
-    leaves = pytree.tree_leaves((state.learners, state.buffers))
-    return [getattr(leaf, "shape", leaf) for leaf in leaves]
 
 
 def _row_mappings(X: Any) -> Iterable[Row]:

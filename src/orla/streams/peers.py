@@ -16,18 +16,14 @@ from orla.provenance import cost
 from orla.schema import nearest
 from orla.tasks.river import River
 
-
-def _logistic(seed: int) -> base.Classifier:
-    """Logistic regression of each class against the others, on standardized features."""
-    classifier = multiclass.OneVsRestClassifier(linear_model.LogisticRegression())
-    return preprocessing.StandardScaler() | classifier
-
-
 # Name -> the model with River's defaults, of a seed where it draws.
 PEERS: Mapping[str, Callable[[int], base.Classifier]] = {
     "forest": lambda seed: forest.ARFClassifier(seed=seed),
     "tree": lambda seed: tree.HoeffdingTreeClassifier(),
-    "logistic": _logistic,
+    "logistic": lambda seed: (
+        preprocessing.StandardScaler()
+        | multiclass.OneVsRestClassifier(linear_model.LogisticRegression())
+    ),
     "no-change": lambda seed: dummy.NoChangeClassifier(),
     "majority": lambda seed: dummy.PriorClassifier(),
 }
@@ -51,27 +47,24 @@ def row_hits(name: str, seed: int, X: np.ndarray, Y: np.ndarray) -> tuple[np.nda
 def peer_accuracies(task: River, seed: int, probe: Mapping[str, Any]) -> pd.DataFrame:
     """Accuracies of River's models on the task's stream of a seed: a row a model and window.
 
-    Each model that the task names for this seed is tested and then trained on each row. Windows are
-    those of the adapt part.
-
-    Columns are peer, seed, index (of the window), step (its last row, counted from 1), scored
-    (whether it counts for the mean), accuracy (%, of the window), prequential_accuracy (%, as of a
-    network, by this specification of the probe), and bytes (of the model at the end).
+    Each model that the task names for this seed is tested and then trained on each row, in windows
+    of the adapt part and by the means of this specification of the probe. Columns: see
+    docs/reference.md.
     """
     for name in task.peers:
         if name not in PEERS:
             raise OrlaError(f'task river: "peers" has {name}; {nearest(name, PEERS)}')
     prequential, (X, Y, _) = catalogue.make("probe", probe), task.labelled_rows(seed)
-    frames, end = [], task.pretraining + task.adapt
+    frames, end, window = [], task.pretraining + task.adapt, prequential.window
+    windows = task.adapt // window
+    index = np.arange(windows)
     for name in (name for name in PEERS if seed < task.peers.get(name, 0)):
         right, size = row_hits(name, seed, X[:end], Y[:end])
-        windows = task.adapt // prequential.window
-        right = right[task.pretraining :][: windows * prequential.window].reshape(1, windows, -1)
-        series = {"hits": right.sum(-1), "tested": np.full((1, windows), right.shape[-1])}
+        right = right[task.pretraining :][: windows * window].reshape(1, windows, window)
+        series = {"hits": right.sum(-1), "tested": np.full((1, windows), window)}
         [accuracy] = prequential.profile(series)["accuracy"]
         [[mean]] = prequential.summary(series).values()
-        index = np.arange(windows)
-        row = {"peer": name, "seed": seed, "index": index, "step": prequential.window * (index + 1)}
+        row = {"peer": name, "seed": seed, "index": index, "step": window * (index + 1)}
         row |= {"scored": index >= windows_to_skip(windows, prequential.skip), "accuracy": accuracy}
         frames.append(pd.DataFrame(row | {"prequential_accuracy": mean, "bytes": size}))
     return pd.concat(frames, ignore_index=True)

@@ -5,7 +5,6 @@ It is measured while the study runs, so it differs between runs, and no verdict 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,14 +24,14 @@ _STATE_PARTS = ("params", "optimizer", "carry", "buffers")
 
 def row_microseconds(results: Iterable[str], phase: str) -> float:
     """CPU microseconds of a row of one model, over the jobs that made these results."""
-    totals: Counter[str] = Counter()
+    seconds = rows = 0.0
     for result in results:
         cost = read_cost(Path(f"{result}.cost.json"))
         if cost is None:
             raise OrlaError(f"{result}: its cost file is missing; delete the result and run again")
-        totals["s"] += cost["cpu_by_phase_s"].get(phase, 0.0)
-        totals["rows"] += cost["steps"].get(phase, 0)
-    return 1e6 * totals["s"] / totals["rows"] if totals["rows"] else float("nan")
+        seconds += cost["cpu_by_phase_s"].get(phase, 0.0)
+        rows += cost["steps"].get(phase, 0)
+    return 1e6 * seconds / rows if rows else float("nan")
 
 
 def peer_speeds(files: Mapping[str, str], peers: pd.DataFrame) -> pd.DataFrame:
@@ -40,8 +39,8 @@ def peer_speeds(files: Mapping[str, str], peers: pd.DataFrame) -> pd.DataFrame:
 
     `files` has the task of each path, and `peers` these tables as one.
     """
-    size = peers.drop_duplicates(["task", "peer", "seed"]).groupby(["task", "peer"])["bytes"].mean()
-    table = size.reset_index()
+    once = peers.drop_duplicates(["task", "peer", "seed"])
+    table = once.groupby(["task", "peer"], as_index=False)["bytes"].mean()
     paths = ([path for path, task in files.items() if task == name] for name in table["task"])
     return table.assign(us=[*map(row_microseconds, paths, table["peer"])])
 
@@ -53,12 +52,11 @@ def network_speeds(files: Mapping[str, Iterable[tuple[Mapping[str, Any], Any]]])
     models.
     """
     rows = []
-    for path, (task, job) in ((path, entry) for path, jobs in files.items() for entry in jobs):
-        X, _, classes = catalogue.make("task", task).labelled_rows(0, rows=1)
-        loop = loop_of(job, X.shape[1], classes, catalogue.make("loss", "cross_entropy"))
-        size = bytes_per_model(loop, dtype_of(job["keys"]["precision"], job.get("format")))
-        state_bytes = sum(size[n] for n in _STATE_PARTS)
-        rows.append(
-            job["keys"] | {"us": row_microseconds([path], "learners"), "bytes": state_bytes}
-        )
+    for path, jobs in files.items():
+        us = row_microseconds([path], "learners")
+        for task, job in jobs:
+            X, _, classes = catalogue.make("task", task).labelled_rows(0, rows=1)
+            loop = loop_of(job, X.shape[1], classes, catalogue.make("loss", "cross_entropy"))
+            size = bytes_per_model(loop, dtype_of(job["keys"]["precision"], job.get("format")))
+            rows.append(job["keys"] | {"us": us, "bytes": sum(size[n] for n in _STATE_PARTS)})
     return pd.DataFrame(rows)

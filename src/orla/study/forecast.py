@@ -30,10 +30,9 @@ OF_JOB = {
     "programs": (START_S, 0.0, TORCH_MB),
     "vision_network": (140.0, 0.0, 800.0),
     "vision_adapt": (115.0, 0.0, 800.0),
-    "vision": (2.0, 0.0, 150.0),
     "language_pretraining": (80.0, 0.0, 1020.0),  # of the small models of config/language.yaml
-    "language_adaptation": (400.0, 0.0, 1100.0),
-    "language": (2.0, 0.0, 400.0),
+    "language_adaptation": (460.0, 0.0, 1100.0),
+    "join": (2.0, 0.0, 400.0),  # of what adapted to images, of language models
     "drift": (6.0, 0.0, TORCH_MB),
     "inspection": (4.0, 0.0, 400.0),
     "truth_studies": (80.0, 0.0, 3800.0),

@@ -100,8 +100,6 @@ def vision_jobs(config: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
     """Path below the results, without its ending -> what adapts, and its optimizer or "-"."""
     if "vision" not in config:
         return {}
-    ways = [("none", "-"), ("statistics", "-")]
-    ways += [
-        (adapts, name) for adapts, grids in config["vision"]["rates"].items() for name in grids
-    ]
+    grids = {"none": "-", "statistics": "-"} | config["vision"]["rates"]
+    ways = [(adapts, name) for adapts, names in grids.items() for name in names]
     return {f"vision/{adapts}/{name}": (adapts, name) for adapts, name in ways}

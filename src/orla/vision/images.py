@@ -40,27 +40,29 @@ def fashion_mnist(settings: Mapping[str, Any], part: str) -> Labelled:
 
 def _cifar_file(settings: Mapping[str, Any], name: str) -> Path:
     """A file's path, refused where the config gives another SHA-256 for its name."""
-    path, wanted = (
-        require_file(Path(settings["folder"], name)),
-        settings.get("sha256", {}).get(name),
-    )
-    if wanted and (digest := sha256(path)) != wanted:
+    path = require_file(Path(settings["folder"], name))
+    if (wanted := settings.get("sha256", {}).get(name)) and (digest := sha256(path)) != wanted:
         raise OrlaError(f"{path}: its SHA-256 is {digest[:12]}..., not the config's; {_MEND}")
     return path
 
 
-def _read_cifar_10(path: Path) -> Labelled:
+def _cifar_10(settings: Mapping[str, Any]) -> Labelled:
     """CIFAR-10's test images from its binary version: a label, then the planes of the colours."""
+    path = _cifar_file(settings, "test_batch.bin")
     with as_one_line(path, "no test_batch.bin of CIFAR-10", _MEND):
         rows = np.frombuffer(read_file(path), np.uint8).reshape(-1, 1 + 3 * SIZE**2)
-        return rows[:, 1:].reshape(-1, 3, SIZE, SIZE).transpose(0, 2, 3, 1), rows[:, 0]
+        images, labels = rows[:, 1:].reshape(-1, 3, SIZE, SIZE).transpose(0, 2, 3, 1), rows[:, 0]
+    if not np.array_equal(_severity_5(settings, "labels", labels), labels):
+        raise OrlaError(f"{path.parent}: labels.npy and test_batch.bin have other labels; {_MEND}")
+    return images, labels
 
 
-def _read_severity_5(path: Path, clean: np.ndarray) -> np.ndarray:
+def _severity_5(settings: Mapping[str, Any], name: str, clean: np.ndarray) -> np.ndarray:
     """The last fifth of an .npy of CIFAR-10-C, which is severity 5, of what is `clean` (n, ...).
 
     A file has the five severities of the n images, or of their labels, one after another.
     """
+    path = _cifar_file(settings, f"{name}.npy")
     with as_one_line(path, "no .npy of CIFAR-10-C, or cut short", _MEND):
         array = np.load(path, mmap_mode="r", allow_pickle=False)
         shape = (5 * len(clean), *clean.shape[1:])
@@ -75,15 +77,8 @@ def corruption_streams(settings: Mapping[str, Any], count: int) -> dict[str, Lab
     The first test images for `SCORED` and "clean", the last ones for `EXTRA`. OrlaError where files
     are not as told, or have less than twice `count`.
     """
-    if cifar := settings["kind"] == "cifar-10-c":
-        images, labels = _read_cifar_10(_cifar_file(settings, "test_batch.bin"))
-        if not np.array_equal(
-            _read_severity_5(_cifar_file(settings, "labels.npy"), labels), labels
-        ):
-            folder = settings["folder"]
-            raise OrlaError(f"{folder}: labels.npy and test_batch.bin have other labels; {_MEND}")
-    else:
-        images, labels = fashion_mnist(settings, "t10k")
+    cifar = settings["kind"] == "cifar-10-c"
+    images, labels = _cifar_10(settings) if cifar else fashion_mnist(settings, "t10k")
     if 2 * count > len(labels):
         raise OrlaError(
             f'config: "vision.scored" is {count} of {len(labels)} images; at most half, since rates'
@@ -92,9 +87,8 @@ def corruption_streams(settings: Mapping[str, Any], count: int) -> dict[str, Lab
     by_name = {"clean": (images[:count], labels[:count])}
     for part, names in ((slice(count), SCORED), (slice(-count, None), EXTRA)):
         for name in names:
-            if cifar:
-                changed = _read_severity_5(_cifar_file(settings, f"{name}.npy"), images)[part]
-            else:
-                changed = corrupt(images[part], name)
-            by_name[name] = changed, labels[part]
+            seen = (
+                _severity_5(settings, name, images)[part] if cifar else corrupt(images[part], name)
+            )
+            by_name[name] = seen, labels[part]
     return by_name

@@ -10,7 +10,7 @@ from orla.reports.numbers import count, number, rate
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
 from orla.reports.tables.base import Contents, Table
-from orla.reports.tables.shared import EDGE, as_nullable, mark_notes, mean_intervals
+from orla.reports.tables.shared import EDGE, as_nullable, is_true, mark_notes, mean_intervals
 from orla.results.language import MODEL, recovery_table, segment_table
 
 TITLE = "Do immediate derivatives suffice for online LoRA on language models?"
@@ -19,17 +19,16 @@ LEARNERS = {"immediate": "immediate (d=0)", "tbptt-64": "TBPTT-64"}
 
 def learner_text(row: Row, study: StudyFacts) -> str:
     """Learner and optimizer as a reader calls them."""
-    learner = LEARNERS.get(row["learner"], row["learner"])
-    return f"{learner}, {study.called('optimizer', row['optimizer'])}"
+    return f"{LEARNERS[row['learner']]}, {study.called('optimizer', row['optimizer'])}"
 
 
 def model_sentences(language: pd.DataFrame | None) -> list[str]:
     """What both learners undo with Adam, a sentence a model; [] where nothing was run."""
     if language is None or language.empty:
         return []
-    table = recovery_table(language)
-    by, kinds = ["model", "rank", "learner"], ["shift", "before", "heldout_before"]
-    rows = mean_intervals(table[table["optimizer"] == "adam"], by, kinds)
+    table = recovery_table(language).query("optimizer == 'adam'")
+    kinds = ["shift", "before", "heldout_before"]
+    rows = mean_intervals(table, ["model", "rank", "learner"], kinds)
     return [
         f"{model}, rank {rank}: {_undone_text(group.set_index('learner'))} "
         f"(n = {group['n_seeds'].min()})."
@@ -47,11 +46,10 @@ def _undone_text(rows: pd.DataFrame) -> str:
         for kind in ("before", "heldout_before")
         for _, row in rows.reindex([*LEARNERS]).iterrows()
     ]
-    text = (
-        "While they learn with Adam, immediate derivatives undo {} of it, TBPTT-64 {}; held out, "
-        "{} and {}"
-    )
-    return f"{cost}. " + text.format(*shares)
+    return (
+        "{}. While they learn with Adam, immediate derivatives undo {} of it, TBPTT-64 {}; "
+        "held out, {} and {}"
+    ).format(cost, *shares)
 
 
 def _percent_column(header: str, column: str, group: str) -> Cell:
@@ -77,7 +75,7 @@ class Lora(
     layout: ClassVar = {"size": "scriptsize"}
     cells = (
         value("Learner", "what", str, align="l"),
-        cell("Rate", lambda line: rate(line.row["rate"]) + EDGE * (line.row["edge"] is True)),
+        cell("Rate", lambda line: rate(line.row["rate"]) + EDGE * is_true(line.row, "edge")),
         value("shift", "shift", group="Loss", digits=2),
         value("frozen", "frozen", group="Loss", digits=2),
         value("adapted", "loss", group="Loss", digits=2),
@@ -91,18 +89,16 @@ class Lora(
     def rows(self, language: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         columns = ["shift", "reference", "frozen", "loss", "heldout", "before", "proxy"]
         columns += ["heldout_before", "heldout_proxy"]
-        return as_nullable(mean_intervals(recovery_table(language), MODEL, columns))
+        rows = as_nullable(mean_intervals(recovery_table(language), MODEL, columns))
+        return rows.assign(what=[learner_text(row, study) for row in rows.to_dict("records")])
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         for _, group in rows.groupby(["model", "rank"], sort=False):
             lines = group.to_dict("records")
-            for row in lines:
-                row |= {"what": learner_text(row, study), "edge": bool(row["edge"])}
             yield "{model}, {parameters:,.0f} weights, rank {rank:.0f}".format(**lines[0]), lines
-        blank = dict.fromkeys([*rows, "what"])
         papers = load().table("lora") + load().text_rows("adapt_recovery_percent", model="GPT-2")
         title = "The paper, adapt window; by its caption over TBPTT-64"
-        yield title, [blank | _papers_line(row) for row in papers]
+        yield title, [dict.fromkeys(rows) | _papers_line(row) for row in papers]
 
     def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
         [paper] = load().text_rows("cross_entropy_adafactor")
