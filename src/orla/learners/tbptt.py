@@ -198,8 +198,9 @@ class TBPTT(
         ) -> tuple[Tensor, dict[str, Tensor]]:
             tape, exists = entry
             on_before, local = derivatives.pull(weights, tape, on_state)
+            none = {name: torch.zeros_like(x) for name, x in local.items()}
             valid = exists[0] > 0
-            local = {n: torch.where(valid, x, torch.zeros_like(x)) for n, x in local.items()}
+            local = {name: torch.where(valid, x, none[name]) for name, x in local.items()}
             return torch.where(valid, on_before, torch.zeros_like(on_before)), local
 
         _, locals_ = scan(
