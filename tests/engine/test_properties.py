@@ -40,7 +40,7 @@ from harness import (
 from orla.engine.loop import Loop
 from orla.engine.state import step_noise
 from orla.learners.rtrl import RTRL
-from orla.learners.sensitivity import Trace
+from orla.learners.trace import Trace
 from orla.optimizers.adam import Adam
 from orla.optimizers.sgd import SGD
 from orla.programs import compiling

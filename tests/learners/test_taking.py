@@ -27,8 +27,9 @@ from orla.errors import OrlaError
 from orla.learners.last_layer import LastLayer
 from orla.learners.random_signs import KFRTRL, UORO
 from orla.learners.rtrl import RTRL
-from orla.learners.sensitivity import SnAp, Trace
+from orla.learners.sensitivity import SnAp
 from orla.learners.tbptt import TBPTT, Immediate
+from orla.learners.trace import Trace
 
 RNN = NETWORKS["rnn"][0]
 

@@ -21,7 +21,8 @@ from orla.engine import forward
 from orla.errors import OrlaError
 from orla.programs import compiling
 from orla.programs.compiling import Compiled
-from orla.programs.scan import in_layout_of, materialize, scan, scan_in_place, trace, while_loop
+from orla.programs.scan import in_layout_of, materialize, scan, scan_in_place, while_loop
+from orla.programs.tracing import trace
 from orla.study.batches import models_at
 
 

@@ -21,8 +21,8 @@ from orla.engine.loop import Loop
 from orla.interventions.match_norm import MatchNorm
 from orla.learners.last_layer import LastLayer
 from orla.learners.rtrl import RTRL
-from orla.learners.sensitivity import Trace
 from orla.learners.tbptt import TBPTT, Immediate
+from orla.learners.trace import Trace
 from orla.losses.cross_entropy import CrossEntropy
 from orla.losses.squared_error import SquaredError
 from orla.optimizers.adafactor import Adafactor

@@ -59,9 +59,9 @@ class Architecture(Part, ABC):
     n_out: int = 1
 
     @property
-    @abstractmethod
     def state_size(self) -> int:
-        """Length of the flat state vector."""
+        """Length of the flat state vector; `hidden` unless an architecture says otherwise."""
+        return self.hidden
 
     @abstractmethod
     def recurrent_shapes(self) -> dict[str, tuple[int, ...]]:
@@ -78,6 +78,10 @@ class Architecture(Part, ABC):
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Shape of each parameter, the readout's last."""
         return {**self.recurrent_shapes(), **self.readout_shapes()}
+
+    def recurrent_params(self, params: Parameters) -> Parameters:
+        """Those of the parameters that the state depends on."""
+        return {name: params[name] for name in self.recurrent_shapes()}
 
     def parameter_count(self) -> int:
         """Number of parameters of a model."""

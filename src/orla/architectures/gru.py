@@ -25,10 +25,6 @@ class GRU(Architecture, name="gru", label="GRU", order=25):
     are automatic.
     """
 
-    @property
-    def state_size(self) -> int:
-        return self.hidden
-
     def recurrent_shapes(self) -> dict[str, tuple[int, ...]]:
         gates = 3 * self.hidden
         return {

@@ -19,10 +19,6 @@ class RNN(LinearGates, name="rnn", label="RNN", order=10):
     units_independent: ClassVar[bool] = True
 
     @property
-    def state_size(self) -> int:
-        return self.hidden
-
-    @property
     def gates(self) -> int:
         return self.hidden
 
@@ -77,7 +73,26 @@ def power_law_singular_values(size: int, condition: float, largest: float) -> Te
 
 
 @dataclass(frozen=True)
-class SpectralRNN(RNN, name="spectral_rnn", label="RNN, cond(W_hh) {condition:g}", order=11):
+class _InitialSpectrum(Architecture):
+    """Of networks whose W_hh begins as U diag(s) V^T."""
+
+    condition: float = option(50.0, "cond(W_hh) in the beginning.", least=1)
+    largest: float = option(
+        0.0,
+        "s_1 in the beginning, the spectral norm of W_hh; 0: that with the Frobenius norm of rnn.",
+        least=0,
+    )
+
+    def draw_factors(self, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
+        """U, s and V in the beginning, float64."""
+        U, V = (random_orthogonal_matrix(self.hidden, generator) for _ in range(2))
+        return U, power_law_singular_values(self.hidden, self.condition, self.largest), V
+
+
+@dataclass(frozen=True)
+class SpectralRNN(
+    _InitialSpectrum, RNN, name="spectral_rnn", label="RNN, cond(W_hh) {condition:g}", order=11
+):
     """The vanilla RNN; W_hh begins as U diag(s) V^T with cond(W_hh) = `condition`.
 
     The paper's "spectral-decay initialization, free training" and condition-number sweep: the
@@ -87,27 +102,16 @@ class SpectralRNN(RNN, name="spectral_rnn", label="RNN, cond(W_hh) {condition:g}
     an RNN's has on average, unless `largest` gives its spectral norm.
     """
 
-    condition: float = option(50.0, "cond(W_hh) in the beginning.", least=1)
-    largest: float = option(
-        0.0,
-        "s_1 in the beginning, the spectral norm of W_hh; 0: that with the Frobenius norm of rnn.",
-        least=0,
-    )
-
     def init(self, generator: torch.Generator, dtype: torch.dtype = torch.float64) -> Parameters:
         """As `Architecture`; then U and V are drawn, which make W_hh."""
         params = super().init(generator, dtype)
-        U, V = (
-            random_orthogonal_matrix(self.hidden, generator),
-            random_orthogonal_matrix(self.hidden, generator),
-        )
-        s = power_law_singular_values(self.hidden, self.condition, self.largest)
+        U, s, V = self.draw_factors(generator)
         return params | {"W_hh": ((U * s) @ V.T).to(dtype)}
 
 
 @dataclass(frozen=True)
 class SingularRNN(
-    Architecture,
+    _InitialSpectrum,
     name="singular_rnn",
     label="RNN, singular values learned, cond(W_hh) {condition:g}",
     order=11.5,
@@ -124,17 +128,6 @@ class SingularRNN(
     carries their zeros along, three times the sensitivities of an RNN.
     """
 
-    condition: float = option(50.0, "cond(W_hh) in the beginning.", least=1)
-    largest: float = option(
-        0.0,
-        "s_1 in the beginning, the spectral norm of W_hh; 0: that with the Frobenius norm of rnn.",
-        least=0,
-    )
-
-    @property
-    def state_size(self) -> int:
-        return self.hidden
-
     def recurrent_shapes(self) -> dict[str, tuple[int, ...]]:
         n = self.hidden
         bases = {"U_hh": (n, n), "V_hh": (n, n)}
@@ -143,12 +136,8 @@ class SingularRNN(
     def init(self, generator: torch.Generator, dtype: torch.dtype = torch.float64) -> Parameters:
         """As a spectral RNN of the same seed, whose W_hh is U diag(s) V^T."""
         params = RNN(self.hidden, self.n_in, self.n_out).init(generator, dtype)
-        params["U_hh"], params["V_hh"] = (
-            random_orthogonal_matrix(self.hidden, generator).to(dtype) for _ in range(2)
-        )
-        params["s_hh"] = power_law_singular_values(self.hidden, self.condition, self.largest).to(
-            dtype
-        )
+        factors = zip(("U_hh", "s_hh", "V_hh"), self.draw_factors(generator), strict=True)
+        params |= {name: factor.to(dtype) for name, factor in factors}
         return {name: params[name] for name in self.shapes()}
 
     def step(self, params: Parameters, state: Tensor, x: Tensor) -> Tensor:
@@ -186,10 +175,6 @@ class LowRankRNN(Architecture, name="low_rank_rnn", label="RNN of rank {rank}", 
                 f'architecture {self.part.name}: "rank" is {self.rank} and W_hh has {self.hidden}'
                 ' rows; give at most "hidden"'
             )
-
-    @property
-    def state_size(self) -> int:
-        return self.hidden
 
     def recurrent_shapes(self) -> dict[str, tuple[int, ...]]:
         return {

@@ -1,5 +1,6 @@
 """State space models whose recurrence is element-wise: S4D and the linear recurrent unit."""
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -68,10 +69,7 @@ class S4(ElementWise, name="s4", label="S4 (S4D)", order=42):
 
     def init(self, generator: torch.Generator, dtype: torch.dtype = torch.float64) -> Parameters:
         """As `Architecture`; A by S4D-Lin, log_dt uniform, C and D normal of variance 1."""
-
-        def normal(*shape: int) -> Tensor:
-            return torch.randn(shape, generator=generator, dtype=torch.float64)
-
+        normal = functools.partial(torch.randn, generator=generator, dtype=torch.float64)
         params, n = super().init(generator, dtype), self.hidden
         of_modes = n, self.modes
         span = math.log(self.dt_max) - math.log(self.dt_min)
@@ -156,10 +154,7 @@ class LRU(ElementWise, name="lru", label="LRU", order=44):
 
     def init(self, generator: torch.Generator, dtype: torch.dtype = torch.float64) -> Parameters:
         """As `Architecture`; lambda on the ring; B, C and D normal as in the paper's appendix A."""
-
-        def normal(*shape: int) -> Tensor:
-            return torch.randn(shape, generator=generator, dtype=torch.float64)
-
+        normal = functools.partial(torch.randn, generator=generator, dtype=torch.float64)
         n, params = self.hidden, super().init(generator, dtype)
         area, phase = torch.rand(2, n, generator=generator, dtype=torch.float64)
         square_modulus = self.r_min**2 + area * (self.r_max**2 - self.r_min**2)

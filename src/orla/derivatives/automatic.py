@@ -27,7 +27,7 @@ class AutomaticDerivatives(Derivatives):
         return after, {"state": state, "x": x.expand(state.shape[0], -1)}
 
     def pull_step(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
-        recurrent = {name: params[name] for name in self.recurrent_names()}
+        recurrent = self.architecture.recurrent_params(params)
 
         def pull_one(
             recurrent: Parameters, state: Tensor, x: Tensor, cotangent: Tensor
@@ -45,18 +45,13 @@ class AutomaticDerivatives(Derivatives):
     def summed_gradient(self, tapes: Tape, locals_: Local) -> Parameters:
         return {name: gradient.sum(0) for name, gradient in locals_.items()}
 
-    def params_for_pull(self) -> tuple[str, ...]:
-        return self.recurrent_names()
-
     def zero_sensitivity(self, params: Parameters) -> Parameters:
         size = self.architecture.state_size
-        return {
-            name: params[name].new_zeros(*params[name].shape, size)
-            for name in self.recurrent_names()
-        }
+        return {n: p.new_zeros(*p.shape, size) for n, p in self.zero_terms(params).items()}
 
     def zero_terms(self, params: Parameters) -> Parameters:
-        return {name: params[name].new_zeros(params[name].shape) for name in self.recurrent_names()}
+        recurrent = self.architecture.recurrent_params(params)
+        return {name: p.new_zeros(p.shape) for name, p in recurrent.items()}
 
     def add_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
         gradient = self.summed_gradient(tapes, locals_)

@@ -108,9 +108,9 @@ class Derivatives(ABC):
         gradient = self.summed_gradient(tapes, locals_).values()
         return sum((g * g).flatten(1).sum(1) for g in gradient)
 
-    @abstractmethod
     def params_for_pull(self) -> tuple[str, ...]:
         """Names of the parameters that `pull` reads; exact RTRL stores them at each step."""
+        return self.recurrent_names()
 
     def recurrent_names(self) -> tuple[str, ...]:
         """Names of the parameters that the state depends on."""
@@ -149,7 +149,7 @@ class Derivatives(ABC):
 
     def _automatic_readout(self, params: Parameters, state: Tensor) -> tuple[Tensor, Pull]:
         """Outputs of an architecture's own readout, and what pulls a cotangent on them back."""
-        recurrent = {name: params[name] for name in self.recurrent_names()}
+        recurrent = self.architecture.recurrent_params(params)
         readout = {name: p for name, p in params.items() if name not in recurrent}
 
         def outputs_of(readout: Parameters, state: Tensor) -> Tensor:

@@ -29,9 +29,6 @@ class Words(ABC):
     x: Tensor
     tape: Tape
 
-    def _recurrent_params(self) -> Parameters:
-        return {name: self.params[name] for name in self.architecture.recurrent_shapes()}
-
     @abstractmethod
     def zeros(self) -> Influence:
         """The sensitivity before the first step."""
@@ -70,11 +67,14 @@ class DenseWords(Words):
 
     def zeros(self) -> Influence:
         size = self.architecture.state_size
-        return {name: p.new_zeros(size, *p.shape) for name, p in self._recurrent_params().items()}
+        return {
+            name: p.new_zeros(size, *p.shape)
+            for name, p in self.architecture.recurrent_params(self.params).items()
+        }
 
     def direct(self) -> Influence:
         return jacrev(lambda p: self.architecture.step(p, self.state, self.x))(
-            self._recurrent_params()
+            self.architecture.recurrent_params(self.params)
         )
 
     def jacobian(self) -> Tensor:
@@ -179,12 +179,16 @@ class ElementWords(Words):
 
     def zeros(self) -> Influence:
         parts = 2, self.architecture.per_unit
-        return {name: p.new_zeros(*parts, *p.shape) for name, p in self._recurrent_params().items()}
+        return {
+            name: p.new_zeros(*parts, *p.shape)
+            for name, p in self.architecture.recurrent_params(self.params).items()
+        }
 
     def direct(self) -> Influence:
         a, size = self.architecture, 2 * self.architecture.per_unit
         _, pull = vjp(
-            lambda p: a.step(p, self.state, self.x)[: 2 * a.complex_count], self._recurrent_params()
+            lambda p: a.step(p, self.state, self.x)[: 2 * a.complex_count],
+            self.architecture.recurrent_params(self.params),
         )
         # One number of every unit at a time: row u of a parameter moves unit u's numbers alone.
         unit_vectors = torch.eye(size).to(self.state).view(size, 2, 1, a.per_unit)
@@ -212,7 +216,7 @@ class ElementWords(Words):
         }
         if not a.now_size:
             return gradient
-        _, pull = vjp(lambda p: a.now(p, self.x), self._recurrent_params())
+        _, pull = vjp(lambda p: a.now(p, self.x), self.architecture.recurrent_params(self.params))
         (present,) = pull(on_now)
         return {name: g + present[name] for name, g in gradient.items()}
 

@@ -37,16 +37,14 @@ class StackedDerivatives(Derivatives):
         sizes = [layer.state_size for layer in self.architecture.layers]
         return tuple(sum(sizes[place:]) for place in range(len(sizes)))
 
-    def _layer_tapes(self, tape: Tape) -> list[Tape]:
-        """The tape of each layer, the bottom one first."""
-        bottom, *upper = self.architecture.by_layer(tape)
-        return [bottom | {"x": tape["x"]}, *upper]
-
     def _layers_with_entries(
         self, *mappings: Parameters
     ) -> Iterator[tuple[StructuredDerivatives, ...]]:
-        """Each layer, with its entries of every mapping."""
-        return zip(self._layer_derivatives, *map(self.architecture.by_layer, mappings), strict=True)
+        """Each layer, the bottom one first, with its entries of every mapping."""
+        by_mapping = [self.architecture.by_layer(mapping) for mapping in mappings]
+        for layers, mapping in zip(by_mapping, mappings, strict=True):
+            layers[0] |= {"x": mapping["x"]} if "x" in mapping else {}  # of a tape
+        return zip(self._layer_derivatives, *by_mapping, strict=True)
 
     def step(self, params: Parameters, state: Tensor, moment: Moment) -> tuple[Tensor, Tape]:
         after, tapes, x = [], [], moment["x"]
@@ -79,14 +77,14 @@ class StackedDerivatives(Derivatives):
         return {name: t for name, t in tape.items() if name == "keep" or name.startswith("cache.")}
 
     def summed_gradient(self, tapes: Tape, locals_: Local) -> Parameters:
-        every = zip(self._layers_with_entries(locals_), self._layer_tapes(tapes), strict=True)
         return join_layer_mappings(
-            layer.summed_gradient(tape, local) for (layer, local), tape in every
+            layer.summed_gradient(tape, local)
+            for layer, tape, local in self._layers_with_entries(tapes, locals_)
         )
 
     def gradient_square(self, tapes: Tape, locals_: Local) -> Tensor:
-        every = zip(self._layers_with_entries(locals_), self._layer_tapes(tapes), strict=True)
-        return sum(layer.gradient_square(tape, local) for (layer, local), tape in every)
+        every = self._layers_with_entries(tapes, locals_)
+        return sum(layer.gradient_square(tape, local) for layer, tape, local in every)
 
     def params_for_pull(self) -> tuple[str, ...]:
         places = range(len(self._layer_derivatives))
@@ -106,11 +104,9 @@ class StackedDerivatives(Derivatives):
         )
 
     def add_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
-        every = zip(
-            self._layers_with_entries(terms, locals_), self._layer_tapes(tapes), strict=True
-        )
         return join_layer_mappings(
-            layer.add_terms(layer_terms, tape, local) for (layer, layer_terms, local), tape in every
+            layer.add_terms(layer_terms, tape, local)
+            for layer, layer_terms, tape, local in self._layers_with_entries(terms, tapes, locals_)
         )
 
     def block_gradient(self, P: Parameters, on_start: Tensor, terms: Parameters) -> Parameters:
@@ -121,13 +117,8 @@ class StackedDerivatives(Derivatives):
         )
 
     def rebuild(self, P: Parameters, rows: Tensor, tapes: Tape, locals_: Local) -> None:
-        every = zip(
-            self._layers_with_entries(P, locals_),
-            self._layer_tapes(tapes),
-            self._influenced_sizes,
-            strict=True,
-        )
-        for (layer, layer_P, local), tape, size in every:
+        every = self._layers_with_entries(P, tapes, locals_)
+        for (layer, layer_P, tape, local), size in zip(every, self._influenced_sizes, strict=True):
             gates = local["gates"][:, :, :size]
             layer.rebuild(layer_P, rows[:, :size, :size], tape, {"gates": gates})
 

@@ -99,8 +99,9 @@ class StructuredDerivatives(Derivatives):
         }
 
     def zero_sensitivity(self, params: Parameters) -> Parameters:
-        a, W_hh = self.architecture, params["W_hh"]
-        return {"P": W_hh.new_zeros(len(W_hh), a.state_size, a.gates, a.n_in + a.hidden + 1)}
+        terms = self.zero_terms(params)["P"]
+        size = self.architecture.state_size
+        return {"P": terms.new_zeros(len(terms), size, *terms.shape[1:])}
 
     def zero_terms(self, params: Parameters) -> Parameters:
         a, W_hh = self.architecture, params["W_hh"]

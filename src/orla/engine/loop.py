@@ -13,7 +13,7 @@ from torch.utils import _pytree as pytree
 
 from orla import catalogue
 from orla.architectures.base import Parameters, rows_along_memory
-from orla.derivatives.base import axis_of_models
+from orla.engine.looks import probe_looks
 from orla.engine.network import network_of
 from orla.engine.state import State, fixed_noise
 from orla.engine.steps import Steps
@@ -140,17 +140,15 @@ class Loop(Parts):
         self._check_length_and_snapshots(first, steps, snapshots)
         with torch.no_grad(), cost.work_phase("learners", steps * len(state.network)):
             moments = {name: m[:steps].contiguous() for name, m in moments.items()}
-            errors, series, networks, at = [], [], {}, 0
+            results, networks, at = [], {}, 0
             seldom: dict[str, list[Tensor]] = {}
             while at < steps:
                 stop = min(steps, at + self.segment - (first + at) % self.segment)
                 part = {name: m[at:stop] for name, m in moments.items()}
-                for name, value in self._probe_looks(state, part).items():
+                for name, value in probe_looks(self, state, part).items():
                     seldom.setdefault(name, []).append(value)
                 part = self.with_noise(part, state)
-                error, measurements = self.driver.advance(state, rates, part, updates)
-                errors.append(error)
-                series.append(measurements)
+                results += self.driver.advance(state, rates, part, updates)
                 for name, values in self._pop_kept_states(state).items():
                     seldom.setdefault(name, []).append(values)
                 if state.step in snapshots:
@@ -158,6 +156,7 @@ class Loop(Parts):
                 if on_segment:
                     on_segment(stop - at)
                 at = stop
+        errors, series = zip(*results, strict=True)
         joined = {k: torch.cat([s[k] for s in series]).transpose(0, 1) for k in series[0]}
         values = {k: v.cpu().numpy() for k, v in joined.items()} | self._sparse_series(
             seldom, state
@@ -186,33 +185,6 @@ class Loop(Parts):
             if probe.kept_every:
                 none |= {n: np.empty((models, 0, *v.shape[1:])) for n, v in state_of_probe.items()}
         return none | {name: torch.stack(rows, 1).cpu().numpy() for name, rows in values.items()}
-
-    def _probe_looks(self, state: State, moments: Moments) -> dict[str, Tensor]:
-        """What probes see before the first of these steps; {} where none looks at it."""
-        values: dict[str, Tensor] = {}
-        for probe in self.probes:
-            if not probe.look_stride or not state.step or state.step % probe.look_stride:
-                continue
-            moment = {name: m[0] for name, m in moments.items()}
-            before = self.learner.derivatives.state_before(state.params, state.network, moment)
-            look = functools.partial(probe.look, self.learner.architecture)
-            axes = (0, 0, axis_of_models(moment), 0)
-            arguments = state.params, before, moment["x"], self._sensitivity(state, moment)
-            # One model after the other, because a look may be large.
-            values |= vmap(look, in_dims=axes, chunk_size=1)(*arguments)
-        return values
-
-    def _sensitivity(self, state: State, moment: Moments) -> Parameters:
-        """The learner's sensitivity before a step; 0 where a trial starts with it."""
-        carry = state.learners["own"] | state.buffers["own"]
-        sensitivity = self.learner.sensitivity(carry, state.params)
-        if "starts" not in moment:
-            return sensitivity
-        goes_on = (~moment["starts"]).expand(len(state.network))
-        return {
-            name: torch.einsum("m,m...->m...", goes_on.to(p.dtype), p)
-            for name, p in sensitivity.items()
-        }
 
     def _pop_kept_states(self, state: State) -> dict[str, Tensor]:
         """The states of the probes whose states are kept after this step, and begin anew."""

@@ -56,9 +56,8 @@ def job_mb(
     model_mb += params * (networks + 2 * len(job["interventions"]) + 2 * len(job["probes"]))
     unknown = {"more": {"stride": "unknown"}}
     if _window_steps(job["learner"]) == 1:
-        models = min(
-            models, 1 + int(_FEW / model_mb)
-        )  # about as `memory.fitting_batch_size` has it
+        # About as `memory.fitting_batch_size` has it.
+        models = min(models, 1 + int(_FEW / model_mb))
     looks = any(kinds["probe"].get(p["kind"], unknown)["more"]["stride"] for p in job["probes"])
     streams = steps * (n_in + n_out) * (own_streams + models if own_streams else 2)
     streams += steps * models * (4 * n_out + 4)

@@ -22,11 +22,11 @@ class Steps:
 
     def advance(
         self, state: State, rates: Tensor, moments: Moments, updates: int
-    ) -> tuple[Tensor, dict[str, Tensor]]:
-        """Errors (steps, models) and series of the next steps; `state` is changed in place."""
+    ) -> list[tuple[Tensor, dict[str, Tensor]]]:
+        """Errors (steps, models) and series of each stretch; `state` is changed in place."""
         steps = len(moments["x"])
         moments = pad(moments, self.segment)
-        errors, series, at = [], [], 0
+        results, at = [], 0
         while at < steps:
             stop = min(steps, at + self._steps_to_block_end(state))
             ends = torch.tensor(at), torch.tensor(stop)
@@ -35,10 +35,9 @@ class Steps:
             )
             state.step += stop - at
             self.parts.end_blocks(state)
-            errors.append(error[at:stop])
-            series.append({name: v[at:stop] for name, v in values.items()})
+            results.append((error[at:stop], {name: v[at:stop] for name, v in values.items()}))
             at = stop
-        return torch.cat(errors), {k: torch.cat([s[k] for s in series]) for k in series[0]}
+        return results
 
     def _steps_to_block_end(self, state: State) -> int:
         """Steps until the next end of a learner's block, at most a segment."""

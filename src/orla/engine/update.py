@@ -120,7 +120,7 @@ class Parts:
         arguments = gradient, variables["optimizer"], params, rates
         updates, optimizer = vmap(self.optimizer.update)(*arguments)
         moment = without_noise(moment)
-        recurrent = {name: params[name] for name in self.learner.derivatives.recurrent_names()}
+        recurrent = self.learner.architecture.recurrent_params(params)
         seen = params, gradient, observers, gradients["own"], updates, network
         update = Update(*seen, moment, error, recurrent)
         if reads := any(probe.reads_outputs for probe in self.probes):

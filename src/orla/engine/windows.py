@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
@@ -27,9 +26,9 @@ class Windows:
 
     def advance(
         self, state: State, rates: Tensor, moments: Moments, updates: int
-    ) -> tuple[Tensor, dict[str, Tensor]]:
-        """Errors (steps, models) and series of the next steps; `state` is changed in place."""
-        parts, errors, series = self.parts, [], []
+    ) -> list[tuple[Tensor, dict[str, Tensor]]]:
+        """Errors (steps, models) and series of each window; `state` is changed in place."""
+        parts, results = self.parts, []
         often = updates * self.passes >= _WORTH_COMPILING
         update = self.update_program if often else parts.update
         for at in range(0, len(moments["x"]), stride := parts.learner.stride):
@@ -46,9 +45,8 @@ class Windows:
                 parts.end_blocks(state)
             after, values = update(variables, gradients, rates, network, window, error)
             state.set_variables(after | {"network": network})
-            errors.append(error)
-            series.append(values)
-        return torch.cat(errors), {k: torch.stack([s[k] for s in series]) for k in series[0]}
+            results.append((error, {name: v[None] for name, v in values.items()}))
+        return results
 
     @cached_property
     def _stepwise_observers(self) -> list[str]:

@@ -9,9 +9,10 @@ from torch import Tensor
 from torch.func import vmap
 from torch.utils import _pytree as pytree
 
-from orla.architectures.base import LinearGates, Parameters
+from orla.architectures.base import Parameters
 from orla.derivatives.automatic import RetentionDerivatives
 from orla.derivatives.base import Derivatives, Tape
+from orla.derivatives.influence import has_independent_units
 from orla.derivatives.structured import StructuredDerivatives
 from orla.programs import kernels
 from orla.programs.compiling import Compiled
@@ -188,20 +189,17 @@ Blocks = PulledBlocks | KernelBlocks
 
 def fastest_blocks(derivatives: Derivatives, params: Parameters) -> Blocks:
     """The fastest blocks for the architecture, and the parameters' device and precision."""
-    architecture = derivatives.architecture
-    independent = isinstance(architecture, LinearGates) and architecture.units_independent
-    serve = independent and kernels.can_serve(params["W_hh"])
-    return KernelBlocks(derivatives) if serve else _blocks_without_kernels(derivatives)
+    independent = has_independent_units(derivatives.architecture)
+    return _blocks(derivatives, independent and kernels.can_serve(params["W_hh"]))
 
 
 def blocks_by_slots(derivatives: Derivatives, slots: Slots) -> Blocks:
     """The kind of blocks that `slots` were made for."""
-    return (
-        KernelBlocks(derivatives) if "on_gates" in slots else _blocks_without_kernels(derivatives)
-    )
+    return _blocks(derivatives, "on_gates" in slots)
 
 
-def _blocks_without_kernels(derivatives: Derivatives) -> Blocks:
-    """The fastest blocks for the derivatives that need no kernels."""
+def _blocks(derivatives: Derivatives, with_kernels: bool) -> Blocks:
+    if with_kernels:
+        return KernelBlocks(derivatives)
     fade = isinstance(derivatives, RetentionDerivatives)
     return RetentionBlocks(derivatives) if fade else PulledBlocks(derivatives)

@@ -41,21 +41,15 @@ class FeedbackLearner(SensitivityLearner):
             )
 
     @property
-    def _has_random_feedback(self) -> bool:
+    def reads_outputs(self) -> bool:
         return self.feedback == "random"
 
     @property
-    def reads_outputs(self) -> bool:
-        return self._has_random_feedback
-
-    @property
     def fixed_noise(self) -> int:
-        return (
-            self.architecture.hidden * self.architecture.n_out if self._has_random_feedback else 0
-        )
+        return self.architecture.hidden * self.architecture.n_out if self.reads_outputs else 0
 
     def signal(self, carry: Carry, step: Step) -> Tensor:
-        if not self._has_random_feedback:
+        if not self.reads_outputs:
             return step["cotangent"]
         n_out = self.architecture.n_out
         weights = carry["fixed_noise"].unflatten(1, (-1, n_out))
@@ -120,10 +114,8 @@ class RFLO(
         return bool(a.unit_jacobian(cache)[1].any())
 
     def advance(self, words: OwnUnitWords, influence: Influence) -> Influence:
-        remainder, direct = (
-            words.leak_jacobian(),
-            words.direct(),
-        )  # 1 - a of the network, and a phi'(u) h
+        # 1 - a of the network, and a phi'(u) h.
+        remainder, direct = words.leak_jacobian(), words.direct()
         if self.leak is None and self._network_leaks:
             past = words.transport_within(remainder, influence)
         else:

@@ -74,13 +74,9 @@ class UORO(
         return self.architecture.state_size
 
     def init(self, params: Parameters) -> Carry:
-        theta = {
-            name: torch.zeros_like(params[name]) for name in self.derivatives.recurrent_names()
-        }
-        return {
-            "s": torch.zeros_like(vmap(self.architecture.initial_state)(params)),
-            "theta": theta,
-        }
+        s = torch.zeros_like(vmap(self.architecture.initial_state)(params))
+        recurrent = self.architecture.recurrent_params(params)
+        return {"s": s, "theta": {name: torch.zeros_like(p) for name, p in recurrent.items()}}
 
     def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
         derivatives, tape, theta = self.derivatives, step["tape"], carry["theta"]

@@ -9,9 +9,8 @@ from torch.func import vmap
 
 from orla.architectures.base import Parameters
 from orla.architectures.elementwise import ElementWise
-from orla.architectures.stack import Stack
 from orla.catalogue import Mark, option
-from orla.derivatives.base import Derivatives, axis_of_models
+from orla.derivatives.base import axis_of_models
 from orla.derivatives.influence import (
     DenseWords,
     ElementWords,
@@ -20,10 +19,8 @@ from orla.derivatives.influence import (
     Words,
     has_independent_units,
 )
-from orla.derivatives.stacked import DecayedStack
 from orla.errors import OrlaError
 from orla.learners.base import Carry, Learner, Step, network_name
-from orla.learners.rtrl import RTRL
 from orla.programs.scan import in_layout_of, materialize
 
 
@@ -95,67 +92,6 @@ class SensitivityLearner(Learner):
 def _rows_innermost(e: Tensor) -> Tensor:
     """`e`, of a matrix with the axis of rows innermost in memory, as the parameters have it."""
     return e.mT.contiguous().mT if e.dim() >= 4 else e.clone()
-
-
-@dataclass(frozen=True)
-class Trace(
-    SensitivityLearner,
-    name="trace",
-    label="trace",
-    order=50,
-    source="docs/protocol.md, trace(decay); Murray 2019 and Bellec et al. 2020 for the family",
-    time="O(n^2); O(n^3) where units are not independent",
-    memory="O(n^2); O(n^3) where units are not independent",
-):
-    """e_t = decay e_{t-1} + D_t, gradient (dL/dh_t) e_t; decay 0 is immediate.
-
-    Of a stack e is computed once a block of steps, as exact RTRL's sensitivity is, with decay in
-    the place of J.
-    """
-
-    decay: float = option(0.9, "Factor of the previous trace.", least=0, most=1)
-
-    @property
-    def _block_trace(self) -> "_StackTrace | None":
-        """The learner that computes the trace by blocks of steps; None where no stack allows it."""
-        a = self.architecture
-        has_blocks = isinstance(a, Stack) and a.linear_gates
-        return _StackTrace(a, decay=self.decay) if has_blocks else None
-
-    def transport(self, words: Words, influence: Influence) -> Influence:
-        return {name: self.decay * e for name, e in influence.items()}
-
-    @property
-    def block_length(self) -> int:
-        return self._block_trace.block_length if self._block_trace else 0
-
-    def init(self, params: Parameters) -> Carry:
-        return self._block_trace.init(params) if self._block_trace else super().init(params)
-
-    def buffers(self, params: Parameters) -> dict[str, Any]:
-        return self._block_trace.buffers(params) if self._block_trace else {}
-
-    def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
-        gradient = self._block_trace.gradient if self._block_trace else super().gradient
-        return gradient(carry, params, step)
-
-    def end_block(self, carry: Carry, buffers: dict[str, Any]) -> None:
-        self._block_trace.end_block(carry, buffers)
-
-    def end_block_bytes(self, params: Parameters, buffers_bytes: int, local_bytes: int) -> int:
-        sizes = buffers_bytes, local_bytes
-        return self._block_trace.end_block_bytes(params, *sizes) if self._block_trace else 0
-
-
-@dataclass(frozen=True)
-class _StackTrace(RTRL):
-    """The trace of a stack."""
-
-    decay: float = 0.0
-
-    @property
-    def derivatives(self) -> Derivatives:
-        return DecayedStack(self.architecture, self.decay)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """The base class of probes: measurements at each update that change nothing."""
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -136,6 +137,12 @@ def split_recurrent(values: Parameters, recurrent: Parameters) -> tuple[Paramete
     """The values of the recurrent parameters, and those of the readout's."""
     inner = {name: v for name, v in values.items() if name in recurrent}
     return inner, {name: v for name, v in values.items() if name not in recurrent}
+
+
+def nan_means(values: np.ndarray) -> np.ndarray:
+    """Means over the second axis of what is not NaN; NaN where nothing is."""
+    with warnings.catch_warnings(action="ignore"):  # of a mean of nothing, which is NaN
+        return np.nanmean(values, 1)
 
 
 def medians(values: np.ndarray) -> np.ndarray:

@@ -1,6 +1,5 @@
 """Condition number of the recurrent parameters' Jacobian."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -11,7 +10,7 @@ from torch.func import jacrev
 
 from orla.architectures.base import Architecture, Parameters
 from orla.catalogue import option
-from orla.probes.base import Probe, State, Update
+from orla.probes.base import Probe, State, Update, nan_means
 
 
 @dataclass(frozen=True)
@@ -61,19 +60,17 @@ class ConditionNumber(
         x: Tensor,
         sensitivity: Parameters,
     ) -> dict[str, Tensor]:
-        recurrent = {name: params[name] for name in architecture.recurrent_shapes()}
 
         def h(recurrent: Parameters) -> Tensor:
             return architecture.step(params | recurrent, state, x)[: architecture.hidden]
 
         none = {"none": state.new_zeros(architecture.hidden, 1)}
-        matrices = jacrev(h)(recurrent), sensitivity or none
+        matrices = jacrev(h)(architecture.recurrent_params(params)), sensitivity or none
         numbers = [value for blocks in matrices for value in _condition_and_rank(blocks)]
         return dict(zip(self.part.more["columns"], numbers, strict=True))
 
     def summary(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        with warnings.catch_warnings(action="ignore"):  # of a mean of nothing, which is NaN
-            return {name: np.nanmean(series[name], 1) for name in self.part.more["columns"]}
+        return {name: nan_means(series[name]) for name in self.part.more["columns"]}
 
 
 def _condition_and_rank(blocks: Parameters) -> tuple[Tensor, Tensor]:

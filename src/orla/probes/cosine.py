@@ -1,6 +1,5 @@
 """How far gradients on one trajectory agree: cosines, the past's share, and what was routed."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -10,7 +9,7 @@ from torch import Tensor
 
 from orla.architectures.base import Parameters
 from orla.catalogue import option
-from orla.probes.base import Probe, State, Update, medians
+from orla.probes.base import Probe, State, Update, medians, nan_means
 
 
 @dataclass(frozen=True)
@@ -56,15 +55,9 @@ class Cosine(
         return state, measurements
 
     def by_observer(self, series: Mapping[str, np.ndarray]) -> dict[str, dict[str, np.ndarray]]:
-        names = [
-            n.removeprefix(self._cosine_prefix) for n in series if n.startswith(self._cosine_prefix)
-        ]
-        return {
-            name: _observer_columns(
-                series[self._cosine_prefix + name], series[self._ratio_prefix + name]
-            )
-            for name in names
-        }
+        prefixes = first, _ = self._cosine_prefix, self._ratio_prefix
+        names = [n.removeprefix(first) for n in series if n.startswith(first)]
+        return {name: _observer_columns(*(series[p + name] for p in prefixes)) for name in names}
 
     @property
     def _cosine_prefix(self) -> str:
@@ -88,12 +81,8 @@ def _observer_columns(cosine: np.ndarray, ratio: np.ndarray) -> dict[str, np.nda
     """The columns of one observer from its cosines and ratios (models, updates)."""
     cosine, ratio = (np.where(np.isfinite(v), v, np.nan) for v in (cosine, ratio))
     positive = np.where(np.isnan(cosine), np.nan, cosine > 0)
-    with warnings.catch_warnings(action="ignore"):  # of a mean of nothing, which is NaN
-        return {
-            "cosine": np.nanmean(cosine, 1),
-            "positive_share": np.nanmean(positive, 1),
-            "norm_ratio": medians(ratio),
-        }
+    means = {"cosine": nan_means(cosine), "positive_share": nan_means(positive)}
+    return means | {"norm_ratio": medians(ratio)}
 
 
 @dataclass(frozen=True)
@@ -131,9 +120,8 @@ class PastGradient(
         }
 
     def summary(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        with warnings.catch_warnings(action="ignore"):  # of a mean of nothing, which is NaN
-            finite = {n: np.where(np.isfinite(v), v, np.nan) for n, v in series.items()}
-            return {name: np.nanmean(finite[name], 1) for name in self.part.more["columns"]}
+        finite = {n: np.where(np.isfinite(v), v, np.nan) for n, v in series.items()}
+        return {name: nan_means(finite[name]) for name in self.part.more["columns"]}
 
 
 @dataclass(frozen=True)

@@ -90,12 +90,9 @@ class Amplification(
     """
 
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
+        sizes = {"raw_balance": update.gradients, "update_balance": update.updates}
         inner = update.recurrent
-        before, after = (
-            _recurrent_over_readout(update.gradients, inner),
-            _recurrent_over_readout(update.updates, inner),
-        )
-        return state, {"raw_balance": before, "update_balance": after}
+        return state, {name: _recurrent_over_readout(v, inner) for name, v in sizes.items()}
 
     def summary(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         before, after = (

@@ -109,11 +109,8 @@ class Compiled:
     def _load_or_make(self, shapes: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
         """The program from disk, or compiled now; `function` where a condition forbids it."""
         start = time.perf_counter()
-        path = (
-            None
-            if self.key_parts is None
-            else programs.program_folder(self.what, shapes, self.key_parts)
-        )
+        parts = self.key_parts
+        path = None if parts is None else programs.program_folder(self.what, shapes, parts)
         if (condition := _settings["condition"]) and not (path and condition(path)):
             return self.function
         with lock_on(path):

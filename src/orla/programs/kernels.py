@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import hashlib
 import subprocess
 import time
 from pathlib import Path
@@ -61,8 +60,7 @@ def _compiler_command() -> list[str]:
 def library_folder() -> Path:
     """Where the library is kept, for a machine and versions like these."""
     key = [_SOURCE.read_text(), *_compiler_command(), programs.machine_identity()]
-    name = hashlib.sha256("\n".join(key).encode()).hexdigest()[:32]
-    return store.cache_folder("kernels") / name
+    return store.path_of_key("kernels", key)
 
 
 def _open_library(folder: Path) -> ctypes.CDLL:

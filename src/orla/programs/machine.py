@@ -4,6 +4,7 @@ choose their instructions as they are loaded.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -65,16 +66,13 @@ def require_numerics(compute: Mapping[str, Any]) -> None:
 
     from orla.programs import compiling
 
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else math.inf
+    capability = torch.backends.cpu.get_cpu_capability().lower()
     instructions, threads = compute["instructions"], compute["threads"]
-    capability, available = torch.backends.cpu.get_cpu_capability().lower(), torch.get_num_threads()
-    available = min(
-        available, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else available
-    )
+    available = min(torch.get_num_threads(), cores)
     if instructions and capability != instructions:
-        fault, mend = (
-            f"the instruction set {instructions}",
-            f"PyTorch uses {capability}; take another machine",
-        )
+        fault = f"the instruction set {instructions}"
+        mend = f"PyTorch uses {capability}; take another machine"
     elif threads != available:
         fault, mend = f"{threads} threads", f"this job has {available}; give it as many (--cores)"
     elif compute["compile"] != compiling.enabled():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import getpass
-import hashlib
 import inspect
 import os
 import platform
@@ -21,7 +20,7 @@ from torch.utils import _pytree as pytree
 
 from orla import files
 from orla.programs import machine, sources, store, torch_private
-from orla.programs.scan import trace
+from orla.programs.tracing import trace
 
 Program = Callable[..., Any]
 
@@ -116,9 +115,8 @@ def program_folder(what: str, shapes: Any, key_parts: Sequence[Any]) -> Path | N
         parts = [_description(part) for part in key_parts]
     except (TypeError, OSError, RecursionError):
         return None
-    description = "\n".join([what, repr(shapes), *parts, sources.digest(), machine_identity()])
-    name = hashlib.sha256(description.encode()).hexdigest()[:32]
-    return store.cache_folder("programs") / f"{name}.program"
+    key = [what, repr(shapes), *parts, sources.digest(), machine_identity()]
+    return store.path_of_key("programs", key, ".program")
 
 
 def _description(value: Any) -> str:

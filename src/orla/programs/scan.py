@@ -7,68 +7,10 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.fx import GraphModule
 from torch.utils import _pytree as pytree
 
 from orla.programs import torch_private
-
-_tracing = {"on": False, "in place": True}
-
-
-def trace(
-    function: Callable[..., Any], arguments: tuple[Any, ...], *, in_place: bool = True
-) -> tuple[GraphModule, pytree.TreeSpec]:
-    """The graph of the tensor operations of `function`, and the structure of its answer.
-
-    The graph leads from the arguments' leaves to the answer's, and has the loops as operations.
-    Loops change their state in place, which is faster, or carry new tensors. RuntimeError where the
-    program reads what a loop in it changes in place, or a loop's body closes over a tensor of it.
-    """
-    leaves, arguments_structure = pytree.tree_flatten(arguments)
-    answer_structures: list[Any] = []
-
-    def flat(*leaves: Tensor) -> list[Tensor]:
-        answer = function(*pytree.tree_unflatten(leaves, arguments_structure))
-        outputs, structure = pytree.tree_flatten(answer)
-        answer_structures.append(structure)
-        return outputs
-
-    before = dict(_tracing)
-    _tracing.update({"on": True, "in place": in_place and _tracing["in place"]})
-    try:
-        with torch.no_grad():  # else no loop may change anything in place
-            graph = torch_private.graph_of(flat, leaves)
-    finally:
-        _tracing.update(before)
-    _refuse_captured_tensors(graph)
-    _refuse_reads_after_writes(graph)
-    return graph, answer_structures[-1]
-
-
-def _refuse_captured_tensors(graph: GraphModule) -> None:
-    """Refuse (RuntimeError) a loop whose body uses a tensor that it was not given."""
-    for part in graph.modules():
-        for name, value in [*vars(part).items(), *part.named_buffers(recurse=False)]:
-            if type(value).__name__ == "FakeTensor":
-                raise RuntimeError(
-                    f"a loop's body uses a tensor of shape {tuple(value.shape)} ({name}) that it"
-                    " was not given: pass it in the loop's `constants`"
-                )
-
-
-def _refuse_reads_after_writes(graph: GraphModule) -> None:
-    """The compiler orders no reader after a loop, and drops a loop whose results nobody reads."""
-    for node in graph.graph.nodes:
-        if not (indices := node.kwargs.get("mutated_arg_indices")):
-            continue
-        if not any(result.users for result in node.users):
-            raise RuntimeError("a program drops a loop that changes something: return its position")
-        operands = [*node.args[2], *node.args[3]]
-        for index in map(int, indices.split(",")):
-            if any(user is not node and user.op != "output" for user in operands[index].users):
-                raise RuntimeError(
-                    "a program reads what a loop in it changes: let another program do that"
-                )
+from orla.programs.tracing import TRACING, traced_body
 
 
 def scan(
@@ -86,7 +28,7 @@ def scan(
     it is part of.
     """
     length = _first_axis_length(inputs)
-    if length == 1 or not _tracing["on"]:
+    if length == 1 or not TRACING["on"]:
         outputs: list[Any] = []
         order = range(length - 1, -1, -1) if reverse else range(length)
         for index in order:
@@ -94,17 +36,12 @@ def scan(
             outputs.append(output)
         return carry, stack_trees(outputs[::-1] if reverse else outputs)
     trees = carry, inputs, constants
-    (carry_leaves, input_leaves, constant_leaves), structures = zip(
-        *map(pytree.tree_flatten, trees), strict=True
-    )
+    structure = pytree.tree_structure(trees)
+    carry_leaves, input_leaves, constant_leaves = map(pytree.tree_leaves, trees)
     answer_structures: list[Any] = []
 
     def step(*leaves: Tensor) -> list[Tensor]:
-        parts, at = [], 0
-        for structure in structures:
-            parts.append(pytree.tree_unflatten(leaves[at : at + structure.num_leaves], structure))
-            at += structure.num_leaves
-        carry, entry, constants = parts
+        carry, entry, constants = pytree.tree_unflatten(leaves, structure)
         answer = body(carry, entry, *constants)
         answer_structures.append(pytree.tree_structure(answer))
         return _cloned_leaves(answer)
@@ -134,7 +71,7 @@ def scan_in_place(
     share memory. The positions are on the CPU, one step at least apart; a compiled program serves
     all.
     """
-    if not _tracing["on"]:
+    if not TRACING["on"]:
         outputs: Any = None
         after = state
         for index in range(int(start), int(stop)):
@@ -146,14 +83,14 @@ def scan_in_place(
             pytree.tree_map(lambda rows, entry, at=index: rows[at].copy_(entry), outputs, output)
         overwrite(state, after)
         return stop, outputs
-    run, (_, example) = _traced_body(body, (state, _entry_at(inputs, 0), *constants))
+    run, (_, example) = traced_body(body, (state, _entry_at(inputs, 0), *constants))
     outputs = pytree.tree_map(
         lambda t: torch.empty(_first_axis_length(inputs), *t.shape, dtype=t.dtype, device=t.device),
         example,
     )
 
     leaves, structure = pytree.tree_flatten(state)
-    carry_leaves = () if _tracing["in place"] else tuple(leaves)
+    carry_leaves = () if TRACING["in place"] else tuple(leaves)
 
     def goes_on(at: Tensor, *carry_leaves: Tensor) -> Tensor:
         return at < stop
@@ -191,11 +128,11 @@ def while_loop(
 
     It looks at a value in each turn, which it has to wait for on a CUDA device.
     """
-    if not _tracing["on"]:
+    if not TRACING["on"]:
         while condition(*carry, *constants):
             carry = body(*carry, *constants)
         return carry
-    run, _ = _traced_body(body, (*carry, *constants))
+    run, _ = traced_body(body, (*carry, *constants))
     leaves, structure = pytree.tree_flatten(carry)
 
     def goes_on(*leaves: Tensor) -> Tensor:
@@ -205,28 +142,6 @@ def while_loop(
         return tuple(_cloned_leaves(run(*pytree.tree_unflatten(leaves, structure), *constants)))
 
     return pytree.tree_unflatten(_torch_while_loop(goes_on, turn, tuple(leaves)), structure)
-
-
-def _traced_body(
-    body: Callable[..., Any], arguments: tuple[Any, ...]
-) -> tuple[Callable[..., Any], Any]:
-    """A loop's body as the operations that it carries out, and an example of what it answers.
-
-    `torch.while_loop` reads the source of what it is given; so it is given nothing but these.
-    """
-    examples = [
-        torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device=t.device)
-        for t in pytree.tree_leaves(arguments)
-    ]
-    graph, structure = trace(
-        body, pytree.tree_unflatten(examples, pytree.tree_structure(arguments))
-    )
-    answers = [node.meta["val"] for node in graph.graph.output_node().args[0]]
-
-    def run(*arguments: Any) -> Any:
-        return pytree.tree_unflatten(graph(*pytree.tree_leaves(arguments)), structure)
-
-    return run, pytree.tree_unflatten(answers, structure)
 
 
 def _torch_while_loop(
@@ -242,7 +157,7 @@ def in_layout_of(tensor: Tensor, like: Tensor) -> Tensor:
     Left to itself the compiler may lay out whatever is computed from it the other way round, and
     then goes through `like` number by number.
     """
-    return torch_private.with_strides_of(tensor, like) if _tracing["on"] else tensor
+    return torch_private.with_strides_of(tensor, like) if TRACING["on"] else tensor
 
 
 def materialize(tensor: Tensor) -> Tensor:
@@ -251,7 +166,7 @@ def materialize(tensor: Tensor) -> Tensor:
     Left to itself the compiler computes what is cheap anew wherever it is read: a vector that is
     multiplied with a matrix, once a row.
     """
-    return _Stored.apply(tensor) if _tracing["on"] else tensor
+    return _Stored.apply(tensor) if TRACING["on"] else tensor
 
 
 class _Stored(torch.autograd.Function):

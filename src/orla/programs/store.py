@@ -16,7 +16,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -63,6 +63,12 @@ def cache_folder(kind: str) -> Path:
             _make_private_folder(subfolder)
             break
     return subfolder
+
+
+def path_of_key(kind: str, key: Sequence[str], suffix: str = "") -> Path:
+    """Where the cache keeps what these texts describe."""
+    digest = hashlib.sha256("\n".join(key).encode()).hexdigest()[:32]
+    return cache_folder(kind) / f"{digest}{suffix}"
 
 
 def ensure_safe_folder(folder: Path, mend: str = _MEND) -> bool:
@@ -195,9 +201,7 @@ def _digest_lines(path: Path) -> str:
 def cached_answer(kind: str, question: Any, answer: Callable[[], Any]) -> Any:
     """`answer()` to a question (JSON both), kept for the same sources and libraries."""
     text_of_question = json.dumps(question, sort_keys=True)
-    key = "\n".join([text_of_question, sources.digest(), *versions()])
-    name = hashlib.sha256(key.encode()).hexdigest()[:32]
-    path = cache_folder(kind) / f"{name}.json"
+    path = path_of_key(kind, [text_of_question, sources.digest(), *versions()], ".json")
     try:
         entry = json.loads(path.read_text(encoding="utf-8")) if is_safe(path) else {}
         if entry["question"] == text_of_question:

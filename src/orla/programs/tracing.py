@@ -1,0 +1,94 @@
+"""The operations of a function, as one graph whose loops are operations too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.fx import GraphModule
+from torch.utils import _pytree as pytree
+
+from orla.programs import torch_private
+
+# Whether a program is traced now, and whether its loops change their state in place.
+TRACING = {"on": False, "in place": True}
+
+
+def trace(
+    function: Callable[..., Any], arguments: tuple[Any, ...], *, in_place: bool = True
+) -> tuple[GraphModule, pytree.TreeSpec]:
+    """The graph of the tensor operations of `function`, and the structure of its answer.
+
+    The graph leads from the arguments' leaves to the answer's, and has the loops as operations.
+    Loops change their state in place, which is faster, or carry new tensors. RuntimeError where the
+    program reads what a loop in it changes in place, or a loop's body closes over a tensor of it.
+    """
+    leaves, arguments_structure = pytree.tree_flatten(arguments)
+    answer_structures: list[Any] = []
+
+    def flat(*leaves: Tensor) -> list[Tensor]:
+        answer = function(*pytree.tree_unflatten(leaves, arguments_structure))
+        outputs, structure = pytree.tree_flatten(answer)
+        answer_structures.append(structure)
+        return outputs
+
+    before = dict(TRACING)
+    TRACING.update({"on": True, "in place": in_place and TRACING["in place"]})
+    try:
+        with torch.no_grad():  # else no loop may change anything in place
+            graph = torch_private.graph_of(flat, leaves)
+    finally:
+        TRACING.update(before)
+    _refuse_captured_tensors(graph)
+    _refuse_reads_after_writes(graph)
+    return graph, answer_structures[-1]
+
+
+def _refuse_captured_tensors(graph: GraphModule) -> None:
+    """Refuse (RuntimeError) a loop whose body uses a tensor that it was not given."""
+    for part in graph.modules():
+        for name, value in [*vars(part).items(), *part.named_buffers(recurse=False)]:
+            if type(value).__name__ == "FakeTensor":
+                raise RuntimeError(
+                    f"a loop's body uses a tensor of shape {tuple(value.shape)} ({name}) that it"
+                    " was not given: pass it in the loop's `constants`"
+                )
+
+
+def _refuse_reads_after_writes(graph: GraphModule) -> None:
+    """The compiler orders no reader after a loop, and drops a loop whose results nobody reads."""
+    for node in graph.graph.nodes:
+        if not (indices := node.kwargs.get("mutated_arg_indices")):
+            continue
+        if not any(result.users for result in node.users):
+            raise RuntimeError("a program drops a loop that changes something: return its position")
+        operands = [*node.args[2], *node.args[3]]
+        for index in map(int, indices.split(",")):
+            if any(user is not node and user.op != "output" for user in operands[index].users):
+                raise RuntimeError(
+                    "a program reads what a loop in it changes: let another program do that"
+                )
+
+
+def traced_body(
+    body: Callable[..., Any], arguments: tuple[Any, ...]
+) -> tuple[Callable[..., Any], Any]:
+    """A loop's body as the operations that it carries out, and an example of what it answers.
+
+    `torch.while_loop` reads the source of what it is given; so it is given nothing but these.
+    """
+    examples = [
+        torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device=t.device)
+        for t in pytree.tree_leaves(arguments)
+    ]
+    graph, structure = trace(
+        body, pytree.tree_unflatten(examples, pytree.tree_structure(arguments))
+    )
+    answers = [node.meta["val"] for node in graph.graph.output_node().args[0]]
+
+    def run(*arguments: Any) -> Any:
+        return pytree.tree_unflatten(graph(*pytree.tree_leaves(arguments)), structure)
+
+    return run, pytree.tree_unflatten(answers, structure)
