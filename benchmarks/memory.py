@@ -20,7 +20,7 @@ from orla.catalogue.entries import read_entry
 from orla.engine.memory_request import BESIDE, job_mb
 from orla.reports import style
 from orla.reports.words import PartNames
-from orla.study.plan import specification
+from orla.study.declarations import specification
 
 STEPS, STEPS_LARGE = 1000, 100  # the latter still hold a whole block of exact RTRL
 LARGE = 512

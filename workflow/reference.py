@@ -16,9 +16,8 @@ from orla.errors import exit_in_one_line
 from orla.prereg import power
 from orla.study import drift, efficiency, refits
 from orla.study.config_schema import config_schema
-from orla.study.declarations import read_declarations
+from orla.study.declarations import SECTIONS, read_declarations
 from orla.study.keys import KEYS
-from orla.study.plan import SECTIONS
 from orla.study.rolling import UNADAPTED
 from orla.study.stable import PREFIX
 from orla.study.tidy import LONG

@@ -11,7 +11,8 @@ import yaml
 from orla import catalogue
 from orla.errors import OrlaError
 from orla.prereg.documents import document_schema
-from orla.study.config import HIGHEST_ALPHA, plan_from_config, sort_and_drop_nulls
+from orla.study.config import plan_from_config, sort_and_drop_nulls
+from orla.study.config_checks import HIGHEST_ALPHA
 
 CONFIG = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
 

@@ -5,9 +5,10 @@ import copy
 import pytest
 
 from orla.errors import OrlaError
-from orla.study.declarations import read_declarations
+from orla.study import config_checks
+from orla.study.declarations import expand_parts, job_parts, read_declarations
 from orla.study.keys import KEYS
-from orla.study.plan import Plan, expand_parts, job_parts
+from orla.study.plan import Plan
 
 BLOCK = {
     "name": "some",
@@ -216,7 +217,7 @@ def test_a_name_that_the_study_lacks_is_named_with_the_nearest():
         ({"tasks": ["days", "wave"], "splits": ["shift"]}, '"shift" for days; there are "50-50"'),
     ):
         with pytest.raises(OrlaError, match=f"^config: .*{message}"):
-            _ = plan(BLOCK | change).conditions
+            config_checks.check_block_names(plan(), "conditions[0]", BLOCK | change)
 
 
 def test_starts_and_learners_are_what_they_declare_whatever_they_are_called():

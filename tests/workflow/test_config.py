@@ -14,10 +14,10 @@ from orla.catalogue.entries import FILE as DECLARATIONS
 from orla.errors import OrlaError
 from orla.schema import validate
 from orla.sessions import simulator
-from orla.study.config import CHAPTERS, plan_from_config, sort_and_drop_nulls
+from orla.study.config import plan_from_config, sort_and_drop_nulls
+from orla.study.config_checks import CHAPTERS
 from orla.study.config_schema import config_schema
-from orla.study.declarations import read_declarations
-from orla.study.plan import SECTIONS
+from orla.study.declarations import SECTIONS, read_declarations
 from orla.study.pretraining import Pretraining
 
 ROOT = Path(__file__).parents[2]

@@ -45,12 +45,12 @@ rule pretrain:
         "<logs>/{domain}/pretraining/{network}/{precision}.log",
     # Before adaptation: a run would otherwise pretrain its last networks on one core alone.
     priority: 2
-    threads: threads_of
+    threads: lambda w: compute_of(w)["threads"]
     resources:
         mem_mb=4000,
     params:
         task=lambda w: PLAN.task_settings(w.domain),
-        episodes=seeds_of,
+        episodes=lambda w: SEEDS[w.domain],
         pretraining=pretraining_of,
         networks=lambda w, output: output.networks,
         compute=compute_of,
@@ -74,12 +74,12 @@ rule adapt:
         "<logs>/{domain}/adaptation/{network}/{precision}/{part}.log",
     # The longest job starts first: a run would otherwise end with it on one core alone.
     priority: share_of_longest
-    threads: threads_of
+    threads: lambda w: compute_of(w)["threads"]
     resources:
         mem_mb=adaptation_mb,
     params:
         task=lambda w: PLAN.task_settings(w.domain),
-        episodes=seeds_of,
+        episodes=lambda w: SEEDS[w.domain],
         pretraining=pretraining_of,
         networks=lambda w: f"{RESULTS}/{w.domain}/pretraining/{w.network}/{w.precision}.safetensors",
         jobs=lambda w: [PLAN.job(c) for c in part_of(w).conditions],

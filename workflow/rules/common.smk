@@ -13,7 +13,8 @@ from orla.sessions.streams import stream_settings
 from orla.study.config import plan_from_config
 from orla.study.forecast import Forecast, session_lengths
 from orla.study.keys import DEFAULTS
-from orla.study.plan import SECTIONS, STATIONARY, job_parts
+from orla.study.declarations import SECTIONS, job_parts
+from orla.study.plan import STATIONARY
 from orla.study.workflow import language_files, language_jobs, reset_future_times, vision_jobs
 
 # Jobs keep the memory that they free: the C library would return it to the system at every window.

@@ -89,19 +89,10 @@ def compute_of(w):
     return PLAN.compute_settings(w.precision)
 
 
-def threads_of(w):
-    return compute_of(w)["threads"]
-
-
-# Of every stream its most seeds: each job asks, and a study may have thousands of conditions.
+# Of every stream its most seeds, for which a synthetic task draws one each.
 SEEDS = {}
 for c in PLAN.conditions:
     SEEDS[c.domain] = max(c.seeds, SEEDS.get(c.domain, 0))
-
-
-def seeds_of(w):
-    """Streams that a synthetic task draws: one a seed."""
-    return SEEDS[w.domain]
 
 
 def code_on(w, module, parts):

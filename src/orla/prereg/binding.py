@@ -17,7 +17,8 @@ from orla.prereg.documents import read_yaml
 from orla.prereg.registration import Registration
 from orla.provenance.code import hash_of, part_files, source_digests
 from orla.study.config import plan_from_config, sort_and_drop_nulls
-from orla.study.plan import Condition, Plan, job_parts
+from orla.study.declarations import job_parts
+from orla.study.plan import Condition, Plan
 from orla.study.seeds import remove_lock_seeds
 
 _BLOCK = re.compile(r"^binds:.*\n(?:[ \t]+.*\n?)*", re.MULTILINE)

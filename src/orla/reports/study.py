@@ -10,8 +10,8 @@ from orla.catalogue import Mark
 from orla.reports.paper import Paper, load
 from orla.reports.words import PartNames, data_in_words
 from orla.results.base import Comparison, Settings
+from orla.study.declarations import SECTIONS
 from orla.study.keys import DEFAULTS
-from orla.study.plan import SECTIONS
 
 # Name, in configs and registrations, of the comparison that the paper's gaps belong to.
 PAPERS = "paper"

@@ -16,8 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from orla import catalogue
 from orla.catalogue import Mark
 from orla.errors import OrlaError
-from orla.study.declarations import Declarations, read_declarations
-from orla.study.plan import specification
+from orla.study.declarations import Declarations, read_declarations, specification
 
 # A verdict is shown by word and sign, never by colour alone.
 NOT_RUN = "not run"

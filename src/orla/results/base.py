@@ -52,13 +52,6 @@ class Settings:
     rates_of: str = "float64"
     quantities: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        if self.comparisons and self.main not in self.comparisons:
-            raise OrlaError(
-                f'config: "statistics.main" is "{self.main}", which is no comparison;'
-                f" {nearest(self.main, self.comparisons)}"
-            )
-
     @classmethod
     def from_config(
         cls,

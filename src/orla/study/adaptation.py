@@ -27,9 +27,8 @@ from orla.provenance.code import part_files
 from orla.provenance.tables import merge_provenances, read_table, write_table
 from orla.sessions.streams import Streams, episode_settings
 from orla.study import tidy
-from orla.study.declarations import read_declarations
+from orla.study.declarations import job_parts, read_declarations
 from orla.study.keys import KEYS
-from orla.study.plan import job_parts
 from orla.study.pretraining import Pretraining, pretrain
 from orla.study.run import make_run
 from orla.study.sweep import sweep

@@ -9,9 +9,8 @@ from typing import Any
 
 import yaml
 
-from orla.study.declarations import Declarations
+from orla.study.declarations import SECTIONS, Declarations
 from orla.study.keys import KEYS
-from orla.study.plan import SECTIONS
 
 _FILE = Path(__file__).with_name("config.schema.yaml")
 # A name that becomes part of a path.

@@ -1,4 +1,4 @@
-"""What all parts declare, as plain data.
+"""What all parts declare, as plain data, and what the names of a config stand for.
 
 Snakemake needs the declarations each time that it reads the workflow. Those of the package's own
 parts stand in a file that `make reference` writes, because importing every part takes seconds.
@@ -9,8 +9,9 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import json
+import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,22 @@ from orla import catalogue
 from orla.catalogue.entries import read_entry
 from orla.catalogue.options import defaults_of, fields_schema, lists_of_parts, options_of
 from orla.errors import OrlaError
+from orla.schema import nearest
 
 Declarations = dict[str, dict[str, dict[str, Any]]]
+
+# Kind of part -> the section of a config that names instances of it.
+SECTIONS = {
+    "task": "tasks",
+    "architecture": "networks",
+    "learner": "learners",
+    "optimizer": "optimizers",
+    "intervention": "interventions",
+    "start": "starts",
+    "probe": "probes",
+}
+# List of a block -> kind of the parts that it names; a chain of interventions is several.
+PART_LISTS = {section: kind for kind, section in SECTIONS.items()} | {"observers": "learner"}
 
 
 def read_declarations(plugins: Sequence[str | Path] = ()) -> Declarations:
@@ -41,6 +56,54 @@ def describe_parts(kinds: Iterable[str] = tuple(catalogue.ROOMS)) -> Declaration
         kind: {n: _describe_part(part) for n, part in named} for kind, named in parts.items()
     }
     return json.loads(json.dumps(by_kind))
+
+
+def specification(
+    declarations: Declarations, kind: str, name: str, instances: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What a name stands for, one of `instances` or a short form, as {kind, options}."""
+    if name in instances:
+        return dict(instances[name])
+    parts = declarations[kind]
+    if name in parts:
+        if required := parts[name]["schema"]["required"]:
+            raise OrlaError(
+                f'{kind} "{name}" has no default for "{required[0]}"; name an instance under '
+                f'"{SECTIONS[kind]}" that gives it'
+            )
+        return {"kind": name}
+    for base in sorted(parts, key=len, reverse=True):
+        short = parts[base]["short"]
+        numbers = re.fullmatch(re.escape(base) + r"((?:-[0-9]+)+)", name)
+        if numbers and len(values := numbers[1].strip("-").split("-")) == len(short):
+            return {"kind": base} | dict(zip(short, map(int, values), strict=True))
+    forms = [form for part in parts.values() for form in part["forms"]]
+    raise OrlaError(f'{kind} "{name}" is unknown; {nearest(name, [*instances, *forms])}')
+
+
+def job_parts(job: Mapping[str, Any], declarations: Declarations) -> list[tuple[str, str]]:
+    """(kind, name or short form) of every part that a job's result depends on."""
+    specs = [("architecture", job["network"])]
+    specs += [(kind, job[kind]) for kind in ("learner", "optimizer", "start")]
+    specs += [("learner", spec) for spec in job["observers"].values()]
+    specs += [(kind, spec) for kind in ("intervention", "probe") for spec in job[f"{kind}s"]]
+    return sorted({*expand_parts(specs, declarations)})
+
+
+def expand_parts(
+    specs: Iterable[tuple[str, str | Mapping[str, Any]]], declarations: Declarations
+) -> list[tuple[str, str]]:
+    """(kind, name or short form) of parts, and of those that their options are lists of."""
+    parts = []
+    for kind, spec in specs:
+        if isinstance(spec, str):
+            parts.append((kind, spec))
+            continue
+        parts.append((kind, spec["kind"]))
+        for option, inner_kind in declarations[kind][spec["kind"]]["lists"].items():
+            inner = ((inner_kind, entry) for entry in spec.get(option, ()))
+            parts += expand_parts(inner, declarations)
+    return parts
 
 
 def _describe_part(part: type[Any]) -> dict[str, Any]:

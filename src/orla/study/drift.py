@@ -133,24 +133,14 @@ def drift_measures(streams: Streams, episode: Episode) -> Iterator[tuple[str, st
     decoder refitted on B reaches.
     """
     n = streams.categories
-    a, b = (
-        ScoredStream(episode.pretraining, categories=n),
-        ScoredStream(episode.adapt, categories=n),
-    )
+    parts = episode.pretraining, episode.adapt, episode.reference, episode.heldout
+    a, b, whole_tail, heldout = (ScoredStream(part, categories=n) for part in parts)
     tail = ScoredStream(episode.reference, episode.reference_from, n)
-    whole_tail, heldout = (
-        ScoredStream(episode.reference, categories=n),
-        ScoredStream(episode.heldout, categories=n),
-    )
     yield "inputs_moved", "", Interval(b.mean_shift()), ""
     yield "inputs_moved_within", "", Interval(whole_tail.mean_shift()), ""
     for name, other in (("tuning", b), ("tuning_within", whole_tail)):
-        yield (
-            name,
-            "",
-            Interval(float(np.corrcoef(a.tuning_weights(), other.tuning_weights())[0, 1])),
-            "",
-        )
+        both = a.tuning_weights(), other.tuning_weights()
+        yield name, "", Interval(float(np.corrcoef(*both)[0, 1])), ""
     by_lags = []
     for lags in LAGS:
         on_a, on_b = Decoder(a, lags), Decoder(b, lags)
@@ -179,9 +169,8 @@ def score_lost_to_components(task: Recordings, path_a: str | Path, split: str) -
     for separate in (False, True):
         streams = pair_facts.prepare_halves(task, path_a, separate)
         first = ScoredStream(task.cut(streams, split).pretraining, categories=streams.categories)
-        outputs.append(
-            Decoder(first, LAGS[2]).decode(ScoredStream(streams.b, categories=streams.categories))
-        )
+        second = ScoredStream(streams.b, categories=streams.categories)
+        outputs.append(Decoder(first, LAGS[2]).decode(second))
     steps = min(len(part.targets) for part in outputs)
     ends = [
         replace(part, outputs=part.outputs[-steps:], targets=part.targets[-steps:])

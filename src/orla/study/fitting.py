@@ -14,7 +14,8 @@ from orla.catalogue.entries import read_entry
 from orla.errors import OrlaError
 from orla.programs import store
 from orla.study.condition import Condition, split_chain
-from orla.study.plan import PART_LISTS, Plan
+from orla.study.declarations import PART_LISTS
+from orla.study.plan import Plan
 
 # JSON of {list of a block: {name: the part as kind and options}}, or of "frozen", which goes with
 # networks: the parameters that pretraining is to leave as they are.

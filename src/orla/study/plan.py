@@ -6,7 +6,6 @@ part is imported, so that Snakemake can read it quickly.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,23 +13,15 @@ from itertools import product
 from typing import Any
 
 from orla.errors import OrlaError, prefix_errors
-from orla.schema import nearest
-from orla.study.condition import SILENT, Condition, ConditionGroup, group_conditions, split_chain
-from orla.study.declarations import Declarations
-from orla.study.keys import FORMATS, KEYS, peer_column
+from orla.study.condition import SILENT, Condition, ConditionGroup, group_conditions
+from orla.study.declarations import (
+    SECTIONS,
+    Declarations,
+    expand_parts,
+    specification,
+)
+from orla.study.keys import KEYS, peer_column
 
-# Kind of part -> the section of a config that names instances of it.
-SECTIONS = {
-    "task": "tasks",
-    "architecture": "networks",
-    "learner": "learners",
-    "optimizer": "optimizers",
-    "intervention": "interventions",
-    "start": "starts",
-    "probe": "probes",
-}
-# List of a block -> kind of the parts that it names; a chain of interventions is several.
-PART_LISTS = {section: kind for kind, section in SECTIONS.items()} | {"observers": "learner"}
 # Key column -> the list of a block with its values; pairs follow from the tasks.
 _LISTS = {key: SECTIONS.get(key, f"{key}s") for key in KEYS if key != "pair"}
 # The variant of every recording that adapts to the tail of session A.
@@ -39,29 +30,6 @@ STATIONARY = "stationary"
 HEADLINE = "headline"
 # A model of an exact learner takes as long as so many others.
 _EXACT_COST = 20
-
-
-def specification(
-    declarations: Declarations, kind: str, name: str, instances: Mapping[str, Any]
-) -> dict[str, Any]:
-    """What a name stands for, one of `instances` or a short form, as {kind, options}."""
-    if name in instances:
-        return dict(instances[name])
-    parts = declarations[kind]
-    if name in parts:
-        if required := parts[name]["schema"]["required"]:
-            raise OrlaError(
-                f'{kind} "{name}" has no default for "{required[0]}"; name an instance under '
-                f'"{SECTIONS[kind]}" that gives it'
-            )
-        return {"kind": name}
-    for base in sorted(parts, key=len, reverse=True):
-        short = parts[base]["short"]
-        numbers = re.fullmatch(re.escape(base) + r"((?:-[0-9]+)+)", name)
-        if numbers and len(values := numbers[1].strip("-").split("-")) == len(short):
-            return {"kind": base} | dict(zip(short, map(int, values), strict=True))
-    forms = [form for part in parts.values() for form in part["forms"]]
-    raise OrlaError(f'{kind} "{name}" is unknown; {nearest(name, [*instances, *forms])}')
 
 
 @dataclass(frozen=True)
@@ -160,7 +128,7 @@ class Plan:
         """
         by_key: dict[tuple[str, ...], tuple[Condition, list[int]]] = {}
         for i, block in enumerate(self.config["conditions"]):
-            for condition in self._conditions_in_block(i, block):
+            for condition in self._conditions_in_block(block):
                 key = tuple(condition.keys.values())
                 old, blocks = by_key.get(key, (condition, []))
                 union = replace(
@@ -190,9 +158,8 @@ class Plan:
         }
         return list(group_conditions(self.chapters, costs))
 
-    def _conditions_in_block(self, i: int, block: Mapping[str, Any]) -> Iterable[Condition]:
-        """The conditions of block number `i` of the config."""
-        self._check_block_names(f"conditions[{i}]", block)
+    def _conditions_in_block(self, block: Mapping[str, Any]) -> Iterable[Condition]:
+        """The conditions of a block of the config."""
         lists = [block.get(name) or [SILENT[key]] for key, name in _LISTS.items()]
         for values in product(*lists):
             keys = dict(zip(_LISTS, values, strict=True))
@@ -205,24 +172,6 @@ class Plan:
                     probes=tuple(block.get("probes", self.config["probes_of_all"])),
                     seeds=block["seeds"],
                 )
-
-    def _check_block_names(self, place: str, block: Mapping[str, Any]) -> None:
-        """Refuse names of a block that stand for nothing."""
-        for key, kind in (("tasks", "task"), ("networks", "architecture")):
-            for name in block[key]:
-                if name in self.declared[kind] and name not in self.config[key]:
-                    at = f'config: "{place}.{key}"'
-                    raise OrlaError(f"{at}: {name} is a kind; give it a name under {key}")
-                require_one_of(f"{place}.{key}", name, self.config[key])
-        for key, kind in PART_LISTS.items():
-            for name in block.get(key, ()) if key not in ("tasks", "networks") else ():
-                for part in split_chain(name) if key == "interventions" else (name,):
-                    self.check_name(kind, part, f"{place}.{key}")
-        precisions = [*FORMATS, *self.config.get("numerics", {})]
-        for name in block.get("precisions", ()):
-            require_one_of(f"{place}.precisions", name, precisions)
-        for task, split in product(block["tasks"], block["splits"]):
-            require_one_of(f"{place}.splits", split, self.variants(task), f" for {task}")
 
     def seeds_by_peer_column(self, task: str) -> dict[str, int]:
         """Column of each of River's models that a task has beside networks, and its seeds."""
@@ -297,34 +246,3 @@ class Plan:
             "stable_windows": self.config["stable_windows"],
             **self.format_entry(c.precision),
         }
-
-
-def require_one_of(place: str, name: str, choices: Iterable[str], where: str = "") -> None:
-    """Raise OrlaError, with the nearest, where a name at a place of the config is not known."""
-    if name not in choices:
-        raise OrlaError(f'config: "{place}" cannot be "{name}"{where}; {nearest(name, choices)}')
-
-
-def job_parts(job: Mapping[str, Any], declarations: Declarations) -> list[tuple[str, str]]:
-    """(kind, name or short form) of every part that a job's result depends on."""
-    specs = [("architecture", job["network"])]
-    specs += [(kind, job[kind]) for kind in ("learner", "optimizer", "start")]
-    specs += [("learner", spec) for spec in job["observers"].values()]
-    specs += [(kind, spec) for kind in ("intervention", "probe") for spec in job[f"{kind}s"]]
-    return sorted({*expand_parts(specs, declarations)})
-
-
-def expand_parts(
-    specs: Iterable[tuple[str, str | Mapping[str, Any]]], declarations: Declarations
-) -> list[tuple[str, str]]:
-    """(kind, name or short form) of parts, and of those that their options are lists of."""
-    parts = []
-    for kind, spec in specs:
-        if isinstance(spec, str):
-            parts.append((kind, spec))
-            continue
-        parts.append((kind, spec["kind"]))
-        for option, inner_kind in declarations[kind][spec["kind"]]["lists"].items():
-            inner = ((inner_kind, entry) for entry in spec.get(option, ()))
-            parts += expand_parts(inner, declarations)
-    return parts

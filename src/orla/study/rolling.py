@@ -207,10 +207,8 @@ def horizon_rows(
     for horizon in horizons:
         by_rate = {i: of_rate[_HORIZON, horizon] for i, of_rate in results.items()}
         validation = {i: both[:, 0] for i, both in by_rate.items()}
-        best, edge = (
-            rates.best_index(validation),
-            np.full(run.seeds, rates.best_on_edge(validation)),
-        )
+        best = rates.best_index(validation)
+        edge = np.full(run.seeds, rates.best_on_edge(validation))
         error, heldout = by_rate[best].T
         chosen.append(rates.half_decade(best))
         measured.append((scores.recovery_percent(frozen, heldout, reference), error, edge))

@@ -150,11 +150,8 @@ class ConditionRun:
 
     def _frozen_batch_scores(self, seed: np.ndarray) -> dict[str, np.ndarray]:
         """The entries of `baseline` that networks of these seeds are run for."""
-        episode, params, whole = (
-            self.episode,
-            self.starting_parameters(seed),
-            self.whole_tensors(seed),
-        )
+        episode, params = self.episode, self.starting_parameters(seed)
+        whole = self.whole_tensors(seed)
         outputs = self.frozen_outputs(params, None, whole)
         adapt = {name: m[: self.steps] for name, m in whole.items()}
         step_errors = scores.step_errors(self.loss, outputs[:, : self.steps], adapt)
@@ -169,10 +166,8 @@ class ConditionRun:
         reference, of_reference = none, dict.fromkeys(further, none)
         if episode.reference is not None:
             stream = self.stream_tensors(episode.reference, seed)
-            part, before = (
-                slice(episode.reference_from, None),
-                self.frozen_outputs(params, None, stream),
-            )
+            before = self.frozen_outputs(params, None, stream)
+            part = slice(episode.reference_from, None)
             reference, of_reference = scores.mean_scores(self.loss, before, stream, part)
         mask = scores.entry_models_first(adapt, "scored")
         return {

@@ -23,7 +23,7 @@ from orla.optimizers.base import Optimizer, State
 from orla.optimizers.sgd import SGD
 from orla.starts.base import Start
 from orla.study.batches import apply_start, initial_parameters
-from orla.study.plan import PART_LISTS
+from orla.study.declarations import PART_LISTS
 from orla.study.pretraining import check_frozen
 
 # Numbers of a network's sensitivities above which it is not tried, which would take seconds.
