@@ -30,8 +30,14 @@ def config(*blocks, **sections):
     return made | sections
 
 
-def refusal(*blocks, **sections):
+def said_of(config):
+    """The one line that a config is refused with."""
     with pytest.raises(OrlaError) as raised:
-        plan_from_config(config(*blocks, **sections))
+        plan_from_config(config)
     [line] = str(raised.value).splitlines()
+    assert line.startswith(("config: ", "grid= in the class"))
     return line
+
+
+def refusal(*blocks, **sections):
+    return said_of(config(*blocks, **sections))

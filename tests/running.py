@@ -1,7 +1,6 @@
 """The real Snakemake, in a copy of the workflow."""
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -152,12 +151,6 @@ class Study:
         ]
         assert bool(lines) == bool(status), said
         return lines
-
-    def adapted(self, *targets):
-        """Conditions that a run adapts, by their paths below the results; others are kept."""
-        said = self.made(*(targets or ["all"]))
-        reported = re.findall(r"^orla: \d+ of \d+: \S+/sweeps/(\S+?)(, kept)?$", said, re.MULTILINE)
-        return {path for path, kept in reported if not kept}
 
 
 def merged(config, changes):

@@ -62,16 +62,6 @@ def test_a_full_disk_is_named_with_file_and_mend(tmp_path, number):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
-def test_a_device_that_is_really_full_is_recognised(tmp_path):
-    with (
-        pytest.raises(OrlaError, match="no space left"),
-        atomic(tmp_path / "a"),
-        open("/dev/full", "wb", buffering=0) as full,
-    ):
-        full.write(b"x")
-
-
 def test_a_full_disk_is_recognised_when_a_library_wraps_it_or_handling_fails(tmp_path):
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     wrapped, late = RuntimeError("cannot write"), KeyError("lost")

@@ -1,5 +1,6 @@
 """The tool that draws careless edits, on a program of one file; what it accepts is there."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -43,7 +44,8 @@ def _write(path, text):
 
 def _run(root, *given):
     command = [sys.executable, "-m", "tests.mutants", "--seed", "7", *given]
-    return subprocess.run(command, cwd=root, capture_output=True, text=True)
+    env = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # which the tiny test does without
+    return subprocess.run(command, cwd=root, env=env, capture_output=True, text=True)
 
 
 def test_survivors_that_are_not_accepted_are_printed(tiny):

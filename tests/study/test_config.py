@@ -2,19 +2,16 @@
 
 import copy
 import re
-from pathlib import Path
 
 import one_task
 import pytest
 import yaml
+from one_task import CONFIG, said_of
 
 from orla import catalogue
-from orla.errors import OrlaError
 from orla.prereg.documents import document_schema
 from orla.study.config import plan_from_config, sort_and_drop_nulls
 from orla.study.config_checks import HIGHEST_ALPHA
-
-CONFIG = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
 
 
 def refusal(path, value):
@@ -26,14 +23,6 @@ def refusal(path, value):
         at = at[key] if isinstance(at, list) else at.setdefault(key, {})
     at[last] = value
     return said_of(config)
-
-
-def said_of(config):
-    with pytest.raises(OrlaError) as raised:
-        plan_from_config(config)
-    [line] = str(raised.value).splitlines()
-    assert line.startswith(("config: ", "grid= in the class"))
-    return line
 
 
 def test_a_plan_has_the_whole_config_and_what_was_given_stays_as_it_is():

@@ -1,16 +1,13 @@
 """Quantities of a config: what they are made of, and the mistakes that are named."""
 
 import copy
-from pathlib import Path
 
 import pytest
-import yaml
+from one_task import CONFIG, said_of
 
-from orla.errors import OrlaError
 from orla.study.config import plan_from_config
 from orla.study.quantities import parse_quantity
 
-CONFIG = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
 AT = {"task": "recordings", "architecture": "rnn-window-50", "optimizer": "adam", "split": "80-20"}
 GAP = {
     "label": "gap",
@@ -24,12 +21,6 @@ GAP = {
 
 def config(**quantities):
     return copy.deepcopy(CONFIG) | {"quantities": quantities}
-
-
-def refusal(**quantities):
-    with pytest.raises(OrlaError) as raised:
-        plan_from_config(config(**quantities))
-    return str(raised.value)
 
 
 def test_a_term_has_its_own_condition_and_a_sign():
@@ -82,5 +73,5 @@ def term(column, learner):
     ],
 )
 def test_a_mistake_is_one_line(changes, words):
-    said = refusal(gap=GAP | changes)
-    assert words in said and "gap" in said and "\n" not in said
+    said = said_of(config(gap=GAP | changes))
+    assert words in said and "gap" in said

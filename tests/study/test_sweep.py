@@ -94,19 +94,6 @@ def test_every_model_has_a_row_and_every_row_its_condition(swept):
         assert chosen.learning_rate.iloc[0] == means.idxmin()
 
 
-def test_traces_are_means_over_windows(study, swept):
-    models = swept.wide_tables["models"]
-    windows = ADAPT // WINDOW
-    assert swept.traces["error"].shape == (len(models), windows)
-    assert swept.traces["frozen_error"].shape == (SEEDS, windows)
-    np.testing.assert_allclose(swept.traces["error"].mean(1), models.adapt_error, rtol=1e-12)
-    frozen = models.drop_duplicates("seed").sort_values("seed").frozen_adapt_error
-    np.testing.assert_allclose(swept.traces["frozen_error"].mean(1), frozen, rtol=1e-9)
-    place = models.index[models.learning_rate == 0.03][1]
-    third = mse(by_hand(study, 1, 0.03, ADAPT), study.episode.whole.Y, slice(40, 60))
-    assert swept.traces["error"][place, 2] == pytest.approx(third, rel=1e-9)
-
-
 def test_selection_never_sees_the_heldout_part(study, swept):
     models = swept.wide_tables["models"]
     other = table("models", changed(study, HELDOUT), GRID, growth=1)

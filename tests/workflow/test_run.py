@@ -195,19 +195,22 @@ def test_a_second_run_does_nothing_nor_does_one_after_a_change_that_decides_noth
 
 DELETED = [
     "recordings/streams.npz",
-    PARTS[0],
+    *PARTS,
     f"recordings/sweeps/{SWEPT[3]}.parquet",
     "traces.parquet",
     "verdicts.parquet",
 ]
 
 
-def test_deleted_results_come_back_bit_for_bit(copy):
+def test_deleted_results_come_back_bit_for_bit_and_the_longest_job_starts_first(copy):
     """One result of each rule; of a part that was killed, the one condition that it lacks."""
     results, before = copy.folder / RESULTS, copy.contents()
     for name in DELETED:
         (results / name).unlink()
-    assert copy.adapted(f"{RESULTS}/verdicts.parquet", f"{RESULTS}/traces.parquet") == {SWEPT[3]}
+    said = copy.made(f"{RESULTS}/verdicts.parquet", f"{RESULTS}/traces.parquet", "--cores", "1")
+    reported = re.findall(r"^orla: (\d+) of (\d+): \S+/sweeps/(\S+?)(, kept)?$", said, re.MULTILINE)
+    assert [of for place, of, *_ in reported if place == "1"] == ["4", "1"]
+    assert {path for *_, path, kept in reported if not kept} == {SWEPT[3]}
     after = copy.contents()
     assert [name for name, held in before.items() if after.get(name) != held] == []
 
@@ -221,14 +224,6 @@ def test_results_of_a_clock_that_was_ahead_stop_no_run(copy):
     said = copy.made(f"{RESULTS}/verdicts.parquet")
     assert "from a clock that was ahead" in said and "Comparing" not in said
     assert copy.contents() == before
-
-
-def test_the_longest_job_starts_first(copy):
-    results = copy.folder / RESULTS
-    for part in PARTS:
-        (results / part).unlink()
-    said = copy.made(*(f"{RESULTS}/{part}" for part in PARTS), "--cores", "1")
-    assert re.findall(r"^orla: 1 of (\d+): ", said, re.MULTILINE) == ["4", "1"]
 
 
 def test_results_of_two_versions_are_mixed_only_where_that_is_allowed(copy):
@@ -387,7 +382,7 @@ def test_recordings_of_every_source_become_streams(study, mats, web):
     assert {job.split()[0] for job in jobs} == {"Making", "Downloading", "Reading", "The"}, jobs
     block["tasks"].remove("bare")
     study.changed(tasks=tasks, pathvars=folders, conditions=[block], horizons={"tasks": []})
-    study.made("results/read/drift_report.parquet")
+    study.made(*(f"results/read/{task}/streams.npz" for task in block["tasks"]))
     read = study.folder / "results/read"
     tiny = Streams.load(study.folder / RESULTS / "recordings/streams.npz")
     streams = {task: Streams.load(read / f"{task}/streams.npz") for task in block["tasks"]}
@@ -405,7 +400,6 @@ def test_recordings_of_every_source_become_streams(study, mats, web):
     assert np.allclose(inches, 0.0254 * metres) and np.abs(metres).max() > 0
     assert np.allclose(streams["inches"].a.X, tiny.a.X)
     assert streams["bins"].b.X.shape == (1600, 6)  # B's components are found on its first fifth
-    assert {*read_table(read / "drift_report.parquet")["task"]} == {*block["tasks"]}
 
 
 def test_a_session_that_is_too_short_for_its_parts_is_refused(study):

@@ -133,6 +133,8 @@ def test_page_and_provenance_say_that_the_drift_is_made(finished):
     assert {(d["drift"], d["simulated"], d["source"]) for d in datasets.values()} == {
         ("made", False, "swapped")
     }
+    drift = read_table(finished.folder / "results/swapped/drift_report.parquet")
+    assert {*drift["task"]} == {*SHARES} and {*drift["pair"]} == {*PAIRS}
     finished.changed(tasks={"swapped-50": {"pairs": {"swap-02": {"share": 1.0}}}})
     jobs = finished.planned("prepared")
     finished.changed()
