@@ -79,7 +79,7 @@ class River(Task, name="river", label="{stream}", order=60):
                 f"task river: a rate is chosen by {chosen_on} rows; give chosen_on and window such"
                 " that these are two windows at least"
             )
-        simulated, label = self.file is None, self.part.label.format_map(vars(self))
+        simulated = self.file is None
         tables = [self.labelled_rows(seed) for seed in (seeds if simulated else seeds[:1])]
         X = np.stack([_standardize(X) for X, _, _ in tables])
         Y = np.stack([Y for _, Y, _ in tables])
