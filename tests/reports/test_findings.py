@@ -5,7 +5,7 @@ import re
 import pandas as pd
 import pytest
 
-from orla.reports.renderings import findings_markdown
+from orla.reports.page import findings_markdown
 from orla.reports.report import Report
 
 

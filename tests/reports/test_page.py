@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from orla import catalogue
-from orla.reports import renderings
+from orla.reports import page
 from orla.reports.report import Report
 from orla.reports.study import Comparison
 from orla.reports.verdicts import outcome_words
@@ -53,7 +53,7 @@ def pictures(tmp_path_factory, few, simulated):
 
 
 def write(results, pictures, study):
-    return renderings.page_html(Report(results, study), pictures)
+    return page.page_html(Report(results, study), pictures)
 
 
 def some(results, *names):
@@ -62,7 +62,7 @@ def some(results, *names):
 
 @pytest.fixture(scope="module")
 def html(report, pictures):
-    return renderings.page_html(report, pictures)
+    return page.page_html(report, pictures)
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orla.reports.renderings import terminal_text
+from orla.reports.page import terminal_text
 from orla.reports.report import Report
 
 

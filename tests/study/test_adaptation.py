@@ -126,7 +126,7 @@ def test_another_setting_touches_its_condition_alone(folder, change):
         ("orla/optimizers/sgd.py", {"immediate sgd", "last-layer sgd"}),
         ("orla/learners/last_layer.py", {"last-layer sgd", "last-layer adam"}),
         ("orla/engine/loop.py", set(JOBS)),
-        ("orla/reports/renderings.py", set()),
+        ("orla/reports/page.py", set()),
     ],
 )
 def test_another_source_file_touches_what_depends_on_it(folder, monkeypatch, change, again):

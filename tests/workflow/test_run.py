@@ -151,7 +151,7 @@ CHANGES = [
     ({"grids": {"adam": {"step": [0.001, 0.003]}}}, ADAPTED),
     ({"statistics": {"margin_pp": 5.0}}, COMPARED),
     ({"registrations": {"folders": []}}, JUDGED),
-    ("src/orla/reports/renderings.py", REPORTED),
+    ("src/orla/reports/page.py", REPORTED),
     ("src/orla/sessions/from_spikes.py", {"Making", "Decoding", *ADAPTED}),
 ]
 FURTHER = [

@@ -39,7 +39,7 @@ rule inspection:
         figures=["drift_report"],
         unrun={},
         plugins=PLUGINS,
-        code=code("orla.reports.renderings", "orla.reports.tables.drift"),
+        code=code("orla.reports.page", "orla.reports.tables.drift"),
     message:
         "Writing the drift report {output.html}"
     script:

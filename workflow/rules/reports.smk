@@ -49,7 +49,7 @@ rule reports:
         unrun=UNRUN,
         plugins=PLUGINS,
         code=code(
-            "orla.reports.renderings",
+            "orla.reports.page",
             parts=[*(("table", name) for name in TABLES), *(("figure", name) for name in FIGURES)],
         ),
     message:
@@ -71,7 +71,7 @@ rule findings:
         study=CAPTIONED,
         unrun=UNRUN,
         plugins=PLUGINS,
-        code=code("orla.reports.renderings", parts=[("table", name) for name in TABLES]),
+        code=code("orla.reports.page", parts=[("table", name) for name in TABLES]),
     message:
         "Writing {output.findings}"
     script:

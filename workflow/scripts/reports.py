@@ -6,7 +6,7 @@ from orla import catalogue
 from orla.files import atomic
 from orla.jobs import job
 from orla.provenance.tables import read_table
-from orla.reports import renderings
+from orla.reports import page
 from orla.reports.report import Report
 from orla.reports.study import StudyFacts
 from orla.reports.tables import drift
@@ -20,7 +20,7 @@ with job(snakemake.log[0], snakemake.log[0].removesuffix(".log"), "reports", par
     facts = StudyFacts.from_config(params.study, origin)
     report = Report(results, facts, origin, unrun=list(params.unrun.items()))
     if snakemake.rule == "findings":
-        texts = {output.findings: renderings.findings_markdown(report)}
+        texts = {output.findings: page.findings_markdown(report)}
     else:
         folder, pictures = Path(output.html).parent, {}
         if snakemake.rule == "reports":
@@ -31,8 +31,8 @@ with job(snakemake.log[0], snakemake.log[0].removesuffix(".log"), "reports", par
             figure().render(*report.needed_results(figure), paths=paths, study=facts)
             pictures[name] = paths[1]
         texts = {
-            output.html: renderings.page_html(report, pictures),
-            output.text: renderings.terminal_text(report, 100, output.html)
+            output.html: page.page_html(report, pictures),
+            output.text: page.terminal_text(report, 100, output.html)
             if snakemake.rule == "reports"
             else drift.report_text(results["drift_report"]),
         }
