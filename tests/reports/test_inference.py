@@ -20,7 +20,11 @@ CLEAR = {"denominator": 0.67, "denominator_se": 0.01, "frozen_error": 1.1, "cons
 
 @pytest.mark.parametrize(
     "bad",
-    [{"denominator": 0.049}, {"denominator": 0.2, "denominator_se": 0.07}, {"unreliable": True}],
+    [
+        {"denominator": 0.049},
+        {"denominator": 0.2, "denominator_se": 0.07},
+        {"denominator": np.nan, "unreliable": True},
+    ],
 )
 def test_recovery_without_a_meaning_is_a_dash(bad):
     recovery = {"": 30.0, "low_": np.nan, "high_": np.nan}
@@ -30,6 +34,10 @@ def test_recovery_without_a_meaning_is_a_dash(bad):
     assert told.recovery_text(row, "recovery_full") == "–¶"
     good = {key: CLEAR.get(key, False) for key in bad}
     assert told.recovery_text(row | good, "recovery_full") == "30.0"
+
+
+def test_the_mean_denominator_decides_and_not_that_of_one_seed():
+    assert told.has_meaning(CLEAR | {"unreliable": True})
 
 
 def test_guards_are_told_once_with_the_number_of_gaps(results, simulated):
@@ -70,12 +78,12 @@ def test_cells_that_were_not_run_say_so(wide, simulated):
 
 def test_networks_without_a_meaningful_difference_are_named_not_drawn(wide, simulated):
     lstm = wide["estimates"]["architecture"] == "lstm"
-    some = wide | {"estimates": wide["estimates"].assign(unreliable=lstm)}
+    some = wide | {"estimates": wide["estimates"].assign(denominator=0.67 - 0.66 * lstm)}
     figure, caption = draw("two_by_two", some, simulated)
     assert len(figure.axes) == 2 * 4  # of one network, recoveries and differences by optimizer
     assert "no meaning" not in [t.get_text() for t in texts(figure)]
     assert "Recovery has no meaning on LSTM: see the table." in caption.caption
-    none = wide | {"estimates": wide["estimates"].assign(unreliable=True)}
+    none = wide | {"estimates": wide["estimates"].assign(denominator=0.01)}
     figure, caption = draw("two_by_two", none, simulated)
     assert caption is None and "not run" in texts(figure)[0].get_text()
 

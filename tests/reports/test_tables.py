@@ -80,7 +80,7 @@ def test_of_recordings_no_table_says_simulated(few, recorded):
 
 
 def test_heldout_says_what_is_unreliable_and_what_diverged(few, lost, simulated):
-    unreliable = {n: few[n].assign(unreliable=True) for n in ("conditions", "baselines")}
+    unreliable = {n: few[n].assign(denominator=0.02) for n in ("conditions", "baselines")}
     table = build("heldout", few | unreliable, simulated)
     rows = [row for panel in table.panels for row in panel.rows if row[3] != "not run"]
     assert len(rows) == sum(map(len, unreliable.values())) and all(row[3] == "–¶" for row in rows)

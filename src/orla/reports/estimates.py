@@ -41,10 +41,8 @@ FEW_POINTS = 5
 
 def has_meaning(row: Mapping[str, Any]) -> bool:
     """Whether recovery says anything here: its denominator is clear."""
-    if or_default(row.get("unreliable"), False):
-        return False
     if is_missing(row.get("denominator")):
-        return True
+        return not or_default(row.get("unreliable"), False)
     error = or_default(row.get("denominator_se"), float("nan"))
     return not guards.denominator_fails(row["denominator"], error)
 

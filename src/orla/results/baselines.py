@@ -8,7 +8,7 @@ import pandas as pd
 
 from orla.results.base import Settings
 from orla.results.grids import Key
-from orla.results.summary import UNRELIABLE, Sample, Summary, mean, seeds, shared_value
+from orla.results.summary import DENOMINATOR, Sample, Summary, mean, seeds, shared_value
 from orla.study import refits
 from orla.study.efficiency import MEASURES
 from orla.study.keys import KEYS
@@ -48,7 +48,7 @@ class Baselines(Summary, name="baselines"):
         mean("frozen_heldout_error", "Mean held-out error of the networks that do not adapt"),
         mean("reference_error", "Mean error without drift"),
         mean("constant_error", "Mean error of the best constant outputs, held-out part"),
-        UNRELIABLE,
+        *DENOMINATOR,
     )
 
     def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
@@ -63,6 +63,7 @@ class Baselines(Summary, name="baselines"):
                 ours = table["heldout_error"], reference
                 table["recovery"] = recovery_percent(frozen, *ours)
                 table["over_best_percent"] = recovery_percent(np.fmin(frozen, constant), *ours)
+                table["denominator"] = frozen - reference
                 yield key | {"baseline": decoder}, table.__getitem__
 
 

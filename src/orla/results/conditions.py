@@ -12,7 +12,7 @@ from orla.results.estimands import AT_END
 from orla.results.frames import COLUMN
 from orla.results.grids import OVER_BEST, Key, marked_side, seed_values, selected_sides
 from orla.results.summary import (
-    UNRELIABLE,
+    DENOMINATOR,
     Sample,
     Summary,
     any_seed,
@@ -64,7 +64,7 @@ class Conditions(Summary, name="conditions"):
         mean("r2_mean", "Mean held-out R2, outputs weighted equally"),
         mean("r2_weighted", "Mean held-out R2, outputs weighted by variance"),
         mean("update_ratio", "Mean ratio ||dW_hh|| / ||dW_out||", bootstrap="update_ratio_{}"),
-        UNRELIABLE,
+        *DENOMINATOR,
         mean(
             *(COLUMN, "Mean held-out recovery where that of full RTRL is 100"),
             bootstrap="recovery_vs_rtrl_{}_percent",

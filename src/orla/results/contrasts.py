@@ -41,12 +41,13 @@ class Contrast:
     def differences(self, column: str) -> np.ndarray:
         """Difference (seeds,) of a column at the chosen rates; NaN where a learner has no value.
 
-        Of a mark, such as "diverged", whether it is true of either learner.
+        Of a mark, such as "diverged", whether it is true of either learner; of the denominator,
+        which both share, that one.
         """
         first, second = (seed_values(side, column) for side in self.sides)
         if column in ("diverged", "unreliable"):
             return (first == 1) | (second == 1)
-        return first - second
+        return first if column == "denominator" else first - second
 
     @property
     def gap(self) -> np.ndarray:

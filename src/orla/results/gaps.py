@@ -11,7 +11,7 @@ from orla.results.contrasts import COMPARED, Contrast, contrasts
 from orla.results.estimands import AT_END, ESTIMANDS, TEXT
 from orla.results.grids import Key
 from orla.results.summary import (
-    UNRELIABLE,
+    DENOMINATOR,
     Sample,
     Summary,
     diverged_seeds,
@@ -46,7 +46,7 @@ class Gaps(Summary, name="gaps"):
         mean(*_GAP_PP, bootstrap="{}_pp"),
         equivalence_test(_GAP),
         significance_level(_GAP),
-        UNRELIABLE,
+        *DENOMINATOR,
         mean("r2_gap", "Mean difference of held-out R2 (mean over outputs)", of="r2_mean"),
         mean("error_gap", "Mean held-out error of the second learner minus the first's"),
         mean(

@@ -202,6 +202,8 @@ def seed_values(one: Side, column: str) -> np.ndarray:
     """
     if column == OVER_BEST:
         return one.recovery_over_best
+    if column == "denominator":
+        return one.denominator
     if column == "learning_rate":
         return np.full(len(one.grid.seeds), one.rate)
     of_heldout = one.estimand.recovery not in OF_ADAPT

@@ -142,7 +142,18 @@ def shared_value(column: str, text: str, kind: Callable[[float], Any] = float) -
     return Cell(column, {column: text}, lambda of, _: [kind(of[0])])
 
 
-UNRELIABLE = any_seed("unreliable", "Whether recovery's denominator is too small in any seed.")
+DENOMINATOR = (
+    any_seed("unreliable", "Whether recovery's denominator is too small in any seed."),
+    Cell(
+        "denominator",
+        {
+            "denominator": "Mean over seeds of frozen minus reference error.",
+            "denominator_se": "Its standard error over seeds.",
+        },
+        lambda of, _: [moments(of).mean, moments(of).standard_error],
+    ),
+)
+"""Columns that tell whether recovery says anything (`guards.denominator_fails`)."""
 
 
 def column_texts(cells: Iterable[Cell]) -> dict[str, str]:
