@@ -115,6 +115,11 @@ def test_a_claim_is_locked_with_its_primary_alone(orla, write, claims):
     assert "has 2 primary" in orla("lock", "prereg/third.yaml")
 
 
+def test_a_wide_margin_without_a_reason_is_not_even_bound(orla, write, claims):
+    write(made_claims.document(claim={"equivalent_within": 8}))
+    assert "a margin of 8 pp is wider than 5" in orla("bind", PATH)
+
+
 def test_a_claim_that_binds_nothing_is_not_locked(orla, write, claims):
     given = made_claims.document()
     del given["binds"]
@@ -196,7 +201,8 @@ def test_an_amendment_says_what_was_seen_where_results_exist(orla, write, claims
     assert "says that no result had been seen" in orla("lock", file)
     file.write_text(yaml.safe_dump(given | {"results_seen": True}))
     assert "locked amendments/seen.yaml" in orla("lock", file)
-    assert orla("verify").endswith(" small-gap (amended) (history: not checked)\n")
+    line, why = orla("verify").splitlines()
+    assert line.endswith(" small-gap (amended) (history: not checked)") and "git history" in why
 
 
 def test_power_is_told_before_anything_is_locked(orla, write, results):

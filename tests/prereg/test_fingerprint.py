@@ -232,6 +232,13 @@ def test_what_decides_a_check_is_part_of_the_fingerprint(monkeypatch, change):
     assert fingerprint.value_digest(rehearsal.rehearse_checks(checked)) != before
 
 
+def test_recordings_with_more_inputs_than_an_array_has_are_bound_too(default):
+    _, plan, *_ = default
+    task = plan.spec("task", "many-arrays")
+    [episode] = trials.episode_behaviour(task | {"preparation": {"features": {"count": 120}}})
+    assert len(episode) == 3
+
+
 def test_what_was_bound_before_a_part_was_there_lacks_it(default):
     known, plan, *_ = default
     for bound in ({"guards", "judge"}, {"evidence", "checks"}):

@@ -153,6 +153,11 @@ def test_an_instance_is_near_as_well_and_a_stack_is_one_line():
     assert plan.spec("architecture", "deep")["layers"] == layers
 
 
+def test_horizons_may_be_left_out():
+    config = {name: value for name, value in CONFIG.items() if name != "horizons"}
+    assert plan_from_config(config).config["horizons"]["tasks"] == []
+
+
 def test_horizons_of_a_task_that_is_not_run():
     assert said_of(synthetic(horizons=CONFIG["horizons"])) == (
         'config: "horizons.tasks" has recordings, on which no condition runs; set horizons: '

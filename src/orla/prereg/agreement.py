@@ -63,19 +63,25 @@ def check_criteria(registration: Registration) -> None:
             raise OrlaError(f'{name} are in {unit}, not in "{criterion.scale}"; correct "unit"')
 
 
+def check_margin(registration: Registration) -> None:
+    """Refuse (OrlaError) a wide margin without a reason."""
+    rule, widest = registration.rule, WIDE.get(registration.scale, np.inf)
+    if rule and rule.margin and not registration.margin_reason and rule.value > widest:
+        wide = f"a margin of {rule.value:g} {registration.scale} is wider than {widest:g}"
+        name = f"registration {registration.name}"
+        raise OrlaError(f'{name}: {wide}; say in "margin_reason" why it says something')
+
+
 def check_lockable(registration: Registration) -> None:
     """Refuse (OrlaError) one without binds, a wide margin without a reason, what is always true."""
     check_criteria(registration)
-    name, rule = f"registration {registration.name}", registration.rule
+    name = f"registration {registration.name}"
     lacking = [part for part in LATER_PARTS if part not in registration.binds.get("parts", {})]
     if registration.is_tested and lacking:
         path = registration.folder / f"{registration.name}.yaml"
         what = f'no part "{lacking[0]}"' if registration.binds else "neither config nor behaviour"
         raise OrlaError(f"{name}: binds {what}; run: orla prereg bind {path}")
-    widest = WIDE.get(registration.scale, np.inf)
-    if rule and rule.margin and not registration.margin_reason and rule.value > widest:
-        wide = f"a margin of {rule.value:g} {registration.scale} is wider than {widest:g}"
-        raise OrlaError(f'{name}: {wide}; say in "margin_reason" why it says something')
+    check_margin(registration)
     asked = [("a criterion", c.columns["estimate"], c.rule.region) for c in registration.criteria]
     asked += [
         (f'manipulation check "{each.name}"', column, each.region)

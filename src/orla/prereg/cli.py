@@ -58,6 +58,7 @@ def _bind_registration(arguments: argparse.Namespace) -> None:
     from orla.prereg import asked, binding  # imports the study, which the others do not need
 
     known = _read_claim(arguments.file)
+    agreement.check_margin(known)
     plan = binding.read_plan(arguments.configfile)
     asked.check_study_answers(plan, known)
     catalogue.use_plugins(plan.config.get("plugins", []))
@@ -70,6 +71,7 @@ def _bind_registration(arguments: argparse.Namespace) -> None:
     binding.write_binds(arguments.file, binds)
     for name, value in {**binds.pop("parts"), **binds}.items():
         print(f"{name} {value}")
+    print(f"bound, by small trials of each part; next: orla prereg lock {arguments.file}")
 
 
 def _lock_documents(arguments: argparse.Namespace) -> None:
@@ -171,6 +173,11 @@ def _verify_locks(arguments: argparse.Namespace) -> None:
         line = locks[known.name]
         amended = " (amended)" if line.amended else ""
         print(f"{line.date} {known.name}{amended} (history: {line.history})")
+    if any(locks[known.name].history == lock.UNCHECKED for known in registrations):
+        print(
+            "not checked: no git history from before the lock, whose commits would show its day; "
+            "commit the folder of the study before you lock"
+        )
 
 
 def _columns_by_result(arguments: argparse.Namespace) -> dict[str, list[str]]:

@@ -204,7 +204,11 @@ def _verdict_columns(
     else:
         said = zip(case.evidence, ps, strict=True) if outcome == "supported" else [(shown, p)]
         reason = "; ".join(told.estimate_sentence(registration, *each) for each in said)
-        differing = [f"{other} {way}" for way, other in others.items() if other != outcome]
+        differing = [
+            told.other_outcome(other, way, shown)
+            for way, other in others.items()
+            if other != outcome
+        ]
         if outcome != "inconclusive" and not verdict_stands(outcome, left_out):
             n = len(left_out)
             other = n - left_out.count(outcome)

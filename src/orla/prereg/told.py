@@ -51,6 +51,13 @@ def estimate_sentence(registration: Registration, shown: Evidence, ps: Ps) -> st
     return "; ".join([said, *shown.notes])
 
 
+def other_outcome(outcome: str, way: str, shown: Evidence) -> str:
+    """The outcome with an estimate that is formed in another way, and that estimate."""
+    other = shown.others.get(way)
+    ends = other and f"[{value_text(other.low)}, {value_text(other.high)}]"
+    return f"{outcome} {way}" + (f" ({value_text(other.mean)} {ends})" if other else "")
+
+
 def limits_sentence(registration: Registration) -> str:
     """What an interval does not range over."""
     task, without = registration.task, ": it holds none of the variation between pairs"

@@ -233,6 +233,9 @@ def episode_behaviour(task: Mapping[str, Any]) -> Any:
             simulated=replace(part.simulated, task=short),
             parts=replace(part.parts, cut=100, tail_steps=400, tail_stream_steps=200),
         )
+        if part.preparation.features.count > small.simulated.array.n_channels:
+            array = replace(small.simulated.array, n_channels=part.preparation.features.count)
+            small = replace(small, simulated=replace(small.simulated, array=array))
         if isinstance(small, Swapped):
             array = replace(small.simulated.array, n_channels=small.pool_size)
             small = replace(small, step=800, simulated=replace(small.simulated, array=array))

@@ -13,6 +13,8 @@ from orla.reports.paper import load
 from orla.reports.study import CONDITION, PAPERS, StudyFacts, where
 from orla.reports.words import NOT_RUN, SIMULATED_OUTCOMES
 
+# An interval of less width is shown with a digit more: errors in units of the target's variance.
+_NARROW = 0.5
 # A row of results/verdicts, with its entries in words (`verdict_lines`).
 Verdict = dict[str, Any]
 
@@ -41,11 +43,12 @@ def verdict_lines(verdicts: pd.DataFrame, study: StudyFacts) -> list[Verdict]:
             meaning = ""
         claim = load().claim_tested_by(row["registration"])
         paper = {"paper": claim.get("paper"), "paper_place": claim.get("place")}
-        unit = _text_or_empty(row, "unit")
+        unit, ends = _text_or_empty(row, "unit"), ("estimate", "low", "high")
+        digits = 3 if row["high"] - row["low"] < _NARROW else 2
         texts = {
             "words": outcome_words(row, study),
             "size": MISSING if row["outcome"] == "untestable" else number(row["estimate"], 2),
-            "estimate": estimate(row["estimate"], row["low"], row["high"], digits=2),
+            "estimate": estimate(*(row[end] for end in ends), digits=digits),
             "threshold": threshold_text(row["threshold"]),
             "n": count(row["n"]) + (unit and f" {unit}s"),
             "reason": " ".join(filter(None, (cause, meaning))),

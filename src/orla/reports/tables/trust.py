@@ -124,8 +124,14 @@ class Verdict(
             for line in lines
             if line["outcome"] != "supported" and line["reason"]
         ]
+        unchecked = [line["title"] for line in lines if line.get("history", "git") != "git"]
         amended = any(line["amended"] for line in lines)
-        return reasons + ["† amended after it was registered."] * amended
+        return [
+            *reasons,
+            *[f"The day of the lock is not shown by git: {'; '.join(unchecked)}."]
+            * bool(unchecked),
+            *["† amended after it was registered."] * amended,
+        ]
 
 
 def specifications(multiverse: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
