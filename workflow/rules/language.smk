@@ -50,10 +50,10 @@ rule join:
         lambda w: [f"{RESULTS}/{path}.parquet" for path in JOINED[w.joined]],
     output:
         "<results>/{joined}.parquet",
-    wildcard_constraints:
-        joined="|".join(JOINED),
     log:
         "<logs>/{joined}.log",
+    wildcard_constraints:
+        joined="|".join(JOINED),
     resources:
         mem_mb=1000,
     params:
