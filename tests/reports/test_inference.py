@@ -114,6 +114,14 @@ def test_every_pair_is_a_row_every_seed_a_dot_and_a_failing_guard_hollow(many, s
     assert [face == "white" for face in faces] == [pair == "array-03" for pair in pairs]
 
 
+def test_one_pair_is_drawn_with_its_own_interval_and_nothing_over_pairs(results, simulated):
+    pairs = results["over_pairs"]["n_pairs"].max()
+    assert pairs == 1
+    figure, caption = draw("pairs", results, simulated)
+    assert "over seeds of one pair" in caption.caption and "new pair" not in caption.caption
+    assert not {"mean of pairs", "new pair"} & {t.get_text() for t in texts(figure)}
+
+
 def test_the_multiverse_has_every_choice(results, simulated):
     rows, raw = specifications(results["multiverse"], simulated), results["multiverse"]
     choices = varying_choices(rows)

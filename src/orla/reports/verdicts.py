@@ -47,7 +47,7 @@ def verdict_lines(verdicts: pd.DataFrame, study: StudyFacts) -> list[Verdict]:
         digits = 3 if row["high"] - row["low"] < _NARROW else 2
         texts = {
             "words": outcome_words(row, study),
-            "size": MISSING if row["outcome"] == "untestable" else number(row["estimate"], 2),
+            "size": MISSING if row["outcome"] == "untestable" else number(row["estimate"], digits),
             "estimate": estimate(*(row[end] for end in ends), digits=digits),
             "threshold": threshold_text(row["threshold"]),
             "n": count(row["n"]) + (unit and f" {unit}s"),

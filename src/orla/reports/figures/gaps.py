@@ -120,9 +120,8 @@ def _draw_estimate(
 class Pairs(Figure, name="pairs", label="Every pair of sessions", chapter="by_pair", order=10):
     """Gaps by pair and over pairs, of the task, network and split that has most pairs."""
 
-    caption = f"""Held-out gaps in pp by pair of sessions, {{title}}. Small dots: seeds; marks: mean
-    of a pair (hollow where a guard fails). Below, the mean over pairs with its {told.OVER_PAIRS},
-    and the 95 % prediction interval for a new pair. Grey band: the margin of {{margin}}."""
+    caption = """Held-out gaps in pp by pair of sessions, {title}. Small dots: seeds; marks: mean
+    of a pair (hollow where a guard fails){together}. Grey band: the margin of {margin}."""
     by = ("optimizer", "comparison")
     shows: ClassVar = {"gap_pp": "{} pp", "n_pairs": "{} pairs"}
 
@@ -142,12 +141,17 @@ class Pairs(Figure, name="pairs", label="Every pair of sessions", chapter="by_pa
         same = [name for name in (*by, "comparison") if name in rows]
         pairs = told.with_points(estimates.merge(rows[same].drop_duplicates(), on=same), seed_gaps)
         title = f"{study.condition_title(keys, over_pairs)}: {told.ESTIMANDS[keys['estimand']]}"
-        return Selection(rows, title, keys, {"pairs": pairs})
+        together = f""". Below, the mean over pairs with its {told.OVER_PAIRS}, and the 95 %
+        prediction interval for a new pair"""
+        if len({pair["pair"] for pair in pairs}) < 2:
+            together = f" with its {told.OVER_SEEDS}"
+        return Selection(rows, title, keys, {"pairs": pairs, "together": together})
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows, pairs = selection.rows, selection.more["pairs"]
-        labels = [*sorted({pair["pair"] for pair in pairs}), *_TOGETHER]
-        below = len(labels) - len(_TOGETHER)
+        labels = sorted({pair["pair"] for pair in pairs})
+        below, ends = len(labels), _T95 if len(labels) == 1 else _NO_ENDS
+        labels += _TOGETHER if below > 1 else []
         looks = plots.looks(rows, "optimizer", study)
         layout = {"row_in": 0.5 + 0.14 * (len(labels) + 1), "around_in": 1.3, "x": "row"}
         layout |= {"xlabel": "Gap (pp)"}
@@ -159,10 +163,12 @@ class Pairs(Figure, name="pairs", label="Every pair of sessions", chapter="by_pa
                 look = looks[row["optimizer"]]
                 for pair in pairs:
                     if all(pair[name] == row[name] for name in self.by):
-                        place = labels.index(pair["pair"]), "gap_pp", _NO_ENDS
+                        place = labels.index(pair["pair"]), "gap_pp", ends
                         face = "white" if pair["guards"] else look.color
                         hollow = {"across": True, "apart": 0, "markerfacecolor": face}
                         _draw_estimate(axes, pair, *place, look, **hollow)
+                if below == 1:
+                    continue
                 axes.axhline(below - 0.5, color=style.QUIET, linewidth=0.6)
                 mean = {"across": True, "elinewidth": 2.4, "markersize": 5}
                 plots.bars(axes, row, "gap_pp", below, _T95, look, **mean)
