@@ -155,7 +155,10 @@ def test_an_instance_is_near_as_well_and_a_stack_is_one_line():
 
 def test_horizons_may_be_left_out():
     config = {name: value for name, value in CONFIG.items() if name != "horizons"}
-    assert plan_from_config(config).config["horizons"]["tasks"] == []
+    plan = plan_from_config(config)
+    assert not any(map(plan.horizons, plan.conditions))
+    assert any(map(plan_from_config(CONFIG).horizons, plan.conditions))
+    assert plan_from_config(plan.config).config == plan.config
 
 
 def test_horizons_of_a_task_that_is_not_run():

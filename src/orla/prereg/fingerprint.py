@@ -114,11 +114,12 @@ def part_trials(
         parts[f"River's {peer}"] = partial(trials.peer_behaviour, peer)
     parts["guards"] = partial(rehearsal.rehearse_guards)
     parts["judge"] = partial(rehearsal.rehearse_judge, registration)
+    generic = rehearsal.generic_registration(registration)
     later = (
-        partial(rehearsal.rehearse_reading, rehearsal.generic_registration(registration)),
+        partial(rehearsal.rehearse_reading, generic),
         partial(rehearsal.rehearse_checks, registration),
         partial(rehearsal.rehearse_left_out),
-        partial(rehearsal.rehearse_families, rehearsal.generic_registration(registration)),
+        partial(rehearsal.rehearse_families, generic),
         partial(trials.early_stopping_behaviour),
     )
     bound = registration.binds.get("parts", LATER_PARTS)

@@ -226,19 +226,18 @@ def episode_behaviour(task: Mapping[str, Any]) -> Any:
         if isinstance(known, SessionPair):  # a seed that follows from a lock is not known
             known = replace(known, seed=1)
         short = replace(part.simulated.task, duration_a_s=60.0, duration_b_s=60.0)
+        array = part.simulated.array
+        channels = max(array.n_channels, part.preparation.features.count)
+        if isinstance(part, Swapped):
+            channels, part = part.pool_size, replace(part, step=800)
+        array = replace(array, n_channels=channels)
         small = replace(
             part,
             source="simulated",
             pairs={pair: known},
-            simulated=replace(part.simulated, task=short),
+            simulated=replace(part.simulated, task=short, array=array),
             parts=replace(part.parts, cut=100, tail_steps=400, tail_stream_steps=200),
         )
-        if part.preparation.features.count > small.simulated.array.n_channels:
-            array = replace(small.simulated.array, n_channels=part.preparation.features.count)
-            small = replace(small, simulated=replace(small.simulated, array=array))
-        if isinstance(small, Swapped):
-            array = replace(small.simulated.array, n_channels=small.pool_size)
-            small = replace(small, step=800, simulated=replace(small.simulated, array=array))
         streams = simulated_streams(small, pair)
         episodes = [small.cut(streams, split) for split in part.parts.splits]
     else:

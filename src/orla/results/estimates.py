@@ -1,6 +1,7 @@
 """The gap of two learners over the seeds of a pair of sessions, and over pairs, by estimand."""
 
 from dataclasses import astuple
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,8 +11,10 @@ from orla.results import guards
 from orla.results.base import Settings, Statistic
 from orla.results.contrasts import COMPARED, Contrast, contrasts
 from orla.results.estimands import TEXT
+from orla.results.grids import seed_values
 from orla.results.scales import PP, SCALES, VARIANCE, WAYS
 from orla.results.summary import (
+    MEAN_DENOMINATOR,
     Cell,
     cells_row,
     column_texts,
@@ -103,8 +106,7 @@ class Estimates(Statistic, name="estimates"):
         "price_pp": "Recovery at the rate chosen on the scored steps minus at the chosen one, of"
         " the learner where it is larger (pp).",
         "updates": "Updates of a model, the fewer of both learners'.",
-        "denominator": "Mean over seeds of frozen minus reference error.",
-        "denominator_se": "Its standard error over seeds.",
+        **MEAN_DENOMINATOR.texts,
         "frozen_error": "Mean held-out error of the networks that do not adapt.",
         "constant_error": "Held-out error of the best constant prediction.",
         "has_meaning": "Whether recovery says anything: its denominator is clear.",
@@ -136,13 +138,12 @@ class Estimates(Statistic, name="estimates"):
             of_recovery = {c for c in row if c.endswith(("_pp", "_percent"))} - {"margin_pp"}
             of_recovery = {c for c in of_recovery if not c.startswith("over_best")}
             row |= dict.fromkeys(of_recovery, np.nan) | {"tost_p": 1.0, "equivalent": False}
-        denominator, tried = moments(full.denominator), [s.rate_search for s in contrast.sides]
+        tried = [side.rate_search for side in contrast.sides]
         constant, reference = (full.mean(f"{n}_error") for n in ("constant", "reference"))
         return row | {
             "other_rate_share": share,
             "updates": min(side.updates for side in tried),
-            "denominator": denominator.mean,
-            "denominator_se": denominator.standard_error,
+            **cells_row([MEAN_DENOMINATOR], partial(seed_values, full), settings),
             "frozen_error": full.mean("frozen_heldout_error"),
             "constant_error": constant,
             "has_meaning": meaning,

@@ -142,16 +142,22 @@ def shared_value(column: str, text: str, kind: Callable[[float], Any] = float) -
     return Cell(column, {column: text}, lambda of, _: [kind(of[0])])
 
 
+def _mean_and_error(values: np.ndarray, settings: Settings) -> list[float]:
+    over_seeds = moments(values)
+    return [over_seeds.mean, over_seeds.standard_error]
+
+
+MEAN_DENOMINATOR = Cell(
+    "denominator",
+    {
+        "denominator": "Mean over seeds of frozen minus reference error.",
+        "denominator_se": "Its standard error over seeds.",
+    },
+    _mean_and_error,
+)
 DENOMINATOR = (
     any_seed("unreliable", "Whether recovery's denominator is too small in any seed."),
-    Cell(
-        "denominator",
-        {
-            "denominator": "Mean over seeds of frozen minus reference error.",
-            "denominator_se": "Its standard error over seeds.",
-        },
-        lambda of, _: [moments(of).mean, moments(of).standard_error],
-    ),
+    MEAN_DENOMINATOR,
 )
 """Columns that tell whether recovery says anything (`guards.denominator_fails`)."""
 

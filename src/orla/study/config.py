@@ -18,7 +18,6 @@ from orla.study.seeds import add_lock_seeds
 # Mappings of names, from which an overlay takes an entry away by setting it to null.
 _NAME_MAPPINGS = {"numerics", "quantities", "pairs", "comparisons", "grids", "splits", "of"}
 _NAME_MAPPINGS |= {*SECTIONS.values(), "models", "texts"}
-_NO_HORIZONS = {"tasks": [], "steps": [], "learners": [], "split": ""}
 
 
 def plan_from_config(raw: Mapping[str, Any]) -> Plan:
@@ -31,7 +30,6 @@ def plan_from_config(raw: Mapping[str, Any]) -> Plan:
     parts = read_declarations(plugins)
     keys = config_schema(parts)
     schema.validate(config, keys, "config")
-    config = {"horizons": _NO_HORIZONS} | config
     plan = Plan(config | {"tasks": add_lock_seeds(_with_sources(config["tasks"], parts))}, parts)
     config_checks.check_sessions(plan.config["tasks"])
     for i, block in enumerate(config["conditions"]):

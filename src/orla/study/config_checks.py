@@ -168,8 +168,8 @@ def check_grids(plan: Plan, keys: Mapping[str, Any]) -> None:
 
 def check_horizons(plan: Plan) -> None:
     """Refuse horizons of no condition's task, split or learner, or of no whole windows."""
-    horizons = plan.config["horizons"]
-    for task in horizons["tasks"]:
+    horizons = plan.config.get("horizons", {})
+    for task in horizons.get("tasks", ()):
         require_one_of("horizons.tasks", task, plan.config["tasks"])
         on_task = [c for c in plan.conditions if c.task == task]
         if not on_task:

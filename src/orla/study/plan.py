@@ -196,7 +196,8 @@ class Plan:
 
     def horizons(self, condition: Condition) -> list[int]:
         """Steps at which the config asks for scores of a condition; [] for most."""
-        settings = self.config["horizons"]
+        if (settings := self.config.get("horizons")) is None:
+            return []
         fits = condition.task in settings["tasks"] and condition.learner in settings["learners"]
         return list(settings["steps"]) if fits and condition.split == settings["split"] else []
 

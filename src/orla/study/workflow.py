@@ -49,7 +49,7 @@ def reset_future_times(*folders: str | Path) -> None:
     now, n_ahead = time.time(), 0
     for path in (path for folder in folders for path in Path(folder).rglob("*")):
         with suppress(OSError):  # of a file that another run removes, or one that is read-only
-            if path.is_file() and path.stat().st_mtime > now + _SKEW_S:
+            if path.stat().st_mtime > now + _SKEW_S and path.is_file():
                 os.utime(path, (now, now))
                 n_ahead += 1
     if n_ahead:

@@ -7,16 +7,16 @@ import pandas as pd
 
 from orla.reports.cells import Line, Row, called, cell, counted, n_diverged, value
 from orla.reports.estimates import BASELINES, NO_MEANING, OVER_SEEDS, guard_notes, has_meaning
-from orla.reports.numbers import estimate, is_missing, number, or_default, rate
+from orla.reports.numbers import estimate, is_missing, number, rate
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts
 from orla.reports.tables.base import Contents, Table
 from orla.reports.tables.shared import (
-    EDGE,
     FEW,
     FEW_UPDATES,
     mark_notes,
     paper_text,
+    rate_cell,
     with_paper_rows,
 )
 from orla.reports.words import NOT_RUN
@@ -97,10 +97,7 @@ class Heldout(
     counted from."""
     cells = (
         called("optimizer"),
-        cell(
-            "Rate",
-            lambda o: rate(o.row["learning_rate"]) + EDGE * bool(or_default(o.row["edge"], 0)),
-        ),
+        rate_cell("learning_rate"),
         counted(),
         cell("Recovery (%)", _recovery_text, "Held-out"),
         value("R²", "r2_mean", group="Held-out", digits=2),

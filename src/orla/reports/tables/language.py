@@ -5,12 +5,12 @@ from typing import ClassVar
 
 import pandas as pd
 
-from orla.reports.cells import Cell, Line, Row, cell, ends, value
-from orla.reports.numbers import count, number, or_default, rate
+from orla.reports.cells import Cell, Row, ends, value
+from orla.reports.numbers import count, number
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
 from orla.reports.tables.base import Contents, Table
-from orla.reports.tables.shared import EDGE, as_nullable, mark_notes, mean_intervals
+from orla.reports.tables.shared import as_nullable, mark_notes, mean_intervals, rate_cell
 from orla.results.language import MODEL, recovery_table, segment_table
 
 TITLE = "Do immediate derivatives suffice for online LoRA on language models?"
@@ -57,11 +57,6 @@ def _percent_column(header: str, column: str, group: str) -> Cell:
     return ends(header, column, f"{column}_low", f"{column}_high", group=group, stacked=True)
 
 
-def _rate_text(line: Line) -> str:
-    """The rate, and the mark where it lies on the edge of its grid; the paper's has none."""
-    return rate(line.row["rate"]) + EDGE * bool(or_default(line.row["edge"], False))
-
-
 class Lora(
     Table, name="lora", label="Online LoRA on language models",
     chapter="language", order=10, needs=("language",),
@@ -80,7 +75,7 @@ class Lora(
     layout: ClassVar = {"size": "scriptsize"}
     cells = (
         value("Learner", "what", str, align="l"),
-        cell("Rate", _rate_text),
+        rate_cell("rate"),
         value("shift", "shift", group="Loss", digits=2),
         value("frozen", "frozen", group="Loss", digits=2),
         value("adapted", "loss", group="Loss", digits=2),

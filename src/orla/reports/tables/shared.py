@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orla.reports.numbers import MISSING, is_missing, number, or_default
+from orla.reports.cells import Cell, cell
+from orla.reports.numbers import MISSING, is_missing, number, or_default, rate
 from orla.reports.study import StudyFacts
 from orla.reports.table import Panel
 from orla.statistics.means import moments
@@ -26,6 +27,13 @@ _MARK_NOTES = {
     ),
     "ᵏ": "ᵏ the paper's float64 run on Kaggle's CPU (the others: its local CPU).",
 }
+
+
+def rate_cell(column: str) -> Cell:
+    """A column of the chosen rate, with `EDGE` where it lies on its grid's edge."""
+    return cell(
+        "Rate", lambda o: rate(o.row[column]) + EDGE * bool(or_default(o.row["edge"], False))
+    )
 
 
 def paper_text(row: Mapping[str, Any], name: str, digits: int = 1, signed: bool = False) -> str:
