@@ -82,32 +82,42 @@ def processes(job):
             yield int(folder.name)
 
 
-def cancelled(cluster, job):
+def first_unharmed(jobs, harmed):
+    """One that is not the restart of a harmed one, where there is such a job.
+
+    At its third attempt a job asks for three times the memory, which these nodes need not have.
+    """
+    return min(jobs, key=lambda job: jobs[job] in harmed.values())
+
+
+def cancelled(cluster, job, harmed):
     subprocess.check_call(["scancel", job])
 
 
-def killed(cluster, job):
+def killed(cluster, job, harmed):
     for process in processes(job):
         os.kill(process, signal.SIGKILL)
 
 
-def short_of_memory(cluster, job):
+def short_of_memory(cluster, job, harmed):
     """The next job gets less memory than it asks for; a running one's cannot be changed."""
     _nodes("DRAIN", "node1,node2")
-    while not (waiting := list(cluster.jobs("PENDING"))):
+    while not (waiting := cluster.jobs("PENDING")):
         time.sleep(0.2)
-    subprocess.check_call(["scontrol", "update", f"JobId={waiting[0]}", "MinMemoryNode=20"])
+    least = first_unharmed(waiting, harmed)
+    harmed[least] = waiting[least]
+    subprocess.check_call(["scontrol", "update", f"JobId={least}", "MinMemoryNode=20"])
     _nodes("RESUME", "node1,node2")
 
 
-def out_of_time(cluster, job):
+def out_of_time(cluster, job, harmed):
     """A job that stands still, with a minute to go."""
     for process in processes(job):
         os.kill(process, signal.SIGSTOP)
     subprocess.check_call(["scontrol", "update", f"JobId={job}", "TimeLimit=1"])
 
 
-def drained(cluster, job):
+def drained(cluster, job, harmed):
     _nodes("DRAIN", "node1")
     time.sleep(5)
     _nodes("RESUME", "node1")
@@ -118,7 +128,7 @@ def _nodes(state, names):
     subprocess.check_call(["scontrol", "update", f"NodeName={names}", f"State={state}", *reason])
 
 
-def without_controller(cluster, job):
+def without_controller(cluster, job, harmed):
     cluster.stop_controller()
     time.sleep(5)
     cluster.start_controller()
@@ -130,13 +140,14 @@ HARMS = [(harm.__name__, harm) for harm in (*JOB_HARMS, drained, without_control
 
 def befall(cluster, log):
     """Do each harm to a job of its own that is at work, one after the other."""
-    harmed = set()
+    harmed = {}
     for name, harm in HARMS:
         while True:
-            ready = [job for job in cluster.jobs() if job not in harmed and [*processes(job)]]
-            if ready:
+            running = {j: what for j, what in cluster.jobs().items() if j not in harmed}
+            if ready := {j: what for j, what in running.items() if [*processes(j)]}:
                 break
             time.sleep(0.2)
-        harmed.add(ready[0])
-        harm(cluster, ready[0])
+        job = first_unharmed(ready, harmed)
+        harmed[job] = ready[job]
+        harm(cluster, job, harmed)
         log.append(name)
