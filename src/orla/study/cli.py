@@ -28,7 +28,8 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     parser = subparsers.add_parser("verify", help="look at every result of a study")
     parser.add_argument("--configfile", type=Path, nargs="+", default=[], help="of the study")
     parser.set_defaults(run=_verify_results)
-    parser = subparsers.add_parser("provenance", help="what a result was made from, and that")
+    words = "what a result was made from, back to the recordings"
+    parser = subparsers.add_parser("provenance", help=words)
     parser.add_argument("file", type=Path, metavar="FILE")
     parser.set_defaults(run=_print_provenance)
 
