@@ -82,12 +82,22 @@ def processes(job):
             yield int(folder.name)
 
 
-def first_unharmed(jobs, harmed):
-    """One that is not the restart of a harmed one, where there is such a job.
+def next_struck(cluster, harmed, state="RUNNING"):
+    """A job in that state, added to those harmed: no restart of one of them, if one comes in time.
 
     At its third attempt a job asks for three times the memory, which these nodes need not have.
     """
-    return min(jobs, key=lambda job: jobs[job] in harmed.values())
+    until = time.monotonic() + 60
+    while True:
+        jobs = {job: what for job, what in cluster.jobs(state).items() if job not in harmed}
+        if state == "RUNNING":
+            jobs = {job: what for job, what in jobs.items() if [*processes(job)]}
+        fresh = [job for job, what in jobs.items() if what not in harmed.values()]
+        if fresh or (jobs and time.monotonic() > until):
+            job = (fresh or [*jobs])[0]
+            harmed[job] = jobs[job]
+            return job
+        time.sleep(0.2)
 
 
 def cancelled(cluster, job, harmed):
@@ -102,11 +112,8 @@ def killed(cluster, job, harmed):
 def short_of_memory(cluster, job, harmed):
     """The next job gets less memory than it asks for; a running one's cannot be changed."""
     _nodes("DRAIN", "node1,node2")
-    while not (waiting := cluster.jobs("PENDING")):
-        time.sleep(0.2)
-    least = first_unharmed(waiting, harmed)
-    harmed[least] = waiting[least]
-    subprocess.check_call(["scontrol", "update", f"JobId={least}", "MinMemoryNode=20"])
+    waiting = next_struck(cluster, harmed, "PENDING")
+    subprocess.check_call(["scontrol", "update", f"JobId={waiting}", "MinMemoryNode=20"])
     _nodes("RESUME", "node1,node2")
 
 
@@ -140,14 +147,7 @@ HARMS = [(harm.__name__, harm) for harm in (*JOB_HARMS, drained, without_control
 
 def befall(cluster, log):
     """Do each harm to a job of its own that is at work, one after the other."""
-    harmed = {}
+    harmed = {}  # Slurm's number of a job -> what it does, the same in its restarts
     for name, harm in HARMS:
-        while True:
-            running = {j: what for j, what in cluster.jobs().items() if j not in harmed}
-            if ready := {j: what for j, what in running.items() if [*processes(j)]}:
-                break
-            time.sleep(0.2)
-        job = first_unharmed(ready, harmed)
-        harmed[job] = ready[job]
-        harm(cluster, job, harmed)
+        harm(cluster, next_struck(cluster, harmed), harmed)
         log.append(name)
