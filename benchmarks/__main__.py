@@ -33,6 +33,7 @@ def main() -> None:
             "invariance",
             "plans",
             "versions",
+            "cuda",
         ],
     )
     parser.add_argument("other", nargs="?", help="versions: another checkout of this repository")
@@ -48,6 +49,13 @@ def main() -> None:
 
         with exit_in_one_line():
             versions(Path(arguments.other), arguments.repeats, arguments.learner)
+        return
+    if arguments.what == "cuda":
+        from benchmarks.cuda import cuda
+        from orla.errors import exit_in_one_line
+
+        with exit_in_one_line():
+            cuda(arguments.repeats)
         return
     from orla.programs import compiling
 

@@ -52,7 +52,12 @@ TABLES = (
 
 
 def engine(
-    problem: Problem, models: int, learner_name: str, optimizer_name: str, batch: int | None = None
+    problem: Problem,
+    models: int,
+    learner_name: str,
+    optimizer_name: str,
+    batch: int | None = None,
+    device: str = "cpu",
 ) -> Callable[[], Weights]:
     """A function that goes through the stream and answers with final weights; compiled once.
 
@@ -66,17 +71,19 @@ def engine(
         probes=[catalogue.make("probe", "update_ratio")],
         segment=max(200, learner.stride),
     )
-    params = {name: torch.as_tensor(w) for name, w in problem.weights(models).items()}
+    params = {
+        name: torch.as_tensor(w, device=device) for name, w in problem.weights(models).items()
+    }
     batch = batch or models
     parts = [
         {name: p[start : start + batch] for name, p in params.items()}
         for start in range(0, models, batch)
     ]
-    X, Y = (torch.as_tensor(a) for a in problem.stream)
-    rates = torch.full((batch,), problem.rate, dtype=torch.float64)
+    X, Y = (torch.as_tensor(a, device=device) for a in problem.stream)
+    rates = torch.full((batch,), problem.rate, dtype=torch.float64, device=device)
 
     def go() -> Weights:
         results = [loop.run(loop.start(part), rates, {"x": X, "y": Y}).state for part in parts]
-        return {name: torch.cat([r.params[name] for r in results]).numpy() for name in params}
+        return {name: torch.cat([r.params[name] for r in results]).cpu().numpy() for name in params}
 
     return go

@@ -52,6 +52,7 @@ def machine() -> dict[str, str]:
         "threads": str(torch.get_num_threads()),
         "capability": torch.backends.cpu.get_cpu_capability(),
         "blas": _blas(),
+        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else "none",
         "platform": platform.platform(),
         "python": platform.python_version(),
         "commit": code["commit"] + (" and changes" if code["dirty"] else ""),

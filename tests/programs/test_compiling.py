@@ -280,22 +280,6 @@ def test_a_cuda_device_is_refused_where_there_is_none_and_runs_eagerly(monkeypat
     assert not compiling.enabled()
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
-@pytest.mark.parametrize(
-    ("kind", "spec"),
-    [("rnn", "immediate"), ("lstm", {"kind": "rtrl", "block": 6}), ("another", "tbptt-8-4")],
-)
-def test_a_cuda_device_gives_the_numbers_of_the_cpu(kind, spec):
-    made = loop(learner(spec, kind))
-    params, given = networks(made.learner.architecture, 3), moments()
-    expected = run(made, params)
-    compiling.configure(device="cuda")
-    params, given = ({n: p.cuda() for n, p in tree.items()} for tree in (params, given))
-    there = run(made, params, RATES.cuda(), given)
-    for name, p in expected.state.params.items():
-        torch.testing.assert_close(there.state.params[name].cpu(), p, rtol=1e-9, atol=1e-11)
-
-
 WITHOUT_COMPILER = """
 import torch
 from programs.support import learner, loop, run
