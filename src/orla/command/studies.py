@@ -45,7 +45,10 @@ class Study:
             )
         for path in self.overlays:
             if not path.is_file():
-                raise OrlaError(f"{path}: there is no such file; mend the path of --configfile")
+                raise OrlaError(
+                    f"{path}: there is no such file; mend its path, or name what is to be made "
+                    "before --configfile"
+                )
 
     def enter_and_plan(self) -> Plan:
         """Make the study's folder the working directory; answer the plan of its config."""

@@ -69,9 +69,11 @@ def _bind_registration(arguments: argparse.Namespace) -> None:
     if read := asked.sweep_paths(plan, known):
         binds["sweeps"] = read
     binding.write_binds(arguments.file, binds)
-    for name, value in {**binds.pop("parts"), **binds}.items():
-        print(f"{name} {value}")
-    print(f"bound, by small trials of each part; next: orla prereg lock {arguments.file}")
+    print(
+        f"bound: {', '.join(binds['parts'])}, each by small trials of what it computes; the study's"
+        f" settings; results in {', '.join(binds['results'])}. They stand in the file under binds."
+    )
+    print(f"next: orla prereg lock {arguments.file}")
 
 
 def _lock_documents(arguments: argparse.Namespace) -> None:

@@ -109,7 +109,10 @@ class Figure(Part, ABC):
         elif "seed" in rows:
             counts = rows.groupby([key for key in KEYS if key in rows])["seed"].nunique()
         fields = {"title": selection.title, "n": span(counts, count)} | selection.more
-        fields |= {"main": study.comparison_text(study.main), "margin": f"±{study.margin_pp:g} pp"}
+        fields |= {
+            "main": study.comparison_text(study.main),
+            "margin": f"±{study.margin_pp:g} pp (the config's)",
+        }
         items = (
             f"{', '.join(map(study.called, self.by, values))}: {self.numbers_in_words(part)}"
             for values, part in rows.groupby(list(self.by), sort=False)
