@@ -57,8 +57,8 @@ def assert_same_numbers(there, here):
 
 @pytest.mark.parametrize(("kind", "name"), in_full(LEARNED))
 def test_a_pair_of_parts_gives_the_numbers_of_the_cpu_and_the_same_bits_twice(kind, name):
-    here, there, again = ran(kind, name), *(on_cuda(make_loop(name, kind), kind) for _ in "12")
-    assert_same_numbers(there, here)
+    there, again = (on_cuda(make_loop(name, kind), kind) for _ in range(2))
+    assert_same_numbers(there, ran(kind, name))
     for n, p in there.state.params.items():
         assert torch.equal(again.state.params[n], p)
 
