@@ -65,7 +65,7 @@ def processes(job):
 def next_struck(cluster, harmed, state="RUNNING"):
     """A job in that state, added to those harmed: no restart of one of them, if one comes in time.
 
-    At its third attempt a job asks for three times the memory, which these nodes need not have.
+    Each is to be seen to start once more, and three strikes would end the run.
     """
     until = time.monotonic() + 30
     while True:

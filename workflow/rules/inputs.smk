@@ -123,7 +123,7 @@ def adaptation_mb(w, attempt):
     preparation = PLAN.task_settings(w.domain).get("preparation", {})
     inputs = preparation.get("features", {}).get("count", MOST_INPUTS)
     with exit_in_one_line():
-        return attempt * max(
+        return min(attempt, 2) * max(
             job_mb(
                 PLAN.job(c),
                 n_in=inputs,
