@@ -271,6 +271,20 @@ def test_compilation_is_announced_once_a_shape(capsys, monkeypatch):
     assert len([line for line in said if line.startswith("orla: doubling: compiled")]) == 2
 
 
+def test_the_stride_of_an_axis_of_one_entry_makes_no_program_of_its_own(monkeypatch, tmp_path):
+    """It is that of what the tensor was cut from, of several models or of one."""
+    monkeypatch.setenv("ORLA_CACHE", str(tmp_path))
+    graphs = stand_in_for_the_compiler(monkeypatch)
+    compiling.configure(compile=True)
+    cut = torch.arange(12.0).as_strided((1, 4), (7, 1))
+    for given in (cut, torch.arange(4.0)[None]):
+        double = Compiled(lambda x: 2 * x, "doubling", key_parts=())
+        assert double(given).tolist() == [[0.0, 2.0, 4.0, 6.0]]
+    assert len(graphs) == 1
+    double(torch.ones(4, 1).T.as_strided((2, 2), (1, 2)))  # other places are another program
+    assert len(graphs) == 2
+
+
 def test_a_cuda_device_is_refused_where_there_is_none_and_runs_eagerly(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(OrlaError, match="set it to 'cpu'"):

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from orla.errors import OrlaError
@@ -103,7 +104,8 @@ class Compiled:
         shapes = _argument_layouts(arguments)
         if shapes not in self._programs:
             with cost.phase("compiling"):
-                self._programs[shapes] = self._load_or_make(shapes, arguments)
+                usual = pytree.tree_map(_in_usual_strides, arguments)
+                self._programs[shapes] = self._load_or_make(_argument_layouts(usual), usual)
         return self._programs[shapes]
 
     def _load_or_make(self, shapes: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
@@ -129,3 +131,13 @@ def _argument_layouts(arguments: tuple[Any, ...]) -> Any:
     leaves, structure = pytree.tree_flatten(arguments)
     layouts = tuple((x.shape, x.stride(), x.dtype, str(x.device)) for x in leaves)
     return layouts, str(structure)
+
+
+def _in_usual_strides(tensor: Tensor) -> Tensor:
+    """The same tensor; contiguous, an axis of one entry has the stride that it has when made.
+
+    It is no number's place, but would make another program of the same loop.
+    """
+    if not tensor.is_contiguous():
+        return tensor
+    return tensor.as_strided(tensor.shape, torch.empty(tensor.shape, device="meta").stride())
