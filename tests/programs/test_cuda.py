@@ -46,10 +46,10 @@ def on_cuda(loop, kind="rnn"):
 
 def assert_same_numbers(there, here):
     """Both runs have the same errors, weights and series to rounding."""
-    np.testing.assert_allclose(there.errors, here.errors, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(there.errors, here.errors, rtol=1e-9, atol=1e-11)
     for name, p in here.state.params.items():
         assert there.state.params[name].is_cuda
-        torch.testing.assert_close(there.state.params[name].cpu(), p, rtol=1e-8, atol=1e-10)
+        torch.testing.assert_close(there.state.params[name].cpu(), p, rtol=1e-9, atol=1e-11)
     assert there.series.keys() == here.series.keys()
     for name, values in here.series.items():
         np.testing.assert_allclose(there.series[name], values, 1e-6, 1e-9, err_msg=name)

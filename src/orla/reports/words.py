@@ -23,6 +23,27 @@ NOT_RUN = "not run"
 OUTCOME_SIGNS = {"supported": "✓", "falsified": "✗", "inconclusive": "~", "untestable": "?"}
 # What a verdict on simulated sessions is called; the other outcomes keep their names.
 SIMULATED_OUTCOMES = {"supported": "shown in simulation", "falsified": "not shown in simulation"}
+_BY_STEPS = ", by the last steps of input that it reads"
+# Measure of the drift report -> what the terminal calls it; others have their own name.
+DRIFT_MEASURES = {
+    "scored": "share of steps with a target",
+    "inputs": "inputs used",
+    "spread": "SD of the target, in that of A",
+    "kept": "used of the recording",
+    "updates": "updates of each learner on B's part to adapt to",
+    "inputs_moved": "shift of the inputs' means from A to B, median, in SD",
+    "inputs_moved_within": "the same from A's first part to its last",
+    "tuning": "correlation of the inputs' tuning in A with that in B",
+    "tuning_within": "the same within A",
+    "within_a": f"ridge decoder of A on A's last part{_BY_STEPS}",
+    "within_b": f"ridge decoder of B on B's held-out part{_BY_STEPS}",
+    "a_to_b": f"ridge decoder of A on B's held-out part{_BY_STEPS}",
+    "loss": "lost, within B less A to B",
+    "constant": "mean of A on B's held-out part",
+    "chance": "decoders of targets shifted in time",
+    "ceiling": "recovery in % of the decoder refitted on B",
+    "made": "lost between halves of A by components of their own",
+}
 
 
 @functools.cache

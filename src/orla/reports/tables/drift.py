@@ -14,6 +14,7 @@ from orla.reports.numbers import estimate, is_missing, number
 from orla.reports.study import StudyFacts
 from orla.reports.tables.base import Contents, Table
 from orla.reports.tables.shared import FEW_UPDATES
+from orla.reports.words import DRIFT_MEASURES
 
 # A loss whose interval lies below this is no drift worth following.
 SMALL = 0.05
@@ -22,27 +23,6 @@ MOST_SPREAD = 3.0
 # More pairs than these are counted, not told one by one.
 MOST_TOLD = 3
 DECODED = {"within_a": "within A", "within_b": "within B", "a_to_b": "A to B"}
-_BY_STEPS = ", by the last steps of input that it reads"
-# Measure -> what the report for the terminal calls it; others have their own name.
-LABELS = {
-    "scored": "share of steps with a target",
-    "inputs": "inputs used",
-    "spread": "SD of the target, in that of A",
-    "kept": "used of the recording",
-    "updates": "updates of each learner on B's part to adapt to",
-    "inputs_moved": "shift of the inputs' means from A to B, median, in SD",
-    "inputs_moved_within": "the same from A's first part to its last",
-    "tuning": "correlation of the inputs' tuning in A with that in B",
-    "tuning_within": "the same within A",
-    "within_a": f"ridge decoder of A on A's last part{_BY_STEPS}",
-    "within_b": f"ridge decoder of B on B's held-out part{_BY_STEPS}",
-    "a_to_b": f"ridge decoder of A on B's held-out part{_BY_STEPS}",
-    "loss": "lost, within B less A to B",
-    "constant": "mean of A on B's held-out part",
-    "chance": "decoders of targets shifted in time",
-    "ceiling": "recovery in % of the decoder refitted on B",
-    "made": "lost between halves of A by components of their own",
-}
 
 
 class Drift(NamedTuple):
@@ -150,7 +130,7 @@ def report_text(frame: pd.DataFrame, width: int = 100) -> str:
         lines.append(f"A: {drift.a}, B: {drift.b} ({drift.task}, {drift.pair})")
         for measure, places in drift.rows.items():
             words = "; ".join(_measure_text(drift, measure, at) for at in places)
-            lines += wrap(f"{LABELS.get(measure, measure)}: {words}")
+            lines += wrap(f"{DRIFT_MEASURES.get(measure, measure)}: {words}")
         lines += ["", *textwrap.wrap(drift.sentence(), width), ""]
     summary = drift_sentences(frame)
     return "\n".join([*lines, *(summary if len(summary) > 1 else [])])
