@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, is_dataclass
 from functools import cache
 from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import made
 import made_mat
@@ -114,7 +115,7 @@ class Reader:
     def answer(self, folder: Path, mutation: tuple) -> tuple[str, str]:
         """Its answer to a mutated file, and the words of a refusal; any other error is raised."""
         valid, expected = _valid(self.name)
-        shutil.copytree(valid, folder, symlinks=True)
+        shutil.copytree(valid.name, folder, symlinks=True)
         path = folder / self.file
         try:
             mutations.apply(path, mutation, self.form)
@@ -133,13 +134,13 @@ class Reader:
 
 @cache
 def _valid(name):
-    import tempfile
-
+    """A folder with the reader's valid file, which goes with the process, and its numbers."""
     reader = READERS[name]
-    folder = Path(tempfile.mkdtemp(prefix=f"orla-{name.split()[0].strip('.')}-"))
-    reader.write(folder / reader.file)
+    folder = TemporaryDirectory()
+    path = Path(folder.name, reader.file)
+    reader.write(path)
     with redirect_stderr(StringIO()):
-        return folder, numbers(reader.read(folder / reader.file))
+        return folder, numbers(reader.read(path))
 
 
 def foreign_nwb(path):
