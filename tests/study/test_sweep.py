@@ -26,7 +26,7 @@ from drifting import (
 )
 from harness import taking
 
-from orla import catalogue
+from orla import catalogue, progress
 from orla.errors import OrlaError
 from orla.study import rates, sweep
 from orla.tasks.stream import Stream
@@ -129,8 +129,11 @@ def test_noise_where_the_weights_are_learned_changes_the_choice(study, swept):
     assert chosen[1] < chosen[0]
 
 
-def test_a_grid_grows_towards_its_best_and_stops_at_its_limit(study):
+def test_a_grid_grows_towards_its_best_stops_at_its_limit_and_says_so(study, capsys, monkeypatch):
+    monkeypatch.setattr(progress, "_DELAY_S", 0)
     tiny = table("models", study, [1e-5, 3e-5], growth=2)
+    first, *_, last = capsys.readouterr().err.splitlines()
+    assert "further" not in first and "a further rate 0.0003: " in last
     tried = sorted(tiny.learning_rate.unique())
     assert tried == [1e-5, 3e-5, 1e-4, 3e-4] and tiny.edge.all()
     assert tiny[tiny.selected].learning_rate.iloc[0] == tried[-1]

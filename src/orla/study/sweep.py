@@ -56,11 +56,13 @@ def sweep(
     points = sorted({*rolling.snapshot_steps(run, horizons), *ends})
     results: dict[int, Measures] = {}
     todo: list[int] = list(first)
-    about = (run.keys[key] for key in ("architecture", "learner", "optimizer", "split"))
-    with progress.bar(run.steps * run.seeds * len(todo), ", ".join(about), "step") as bar:
+    about = ", ".join(run.keys[key] for key in ("architecture", "learner", "optimizer", "split"))
+    with progress.bar(run.steps * run.seeds * len(todo), about, "step") as bar:
         while todo:
             if results:
                 bar.total += run.steps * run.seeds
+                further = f"{about}, a further rate {rates.half_decade(todo[0]):g}"
+                bar.set_description_str(further, refresh=False)
             results |= _adapt_and_measure(run, todo, points, ends, horizons, bar)
             # One at a time: the next may change which rate is the best.
             next_rate = rates.missing_neighbour(
