@@ -58,6 +58,13 @@ tasks.mine: {kind: recordings, source: binned, pairs: {p: {a: one, b: two}}, \
 binned: {files: {one: 1, tow: 2}}} -> "~.binned.files.one" must be text, not 1 ... in quotes
 tasks.mine: {kind: recordings, source: nwb, pairs: {p: {a: one, b: two}}, \
 nwb: {files: {one: x, two: x}}} -> the pair p of tasks.mine is one recording twice
+tasks.mine: {kind: recordings, source: nwb, pairs: {p: {a: one, b: two}, q: {a: too, b: two}}, \
+nwb: {files: {one: x, too: x, two: y}}} -> the pairs p and q of tasks.mine are the same data
+tasks.mine: {kind: recordings, pairs: {p: {a: a, b: b}, q: {a: c, b: d}}} -> p and q ... same data
+tasks.mine: {kind: recordings, simulated: {seed: 3}, pairs: {p: {a: a, b: b}, \
+q: {a: c, b: d, seed: 3}}} -> the pairs p and q of tasks.mine are the same data
+tasks.mine: {kind: swapped, recording: night, step: 9, binned: {files: {night: x}}, \
+pairs: {p: {seed: 1, share: 0}, q: {share: 0, seed: 1}}} -> p and q of tasks.mine are the same data
 tasks.mine: {kind: recordings, source: nwb, pairs: {p: {a: one, b: two}}, \
 nwb: {files: {one: x, tow: y}}} -> "~.nwb.files" has no session two of the pair p; ... is "tow"
 tasks.mine: {kind: swapped, recording: nigt, step: 9, pairs: {p: {seed: 1, share: 0}}, \

@@ -51,28 +51,51 @@ def check_block_names(plan: Plan, place: str, block: Mapping[str, Any]) -> None:
 
 
 def check_sessions(tasks: Mapping[str, Any]) -> None:
-    """Refuse a pair that names a session of no file."""
+    """Refuse a pair that names a session of no file, and one whose data another pair has too."""
     for task, spec in tasks.items():
         source = spec.get("source")
-        if source not in ("nwb", "binned"):
-            continue
-        files, place = spec.get(source, {}).get("files", {}), f"tasks.{task}.{source}.files"
-        if "recording" in spec:
+        files = spec.get(source, {}).get("files", {})
+        place = f"tasks.{task}.{source}.files"
+        if source in ("nwb", "binned") and "recording" in spec:
             where = f", no session of {place}"
             require_one_of(f"tasks.{task}.recording", spec["recording"], files, where)
-            continue
-        for name, pair in spec["pairs"].items():
-            if len({files.get(pair[side], side) for side in "ab"}) == 1:
+        elif source in ("nwb", "binned"):
+            for name, pair in spec["pairs"].items():
+                _check_pair_files(task, place, files, name, pair)
+        names: dict[str, str] = {}
+        for name, pair in spec["pairs"].items() if source else ():
+            first = names.setdefault(_pair_data(spec, files, name), name)
+            if first != name:
                 raise OrlaError(
-                    f"config: the pair {name} of tasks.{task} is one recording twice; give two"
+                    f"config: the pairs {first} and {name} of tasks.{task} are the same data, which"
+                    " would count twice; leave one out, or give it a seed or sessions of its own"
                 )
-            for session in (pair["a"], pair["b"]):
-                if session not in files:
-                    raise OrlaError(
-                        f'config: "{place}" has no session {session} of the pair {name}; '
-                        f"{nearest(session, files)}; name its file, or, where the pair is not "
-                        f"yours, leave it out with {name}: null"
-                    )
+
+
+def _pair_data(spec: Mapping[str, Any], files: Mapping[str, str], name: str) -> str:
+    """What a pair's data are decided by: a simulation's seed and settings, or files."""
+    data = dict(spec["pairs"][name])
+    if "seed_from" in data:
+        return name  # a lock gives each name a seed of its own
+    if spec["source"] == "simulated":
+        settings = {"drift_scale": None, "seed": spec.get("simulated", {}).get("seed")}
+        return str([data.get(key, default) for key, default in settings.items()])
+    return str(sorted((key, files.get(value, value)) for key, value in data.items()))
+
+
+def _check_pair_files(
+    task: str, place: str, files: Mapping[str, str], name: str, pair: Mapping[str, Any]
+) -> None:
+    """Refuse a pair of files that is one twice, or names a session of no file."""
+    if len({files.get(pair[side], side) for side in "ab"}) == 1:
+        raise OrlaError(f"config: the pair {name} of tasks.{task} is one recording twice; give two")
+    for session in (pair["a"], pair["b"]):
+        if session not in files:
+            raise OrlaError(
+                f'config: "{place}" has no session {session} of the pair {name}; '
+                f"{nearest(session, files)}; name its file, or, where the pair is not "
+                f"yours, leave it out with {name}: null"
+            )
 
 
 def check_numerics(plan: Plan) -> None:
