@@ -175,6 +175,27 @@ def test_what_the_config_would_not_answer_is_not_bound(config, write, changes, w
         asked.check_study_answers(plan, asks)
 
 
+def test_categories_have_no_unit_of_the_targets_variance(config, write):
+    task = config["tasks"]["many-arrays"]
+    files = {
+        name: f"{name}.npz" for pair in task["pairs"].values() for name in (pair["a"], pair["b"])
+    }
+    pairs = {name: {"a": p["a"], "b": p["b"]} for name, p in task["pairs"].items()}
+    binned = {"source": "binned", "pairs": pairs, "binned": {"files": files}}
+    plans = [
+        plan_of(changed(config, "tasks", "many-arrays", value=task | binned | {"binned": more}))
+        for more in ({"files": files}, {"files": files, "kind": "categories"})
+    ]
+    asks = {
+        scale: reader.read_registration(write(given("gap") | {"scale": scale}, scale))
+        for scale in ("pp", "variance")
+    }
+    for plan, scale in ((plans[0], "pp"), (plans[0], "variance"), (plans[1], "pp")):
+        asked.check_study_answers(plan, asks[scale])
+    with pytest.raises(OrlaError, match="many-arrays are cross-entropies, .*scale: pp"):
+        asked.check_study_answers(plans[1], asks["variance"])
+
+
 @pytest.mark.parametrize(
     ("kind", "path", "value", "words"),
     [

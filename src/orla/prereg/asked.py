@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from orla.errors import OrlaError
 from orla.prereg.registration import Registration
 from orla.results.guards import LEAST_RATES
+from orla.results.scales import PP, VARIANCE
 from orla.schema import nearest
 from orla.study.plan import Condition, Plan
 from orla.study.quantities import Quantity, parse_quantity
@@ -80,6 +81,11 @@ def check_study_answers(plan: Plan, registration: Registration) -> None:
             f"{name}: the config runs {len(run)} of the {wanted} conditions, two learners on "
             f"each of {registration.pairs} pairs with {registration.seeds} seeds "
             f'({"; ".join(texts[:4]) or "none"}); correct "sample" or the config'
+        )
+    if registration.scale == VARIANCE.unit and plan.loss(registration.task) != "squared_error":
+        raise OrlaError(
+            f"{name}: errors of {registration.task} are cross-entropies, which have no unit of the"
+            f' target\'s variance; give "scale: {PP.unit}"'
         )
 
 

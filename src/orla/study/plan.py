@@ -189,6 +189,13 @@ class Plan:
             return self.cut_settings(task)["cut"]
         return self.option("task", task, "window") or 1
 
+    def loss(self, task: str) -> str:
+        """The loss of a task: of categories the cross-entropy."""
+        spec = self.config["tasks"][task]
+        if spec.get("source") == "binned" and spec["binned"].get("kind") == "categories":
+            return "cross_entropy"
+        return self.declaration("task", task)["more"]["loss"]
+
     def cut_settings(self, task: str) -> dict[str, Any]:
         """How a task cuts its sessions: steps of a window, the tail of A, shares of B."""
         default = self.declaration("task", task)["defaults"]["parts"]

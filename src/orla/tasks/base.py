@@ -1,7 +1,7 @@
 """The base class of tasks: sources of episodes."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from orla.catalogue import Part
@@ -15,11 +15,14 @@ STATIONARY = "stationary"  # the variant in which nothing changes: the control
 class Task(Part, ABC):
     """Something to be learned online.
 
+    Its class statement names its loss, squared_error unless it says otherwise.
+
     needs_files: Whether its episodes are made from files that workflow rules prepare. `episode`
         then raises, and `cut` makes them.
     """
 
     kind: ClassVar[str] = "task"
+    declares: ClassVar[Mapping[str, Any]] = {"loss": "squared_error"}
     needs_files: ClassVar[bool] = False
 
     @abstractmethod

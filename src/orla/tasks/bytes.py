@@ -27,7 +27,9 @@ VOCABULARIES = {
 
 
 @dataclass(frozen=True)
-class Bytes(Shift, name="bytes", label="bytes, {first} to {second}", order=40):
+class Bytes(
+    Shift, name="bytes", label="bytes, {first} to {second}", order=40, loss="cross_entropy"
+):
     """The next byte of a text from the present one; inputs are one-hot, targets categories.
 
     Both texts come with the running Python, whose version is recorded: `prose` is its manual
@@ -71,7 +73,7 @@ class Bytes(Shift, name="bytes", label="bytes, {first} to {second}", order=40):
         sums = [f"{name} {hashlib.sha256(read_text(name)).hexdigest()[:12]}" for name in names]
         return {
             "n_out": _category_table(self.vocabulary)[1],
-            "loss": "cross_entropy",
+            "loss": self.part.more["loss"],
             "source": f"library of Python {platform.python_version()} (SHA-256: {', '.join(sums)})",
         }
 

@@ -21,7 +21,7 @@ VARIANT = "stream"
 
 
 @dataclass(frozen=True)
-class River(Task, name="river", label="{stream}", order=60):
+class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"):
     """Rows of features with a class each, in their order; targets are categories.
 
     A generator of River (Montiel et al. 2021) draws a stream a seed, or all seeds have the rows of
@@ -93,7 +93,7 @@ class River(Task, name="river", label="{stream}", order=60):
             selection_cut=self.adapt - self.window,
             chosen_on=chosen_on,
             n_out=tables[0][2],
-            loss="cross_entropy",
+            loss=self.part.more["loss"],
         )
 
     def labelled_rows(
