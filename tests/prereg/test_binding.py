@@ -192,7 +192,7 @@ def test_categories_have_no_unit_of_the_targets_variance(config, write):
     }
     for plan, scale in ((plans[0], "pp"), (plans[0], "variance"), (plans[1], "pp")):
         asked.check_study_answers(plan, asks[scale])
-    with pytest.raises(OrlaError, match="many-arrays are cross-entropies, .*scale: pp"):
+    with pytest.raises(OrlaError, match=r"many-arrays are cross-entropies, .*scale: pp"):
         asked.check_study_answers(plans[1], asks["variance"])
 
 

@@ -63,7 +63,7 @@ def check_sessions(tasks: Mapping[str, Any]) -> None:
             for name, pair in spec["pairs"].items():
                 _check_pair_files(task, place, files, name, pair)
         names: dict[str, str] = {}
-        for name, pair in spec["pairs"].items() if source else ():
+        for name in spec["pairs"] if source else ():
             first = names.setdefault(_pair_data(spec, files, name), name)
             if first != name:
                 raise OrlaError(
