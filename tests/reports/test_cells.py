@@ -69,7 +69,7 @@ def test_the_papers_gap_stands_beside_networks_frozen_at_the_end_alone(simulated
     table = gaps(simulated, *({**GAP, "estimand": name} for name in ("heldout", "adapt", "stable")))
     shown = {p.title.split(": ")[1]: {r[0]: r for r in p.rows}["SGD"][3] for p in table.panels}
     assert shown == {
-        "mean of the last ten freezing points": "–",
+        "mean of the last freezing points": "–",
         "frozen once, at the end": "−9.9\n[−16.4,\u00a0−3.5]",
         "over the adapt part, while learning": "–",
     }

@@ -130,7 +130,7 @@ def test_the_multiverse_has_every_choice(results, simulated):
     assert choices["split"] == ["50/50", "80/20"] and len(choices["metric"]) == 5
     assert choices["freezing"][-1] == "all steps" and choices["freezing"][0] == "5,000 steps"
     assert "network" not in choices
-    error = rows[rows["metric"] == "MSE, sign reversed"]
+    error = rows[rows["metric"] == "error, sign reversed"]
     np.testing.assert_allclose(error["gap"], 100 * raw.loc[error.index, "gap"])
     known = error.dropna(subset=["low"])
     assert ((known["low"] <= known["gap"]) & (known["gap"] <= known["high"])).all()

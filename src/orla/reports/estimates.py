@@ -19,7 +19,7 @@ NO_MEANING = "–¶"
 GUARDED = "‡"
 # What an estimand is called, in the order in which they are shown.
 ESTIMANDS = {
-    "stable": "mean of the last ten freezing points",
+    "stable": "mean of the last freezing points",
     "heldout": "frozen once, at the end",
     "adapt": "over the adapt part, while learning",
 }
@@ -30,10 +30,10 @@ PAPERS_ESTIMAND = OF_HELDOUT[1]
 # Metrics of the multiverse; R2 and the error are in hundredths there.
 METRICS = {
     "heldout": "recovery, frozen at the end",
-    "stable": "recovery, last ten freezings",
+    "stable": "recovery, last freezings",
     "adapt": "recovery, adapt part",
     "r2": "R²",
-    "error": "MSE, sign reversed",
+    "error": "error, sign reversed",
 }
 # At most this many seeds or pairs are all drawn as points.
 FEW_POINTS = 5
@@ -63,7 +63,7 @@ def with_points(rows: pd.DataFrame, seeds: pd.DataFrame) -> list[dict[str, Any]]
 
 
 def gap_text(row: Mapping[str, Any]) -> str:
-    """A gap, its interval, and the differences of R2 and MSE (sign reversed), a line each."""
+    """A gap, its interval, and the differences of R2 and error (sign reversed), a line each."""
     if not has_meaning(row):
         lines = [NO_MEANING]
     elif is_missing(row["gap_pp"]):
@@ -72,7 +72,7 @@ def gap_text(row: Mapping[str, Any]) -> str:
         ends = interval(row["t95_low_pp"], row["t95_high_pp"])
         lines = [number(row["gap_pp"], signed=True) + GUARDED * fails_guard(row)]
         lines += [ends] if ends else []
-    for name, column in (("R²", "r2_gap"), ("−ΔMSE", "error_gap")):
+    for name, column in (("R²", "r2_gap"), ("−Δerror", "error_gap")):
         if not is_missing(row.get(column)):
             lines.append(f"{name} {number(row[column], 3, signed=True)}")
     return "\n".join(lines)

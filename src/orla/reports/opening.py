@@ -183,7 +183,7 @@ def _rtrl_share_sentence(models: pd.DataFrame, study: StudyFacts) -> str:
     rows = rows[~rows["task"].isin(study.recordings)]
     if column not in models or rows.empty:
         return ""
-    usual = {kind: rows[kind].mode().iloc[0] for kind in ("optimizer", "architecture")}
+    usual = {key: rows[key].mode().iloc[0] for key in KEYS if key not in ("task", "learner")}
     tasks = [
         f"{study.called('task', task)}: {estimate(ours.mean, *ours.interval(), digits=0)} %"
         for task, of_task in where(rows, **usual).groupby("task", sort=False)
@@ -192,7 +192,7 @@ def _rtrl_share_sentence(models: pd.DataFrame, study: StudyFacts) -> str:
     ]
     if not tasks:
         return ""
-    optimizer, network = (study.called(*item) for item in usual.items())
+    optimizer, network = (study.called(key, usual[key]) for key in ("optimizer", "architecture"))
     return (
         f"Where the best exact RTRL recovers 100 %, “{study.called('learner', learner)}” with "
         f"{optimizer} ({network}) recovers (95 % t interval over networks): {'; '.join(tasks)}."

@@ -102,7 +102,7 @@ class Multiverse(
     """The gap of Adam and of LARS over metric, cadence, split, freezing point and pretraining."""
 
     caption = """The gap of full minus immediate{on} under every choice, from the least to the
-    greatest. Recovery in pp, R² and MSE (sign reversed) in hundredths, each with its 95 % t
+    greatest. Recovery in pp, R² and error (sign reversed) in hundredths, each with its 95 % t
     interval over seeds of one pair; grey band: the margin of {margin}. Below, the choices that each
     gap is made with."""
     by = ("optimizer",)
@@ -149,7 +149,7 @@ class Multiverse(
             axes.set_ylim(y + 0.6, 0.8)
             axes.tick_params(axis="y", length=0)
             axes.spines[["left", "bottom"]].set_visible(False)
-        next(iter(axes_of.values())).set_ylabel("Gap (pp; R² and MSE:\nhundredths)")
+        next(iter(axes_of.values())).set_ylabel("Gap (pp; R² and error:\nhundredths)")
         return figure
 
 

@@ -87,7 +87,7 @@ class BciGap(
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         words = map(study.comparison_text, study.distinct(rows, "comparison") or [study.main])
         return (
-            "Differences of recovery (pp), with those of R² and of MSE (sign reversed). "
+            "Differences of recovery (pp), with those of R² and of the error (sign reversed). "
             + " ".join(f"{text[:1].upper()}{text[1:]}." for text in words)
             + f" Brackets: {OVER_SEEDS}; n: paired seeds."
         )
@@ -134,8 +134,8 @@ class TwoByTwo(
     """Recovery of two gradients at two cadences, and their four differences, by optimizer."""
 
     says = f"""Recovery of the held-out error (%) of two gradients at two cadences, and what each of
-    the two adds (pp, with differences of R² and of MSE, sign reversed). Brackets: {OVER_SEEDS}; n:
-    seeds."""
+    the two adds (pp, with differences of R² and of the error, sign reversed). Brackets:
+    {OVER_SEEDS}; n: seeds."""
     empty = False
     layout: ClassVar = {"kept": 2, "widest": 6}
     lines = staticmethod(optimizer_lines)
@@ -202,9 +202,9 @@ class OverPairs(
 
     says = f"""Differences of held-out recovery (pp) and of R², each the mean over pairs of the mean
     over seeds. Brackets: {OVER_PAIRS}. Error: what registrations judge, the second learner's error
-    minus the first's in units of the target's variance, its 90 % t interval, and δ*. New pair: 95 %
-    prediction interval of one pair's mean; mixed model: REML, pair as random intercept; sd: between
-    pairs, and of seeds within a pair."""
+    minus the first's in units of the target's variance (of categories in nats), its 90 % t
+    interval, and δ*. New pair: 95 % prediction interval of one pair's mean; mixed model: REML, pair
+    as random intercept; sd: between pairs, and of seeds within a pair."""
     by, without = ("comparison",), "pair"
     empty = False
     layout: ClassVar = {"widest": 6}

@@ -204,7 +204,7 @@ class Multiverse(
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         on = "".join(specifications(rows, study)["on"].head(1))
         return f"""The gap of full minus immediate{on} under each choice, from the least to the
-        greatest: recovery in pp, R² and MSE (sign reversed) in hundredths. Brackets:
+        greatest: recovery in pp, R² and error (sign reversed) in hundredths. Brackets:
         95 % t interval over seeds of one pair."""
 
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
