@@ -18,7 +18,7 @@ from orla.provenance.tables import read_table, write_table
 ROOT = Path(__file__).parents[2]
 DAY = datetime.date(2026, 11, 22)
 SOURCE = {
-    "code": {"commit": "unknown", "files": {"orla/tasks/recordings.py": "1" * 64}},
+    "code": {"commit": "unknown", "files": {"orla/made.py": "1" * 64}},
     "datasets": {"many-arrays/pair-0/80-20": {"name": "made up", "simulated": True}},
     "config": {"statistics": {"alpha": 0.05}},
 }
@@ -103,7 +103,7 @@ def test_an_honest_study_is_judged(study):
 
 DIFFERENT = {
     "data": {"datasets": {"many-arrays/pair-0/80-20": {"name": "another", "simulated": False}}},
-    "code": {"code": {"commit": "unknown", "files": {"orla/tasks/recordings.py": "2" * 64}}},
+    "code": {"code": {"commit": "unknown", "files": {"orla/made.py": "2" * 64}}},
     "locks": {"prereg_lock_sha256": "3" * 64},
 }
 
@@ -118,6 +118,15 @@ def test_a_table_of_another_study_beside_the_others_is_refused_by_name(study, wh
         found = study(allow_mixed=True)
         assert found["outcome"].eq("untestable").all()
         assert found["reason"].str.startswith(f"results of different {what}").all()
+
+
+def test_results_of_other_code_than_behaves_as_bound_are_refused(study):
+    files = {"orla/study/rolling.py": "e" * 64, "orla/study/unused.py": "e" * 64}
+    source = SOURCE | {"code": {"commit": "unknown", "files": files}}
+    study.sources.update(dict.fromkeys(("over_pairs", "estimates"), source))
+    assert "the present code differs from " in (error := study())
+    assert " in orla/study/rolling.py; delete what is out of date" in error
+    assert study(allow_mixed=True)["outcome"].eq("untestable").all()
 
 
 def test_a_study_has_one_primary_over_all_its_folders(study):

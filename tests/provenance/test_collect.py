@@ -38,6 +38,22 @@ def test_commit_and_dirty_flag_of_tracked_files(checkout):
     assert provenance.commit_state(other) == {"commit": "unknown", "dirty": None}
 
 
+def test_a_part_that_git_has_not_is_uncommitted_code(checkout):
+    source, _ = checkout
+    clean = {"commit": "0123abc", "dirty": False}
+    new = source.with_name("plugin.py")
+    new.write_text("")
+
+    def dirty(file):
+        return provenance.collect("orla.tasks.base", file)["code"]["dirty"]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(provenance, "commit_state", lambda: dict(clean))
+        assert dirty(source) is False and dirty(new) is True
+        source.write_text("a = 3\n")
+        assert dirty(source) is True
+
+
 def test_without_git_the_commit_is_unknown(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert provenance.commit_state()["commit"] == "unknown"

@@ -177,6 +177,26 @@ def test_networks_are_pretrained_again_where_they_are_damaged_or_of_something_el
     assert "pretrained again: " in capsys.readouterr().err
 
 
+def test_uncommitted_code_that_pretrained_is_told_of_what_was_adapted(folder, monkeypatch):
+    for dirty in (True, False):
+        state = {"commit": "0123abc", "dirty": dirty}
+        monkeypatch.setattr(collect, "commit_state", lambda *_, state=state: state)
+        if dirty:
+            (folder.path / "networks.safetensors").unlink()
+            episodes, path = (
+                adaptation.Episodes(TASK, None, 2),
+                f"{folder.path}/networks.safetensors",
+            )
+            adaptation.write_networks(PRETRAINED, episodes, path, COMPUTE)
+    for name in JOBS:
+        (folder.path / f"{name}.parquet").unlink()
+    folder.adapted()
+    code = read_table(folder.path / "all.parquet").attrs["provenance"]["code"]
+    assert (
+        code["dirty"] == {"mixed": [False, True]} and "orla/study/pretraining.py" in code["files"]
+    )
+
+
 def test_networks_of_another_job_are_refused_where_they_were_pretrained_otherwise(folder):
     path = str(folder.path / "networks.safetensors")
     adaptation.check_networks(path, PRETRAINED, adaptation.Episodes(TASK, None, 2))

@@ -6,7 +6,7 @@ from orla import catalogue
 from orla.errors import OrlaError
 from orla.files import sha256
 from orla.jobs import job
-from orla.prereg import amendments, binding, judge, lock, power, reader
+from orla.prereg import amendments, asked, binding, judge, lock, power, reader
 from orla.provenance import collect
 from orla.provenance.tables import merge_provenances, read_table, write_table
 from orla.study.config import plan_from_config
@@ -27,8 +27,14 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
     for path, source in given.items():
         if not source.get("inputs"):
             raise OrlaError(f"{path}: names no file that it was made from; make it by the workflow")
-    given[""] = collect.collect(
-        "orla.prereg.judge", "orla.prereg.power", prereg_lock_sha256=digests
+    tested = [each for each in registered if each.is_tested and params.study in each.studies]
+    plan = plan_from_config(snakemake.config)
+    catalogue.use_plugins(plan.config.get("plugins", []))
+    # Fingerprints are of the present code, which is therefore what results were made by.
+    run = [c for each in tested for c in asked.compared_and_checked_conditions(plan, each)]
+    roots = binding.code_roots(plan, run)
+    given["the present code"] = collect.collect(
+        "orla.prereg.power", *roots, prereg_lock_sha256=digests
     )
     mixed = ""
     try:
@@ -38,10 +44,7 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
             raise
         mixed = str(error)  # provenance.allow_mixed lets them stand in a table, not in a verdict
         source = merge_provenances(given, allow_mixed=True)
-    tested = [each for each in registered if each.is_tested and params.study in each.studies]
     bindings = {name: dict(bound) for name, bound in params.bindings.items()}
-    plan = plan_from_config(snakemake.config)
-    catalogue.use_plugins(plan.config.get("plugins", []))
     # Nothing is judged over results that were exchanged since tables were made of them.
     results = Path(snakemake.output.verdicts).parent
     if wrong := list(find_problems(plan, results, left_over=False)):

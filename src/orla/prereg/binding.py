@@ -104,14 +104,18 @@ def behaviour_fingerprints(
     }
 
 
-def syntax_hash(plan: Plan, run: Sequence[Condition]) -> str:
-    """Hash of the syntax trees, docstrings apart, of the code that conditions are computed by."""
+def code_roots(plan: Plan, run: Sequence[Condition]) -> list[str | Path]:
+    """Modules, and files of parts, that conditions are computed and judged by."""
     named = {part for c in run for part in job_parts(plan.job(c), plan.declared)}
     named |= {("task", plan.spec("task", c.task)["kind"]) for c in run}
-    files = [file for kind, name in sorted(named) for file in part_files(kind, name)]
-    home = Path(__file__).parents[2]
-    paths = {name: home / name for name in source_digests(*_ROOTS, *files)}
-    paths |= {file.name: file for file in files}
+    return [*_ROOTS, *(file for kind, name in sorted(named) for file in part_files(kind, name))]
+
+
+def syntax_hash(plan: Plan, run: Sequence[Condition]) -> str:
+    """Hash of the syntax trees, docstrings apart, of the code that conditions are computed by."""
+    roots, home = code_roots(plan, run), Path(__file__).parents[2]
+    paths = {name: home / name for name in source_digests(*roots)}
+    paths |= {file.name: file for file in roots if isinstance(file, Path)}
     code = {name: path for name, path in paths.items() if path.suffix == ".py" and path.is_file()}
     return hash_of({name: _syntax_tree_hash(path) for name, path in code.items()})
 

@@ -3,6 +3,7 @@
 import platform
 import subprocess
 import sys
+from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -29,13 +30,24 @@ def collect(*roots: str | Path, **extra: Any) -> dict[str, Any]:
     loaded PyTorch, also the instruction set and threads that it uses.
     """
     return {
-        "code": commit_state() | {"files": source_digests(*roots)},
+        "code": _code_state(roots) | {"files": source_digests(*roots)},
         "versions": {"python": platform.python_version()}
         | {p: _installed_version(p) for p in _PACKAGES},
         "platform": platform.platform(),
         **_pytorch_settings(),
         **extra,
     }
+
+
+def _code_state(roots: Iterable[str | Path]) -> dict[str, Any]:
+    """`commit_state`; dirty too where git has another state of a file of `roots`, or none."""
+    state = commit_state()
+    files = [root for root in roots if isinstance(root, Path)]
+    if not state["dirty"] and any(
+        git_output(file.parent, "status", "--porcelain", "--", file.name) for file in files
+    ):
+        state |= {"dirty": True}
+    return state
 
 
 def _pytorch_settings() -> dict[str, Any]:

@@ -183,7 +183,10 @@ def adapt(
             _, result = _read_result(f"{path}.parquet")
         tables[path] = result[0]
         arrays |= {f"{name} {i}": values for name, values in result[1].items()}
-    source = merge_provenances({path: long.attrs["provenance"] for path, long in tables.items()})
+    made_by = {path: long.attrs["provenance"] for path, long in tables.items()}
+    if networks_file:
+        made_by[networks_file] = {"code": networks.read_provenance(networks_file)["code"]}
+    source = merge_provenances(made_by)
     write_arrays(arrays, traces, source, inputs)
     write_table(tidy.concatenate(tables.values()), table, source, inputs)
 
