@@ -13,6 +13,7 @@ import yaml
 
 from orla.__main__ import main
 from orla.files import sha256
+from orla.study.keys import DEFAULTS
 
 PLUGINS = Path(__file__).parents[1] / "plugins"
 PATH = "prereg/small-gap.yaml"
@@ -148,6 +149,19 @@ def test_nothing_is_locked_once_a_result_exists(orla, write, claims, file, bound
     words = f"results/{file} exists, which it would read" if refused else "locked small-gap"
     assert words in orla("lock", PATH)
     assert (write.folder / "LOCK").exists() != refused
+
+
+@pytest.mark.parametrize(("learner", "refused"), [("rtrl", True), ("tbptt-200-200", False)])
+def test_nothing_is_locked_once_a_job_adapted_what_it_reads(orla, write, claims, learner, refused):
+    """The sweeps and tables may have been deleted: statistics read what the job wrote."""
+    write(made_claims.document())
+    keys = {"task": "many-arrays", "pair": "pair-3", "architecture": "rnn", "learner": learner}
+    keys |= {"optimizer": "adam", "precision": "float64", "split": "80-20"} | DEFAULTS
+    file = "many-arrays/pair-3/adaptation/rnn/float64/80-20-headline-0.parquet"
+    (claims / file).parent.mkdir(parents=True)
+    pd.DataFrame([keys] * 2).to_parquet(claims / file)
+    words = f"results/{file} exists, which it would read" if refused else "locked small-gap"
+    assert words in orla("lock", PATH)
 
 
 def test_lock_looks_at_every_folder_of_results_of_the_studies_configs(orla, write, claims):

@@ -3,7 +3,6 @@
 import argparse
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ from orla.prereg import agreement, amendments, lock, reader, rows
 from orla.prereg.documents import read_yaml
 from orla.prereg.registration import Registration, check_columns, check_primary
 from orla.results.base import columns_by_statistic
+from orla.study.condition import Condition
 from orla.study.keys import KEYS
 
 _PATH = ("architecture", "learner", "optimizer", "split")
@@ -135,20 +135,33 @@ def _result_folders(registration: Registration) -> list[Path]:
 
 
 def _sweep_files(registration: Registration, folder: Path) -> Iterator[Path]:
-    """Files of the sweeps in a folder of results that a registration would read."""
-    files = (folder / f"{path}.parquet" for path in registration.binds.get("sweeps", ()))
-    yield from filter(Path.is_file, files)
+    """Files in a folder of results that hold a sweep which a registration would read."""
+    for path in folder.glob("**/sweeps/**/*.parquet"):
+        if _is_read(registration, path.relative_to(folder).with_suffix("").as_posix()):
+            yield path
+    for path in folder.glob("**/adaptation/**/*.parquet"):
+        domain = path.relative_to(folder).as_posix().partition("/adaptation/")[0]
+        table = pd.read_parquet(path, columns=[*KEYS]).drop_duplicates()
+        conditions = (Condition(**keys, domain=domain) for keys in table.to_dict("records"))
+        if any(_is_read(registration, condition.path) for condition in conditions):
+            yield path
+
+
+def _is_read(registration: Registration, path: str) -> bool:
+    """Whether a registration reads the sweep of this path, TASK[/PAIR]/sweeps/NETWORK/..."""
+    if path in registration.binds.get("sweeps", ()):
+        return True
     if registration.quantity:
-        return
-    keys = dict(registration.conditions)
+        return False
+    domain, _, rest = path.partition("/sweeps/")
+    keys = dict(registration.conditions) | {"task": registration.task or None}
     if registration.is_tested:
         keys["learner"] = list(registration.minus)
-    values = [keys.get(key, "*") for key in _PATH]
-    task = registration.task or "*"
-    for parts in product(*([each] if isinstance(each, str) else each for each in values)):
-        path = f"sweeps/{'/'.join(parts)}"
-        for place, end in product((task, f"{task}/*"), (".parquet", "/**/*.parquet")):
-            yield from folder.glob(f"{place}/{path}{end}")
+    parts = dict(zip(_PATH, rest.split("/"), strict=False)) | {"task": domain.split("/")[0]}
+    wanted = {key: [v] if isinstance(v, str) else v for key, v in keys.items() if v is not None}
+    return all(
+        parts.get(key) in values for key, values in wanted.items() if key in (*_PATH, "task")
+    )
 
 
 def _table_files(registration: Registration, folder: Path) -> Iterator[Path]:
