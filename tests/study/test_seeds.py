@@ -7,6 +7,7 @@ import pytest
 
 from orla import catalogue
 from orla.errors import OrlaError
+from orla.prereg import lock
 from orla.study.seeds import add_lock_seeds, remove_lock_seeds
 from orla.study.workflow import require_study_folder
 
@@ -15,18 +16,19 @@ PAIR = {"a": "a1", "b": "b1"}
 
 def seeded(file, name="new-01", **more):
     tasks = {"t": {"kind": "recordings", "pairs": {name: PAIR | {"seed_from": str(file)} | more}}}
-    return add_lock_seeds(tasks)["t"]["pairs"][name], tasks
+    return add_lock_seeds(tasks, [str(file.parent)])["t"]["pairs"][name], tasks
 
 
 def test_a_seed_follows_from_the_lock_and_the_pairs_name(tmp_path):
     file = tmp_path / "claim.yaml"
+    file.write_text("a claim")
+    lock.lock_files(tmp_path, [file])
     digest = hashlib.sha256(b"a claim").hexdigest()
-    (tmp_path / "LOCK").write_text(f"{digest}  2026-11-25  claim.yaml  chain={digest}\n")
     first, tasks = seeded(file)
     expected = hashlib.sha256(f"{digest} new-01".encode()).digest()
     assert first["seed"] == int.from_bytes(expected[:4], "big")
     assert first["seed"] != seeded(file, "new-02")[0]["seed"]
-    bound = remove_lock_seeds(add_lock_seeds(tasks)["t"])
+    bound = remove_lock_seeds(add_lock_seeds(tasks, [str(tmp_path)])["t"])
     assert bound == tasks["t"], "what is bound does not hold the seed"
     assert "seed" not in tasks["t"]["pairs"]["new-01"], "the config is left as it is"
     with pytest.raises(OrlaError, match="has seed and seed_from; keep one"):
@@ -38,9 +40,24 @@ def test_a_seed_follows_from_the_lock_and_the_pairs_name(tmp_path):
         task.simulation_settings("new-01")
 
 
+def test_a_lock_that_nothing_verifies_gives_no_seed(tmp_path):
+    file = tmp_path / "claim.yaml"
+    file.write_text("a claim")
+    lock.lock_files(tmp_path, [file])
+    _, tasks = seeded(file)
+    with pytest.raises(
+        OrlaError, match=r'"tasks.t.pairs.new-01.seed_from" is .* in none of regist'
+    ):
+        add_lock_seeds(tasks, ["prereg"])
+    text = (tmp_path / "LOCK").read_text()
+    (tmp_path / "LOCK").write_text("0" * 64 + text[64:])
+    with pytest.raises(OrlaError, match="the chain is broken at line 1"):
+        seeded(file)
+
+
 def test_a_plain_seed_is_left_alone():
     tasks = {"t": {"pairs": {"x": PAIR | {"seed": 3}}}, "s": {"kind": "sine"}}
-    assert add_lock_seeds(tasks) == tasks and remove_lock_seeds(tasks["t"]) == tasks["t"]
+    assert add_lock_seeds(tasks, []) == tasks and remove_lock_seeds(tasks["t"]) == tasks["t"]
 
 
 def test_a_pairs_own_drift_is_its_simulations():

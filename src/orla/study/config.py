@@ -30,7 +30,9 @@ def plan_from_config(raw: Mapping[str, Any]) -> Plan:
     parts = read_declarations(plugins)
     keys = config_schema(parts)
     schema.validate(config, keys, "config")
-    plan = Plan(config | {"tasks": add_lock_seeds(_with_sources(config["tasks"], parts))}, parts)
+    tasks = _with_sources(config["tasks"], parts)
+    tasks = add_lock_seeds(tasks, config["registrations"]["folders"])
+    plan = Plan(config | {"tasks": tasks}, parts)
     config_checks.check_sessions(plan.config["tasks"])
     for i, block in enumerate(config["conditions"]):
         config_checks.check_block_names(plan, f"conditions[{i}]", block)

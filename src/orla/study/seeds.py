@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from orla.errors import OrlaError
+from orla.prereg.lock import read_lock
 
 
-def add_lock_seeds(tasks: Mapping[str, Any]) -> dict[str, Any]:
-    """The tasks of a config, with the seeds of pairs with `seed_from` whose file is locked."""
+def add_lock_seeds(tasks: Mapping[str, Any], folders: Sequence[str]) -> dict[str, Any]:
+    """The tasks of a config, with the seeds of pairs with `seed_from` whose file is locked.
+
+    folders: of the config's registrations. OrlaError: a file lies in none of them, whose locks
+        nothing would verify before a verdict; or its lock is not whole.
+    """
     with_seeds = {}
     for task, spec in tasks.items():
         pairs = {
-            name: _add_lock_seed(task, name, pair) for name, pair in spec.get("pairs", {}).items()
+            name: _add_lock_seed(f"tasks.{task}.pairs.{name}", name, pair, folders)
+            for name, pair in spec.get("pairs", {}).items()
         }
         with_seeds[task] = spec | {"pairs": pairs} if pairs else spec
     return with_seeds
@@ -32,18 +38,21 @@ def remove_lock_seeds(task: Mapping[str, Any] | None) -> Mapping[str, Any] | Non
     return {**task, "pairs": pairs}
 
 
-def _add_lock_seed(task: str, name: str, pair: Mapping[str, Any]) -> Mapping[str, Any]:
+def _add_lock_seed(
+    place: str, name: str, pair: Mapping[str, Any], folders: Sequence[str]
+) -> Mapping[str, Any]:
     if "seed_from" not in pair:
         return pair
     if "seed" in pair:
-        raise OrlaError(
-            f'config: "tasks.{task}.pairs.{name}" has seed and seed_from; keep one of them'
-        )
+        raise OrlaError(f'config: "{place}" has seed and seed_from; keep one of them')
     file = Path(pair["seed_from"])
-    lock = file.parent / "LOCK"
-    for line in map(str.split, lock.read_text().splitlines() if lock.is_file() else ()):
-        if line[2:3] == [file.name]:
-            # Of the SHA-256 of the registration as it was locked, and the pair's name.
-            seed = hashlib.sha256(f"{line[0]} {name}".encode()).digest()[:4]
-            return {**pair, "seed": int.from_bytes(seed, "big")}
-    return pair
+    if file.parent not in map(Path, folders):
+        raise OrlaError(
+            f'config: "{place}.seed_from" is {file}, in none of registrations.folders; add'
+            f" {file.parent} there"
+        )
+    if (line := read_lock(file.parent).get(file.name)) is None:
+        return pair
+    # Of the SHA-256 of the registration as it was locked, and the pair's name.
+    seed = hashlib.sha256(f"{line.sha256} {name}".encode()).digest()[:4]
+    return {**pair, "seed": int.from_bytes(seed, "big")}
