@@ -15,6 +15,7 @@ BINDS = {
     "parts": dict.fromkeys(("guards", "judge", *LATER_PARTS), "1" * 16),
     "syntax_sha256": "b" * 64,
     "results": ["results"],
+    "recordings": {},
 }
 DOCUMENT = {
     "version": 3,

@@ -1,6 +1,8 @@
 """What a registration binds: the record of its own conditions, and nothing beside."""
 
 import copy
+import dataclasses
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -130,6 +132,80 @@ def test_what_the_results_depend_on_is_bound_and_nothing_else(
         kind: binding.study_record(plan, each)["record_sha256"] for kind, each in known.items()
     }
     assert {kind for kind in known if after[kind] != before[kind]["record_sha256"]} == differing
+
+
+def test_what_recordings_hold_is_bound_and_not_where_they_lie(config, write, tmp_path):
+    task, asks = config["tasks"]["many-arrays"], reader.read_registration(write(given("gap")))
+    pairs = {name: {side: pair[side] for side in "ab"} for name, pair in task["pairs"].items()}
+    pairs["unread"] = {"a": "a0", "b": "gone"}
+
+    def plan(folder, kind="binned"):
+        files = {
+            day: str(tmp_path / folder / f"{day}.npz") for p in pairs.values() for day in p.values()
+        }
+        spec = task | {"source": kind, "pairs": pairs, kind: {"files": files}}
+        made = plan_of(changed(config, "tasks", "many-arrays", value=spec))
+        for name in files:
+            path = Path(files[name])
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(name)
+        return made
+
+    def bound(made):
+        return binding.study_record(made, asks)["record_sha256"], binding.recording_sums(made, asks)
+
+    first, moved = plan("one"), plan("two")
+    record, sums = bound(first)
+    assert bound(moved) == (record, sums) != bound(plan("one", "nwb"))
+    assert sums["many-arrays/a3"] == hashlib.sha256(b"a3").hexdigest()
+    (tmp_path / "two" / "a3.npz").write_text("trimmed")
+    other = binding.recording_sums(moved, asks)
+    assert {name for name in sums if other[name] != sums[name]} == {"many-arrays/a3"}
+    (tmp_path / "two" / "b5.npz").unlink()
+    with pytest.raises(OrlaError, match=r"b5.npz: no such file; what it holds is bound by small-g"):
+        binding.recording_sums(moved, asks)
+
+
+def test_downloads_are_bound_by_the_sums_of_their_own_sessions(config, known):
+    task = config["tasks"]["many-arrays"]
+    pairs = {name: {side: pair[side] for side in "ab"} for name, pair in task["pairs"].items()}
+
+    def record(**md5):
+        spec = task | {"source": "odoherty", "pairs": pairs, "odoherty": {"md5": md5}}
+        made = plan_of(changed(config, "tasks", "many-arrays", value=spec))
+        return binding.study_record(made, known["gap"])["record_sha256"]
+
+    assert record(a1="0" * 32) == record(a1="0" * 32, unread="1" * 32) != record(a1="2" * 32)
+
+
+def test_numeric_configurations_and_folders_are_bound(config, known):
+    own = copy.deepcopy(config)
+    own["quantities"], own["numerics"] = {}, {"mine": {"precision": "float64"}}
+    for block in own["conditions"][-2:]:
+        block["precisions"] = ["mine"]
+    asks = dataclasses.replace(
+        known["gap"], conditions=known["gap"].conditions | {"precision": "mine"}
+    )
+    places = [("numerics", "mine", "precision"), ("registrations", "folders")]
+    records = {
+        binding.study_record(plan_of(made), asks)["record_sha256"]
+        for made in (
+            own,
+            *(changed(own, *p, value=v) for p, v in zip(places, ("float32", []), strict=True)),
+        )
+    }
+    assert len(records) == 3
+
+
+def test_one_that_was_bound_before_recordings_were_has_the_record_of_then(config, known):
+    former = {name: value for name, value in BINDS.items() if name != "recordings"}
+    asks = dataclasses.replace(known["gap"], binds=former)
+    records = [
+        binding.study_record(plan_of(made), asks)["record_sha256"]
+        for made in (config, changed(config, "registrations", "folders", value=[]))
+    ]
+    assert records[0] == records[1]
+    assert binding.study_record(plan_of(config), known["gap"])["record_sha256"] != records[0]
 
 
 def test_a_grid_of_one_rate_is_refused(config, known):

@@ -128,6 +128,22 @@ def test_a_claim_that_binds_nothing_is_not_locked(orla, write, claims):
     assert "binds neither config nor behaviour" in orla("lock", PATH)
 
 
+def test_a_study_has_one_primary_over_the_folders_that_its_config_judges_by(orla, write, claims):
+    """Two folders with a primary each would leave the choice until the results are seen."""
+    write(made_claims.document(), "first")
+    folders = [write.folder, write.folder.with_name("second")]
+    folders[1].mkdir()
+    for primary in (True, False):
+        path = write(made_claims.document(primary=primary), "second")
+        path.rename(folders[1] / path.name)
+        given = {"name": "made", "registrations": {"folders": [f.name for f in folders]}}
+        Path("config.yaml").write_text(yaml.safe_dump(given))
+        told = orla("lock", "second/second.yaml")
+        words = 'study "made" has 2 primary registrations (first, second)'
+        assert f"prereg, second: {words}" in told if primary else "locked second" in told
+    assert "second" in orla("verify", "--folder", "second")
+
+
 SWEEP = "sweeps/rnn/rtrl/adam/80-20"
 
 

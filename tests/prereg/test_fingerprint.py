@@ -87,6 +87,7 @@ def test_a_study_is_bound_from_the_command_line(default):
     assert binds == binding.study_record(plan, known) | {
         "syntax_sha256": syntax,
         "results": ["results"],
+        "recordings": {},
     }
 
 
@@ -204,14 +205,17 @@ def test_a_verdict_says_which_folder_was_read_and_that_the_code_was_edited(write
         ({"record_sha256": "c" * 64}, "the config that its conditions depend on is not the one"),
         ({"parts": {"judge": "2" * 16}}, "guards does not behave as registered (none"),
         ({"parts": PARTS | {"loop": "3" * 16}}, "loop does not behave as registered (333"),
+        ({"recordings": {"t/a": "c" * 64, "t/b": "d" * 64}}, "t/b is not the one registered (ddd"),
+        ({"recordings": {"t/a": "c" * 64}}, "recording t/b is not the one registered (none"),
         ({"refused": "tried at 1 learning rates"}, "tried at 1 learning rates"),
         ({"uncommitted": True}, "made by uncommitted code"),
         (None, "the study does not say which config and code it ran"),
     ],
 )
 def test_another_record_or_behaviour_is_untestable_by_name(write, study, words):
-    known = reader.read_registration(write(document()))
-    study = study and BINDS | study
+    sums = {"t/a": "c" * 64, "t/b": "e" * 64}
+    known = reader.read_registration(write(document(binds=BINDS | {"recordings": sums})))
+    study = study and BINDS | {"recordings": sums} | study
     [verdict] = verdicts([known], tables(gaps(0.5)), {known.name: study})
     assert verdict.outcome == "untestable" and words in verdict.reason
 

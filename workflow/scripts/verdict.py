@@ -52,6 +52,8 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
     answers = {}  # of the parts that several registrations depend on
     for each in tested:
         bindings[each.name] |= binding.behaviour_fingerprints(plan, each, answers)
+        if each.binds.get("recordings"):
+            bindings[each.name]["recordings"] = binding.recording_sums(plan, each)
         bindings[each.name]["results"] = str(results)
         # True, or more than one answer.
         bindings[each.name]["uncommitted"] = bool(source["code"].get("dirty"))

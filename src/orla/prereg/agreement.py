@@ -76,10 +76,12 @@ def check_lockable(registration: Registration) -> None:
     """Refuse (OrlaError) one without binds, a wide margin without a reason, what is always true."""
     check_criteria(registration)
     name = f"registration {registration.name}"
-    lacking = [part for part in LATER_PARTS if part not in registration.binds.get("parts", {})]
+    parts, binds = registration.binds.get("parts", {}), registration.binds
+    lacking = [f'part "{part}"' for part in LATER_PARTS if part not in parts]
+    lacking += ["recordings"] if "recordings" not in binds else []
     if registration.is_tested and lacking:
         path = registration.folder / f"{registration.name}.yaml"
-        what = f'no part "{lacking[0]}"' if registration.binds else "neither config nor behaviour"
+        what = f"no {lacking[0]}" if binds else "neither config nor behaviour"
         raise OrlaError(f"{name}: binds {what}; run: orla prereg bind {path}")
     check_margin(registration)
     asked = [("a criterion", c.columns["estimate"], c.rule.region) for c in registration.criteria]

@@ -4,14 +4,14 @@ import ast
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from orla.errors import OrlaError
-from orla.files import atomic
+from orla.files import atomic, sha256
 from orla.prereg import asked
 from orla.prereg.documents import read_yaml
 from orla.prereg.registration import Registration
@@ -32,6 +32,7 @@ _RECORD = dict(zip(_PARTS, _PARTS, strict=True)) | {
     "growth of the grid": "growth",
     "freezing points": "stable_windows",
 }
+Settings = Callable[[Plan, Sequence[Condition]], dict[str, Any]]
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -44,17 +45,24 @@ def study_records(plan: Plan, registrations: Iterable[Registration]) -> dict[str
 def study_record(plan: Plan, registration: Registration) -> dict[str, Any]:
     """`record_sha256`, and `refused`, why the study does not answer the registration as it says.
 
-    The record holds what the results depend on: nothing of reports, of how fast it is computed, or
-    of seeds that follow from a lock.
+    The record holds what the results depend on: nothing of reports, of how fast it is computed, of
+    seeds that follow from a lock, or of where recordings lie. One that was bound before recordings
+    were is compared with the record of then.
     """
+    former = bool(registration.binds) and "recordings" not in registration.binds
+    settings = _former_settings if former else _settings
     if registration.quantity:
-        study = _quantity_record(plan, registration.quantity) or {}
+        study = _quantity_record(plan, registration.quantity, settings) or {}
     else:
-        study = _conditions_record(plan, asked.compared_conditions(plan, registration))
+        run = asked.compared_conditions(plan, registration)
+        study = _conditions_record(plan, run) | settings(plan, run)
         comparison = plan.config["comparisons"].get(registration.comparison, {})
         study["comparison"] = comparison.get("minus")
-    checks = {name: _quantity_record(plan, name) for name in registration.checked_quantities}
-    text = json.dumps(sort_and_drop_nulls({"study": study, "checks": checks}), sort_keys=True)
+    checks = {n: _quantity_record(plan, n, settings) for n in registration.checked_quantities}
+    entries = {"study": study, "checks": checks}
+    if not former:
+        entries["folders"] = plan.config["registrations"]["folders"]
+    text = json.dumps(sort_and_drop_nulls(entries), sort_keys=True)
     record = {"record_sha256": hashlib.sha256(text.encode()).hexdigest()}
     try:
         asked.check_study_answers(plan, registration)
@@ -63,25 +71,68 @@ def study_record(plan: Plan, registration: Registration) -> dict[str, Any]:
     return record
 
 
-def _quantity_record(plan: Plan, name: str) -> dict[str, Any] | None:
+def _quantity_record(plan: Plan, name: str, settings: Settings) -> dict[str, Any] | None:
     """The record of a quantity; None where the config has none of this name."""
     if (entry := plan.config.get("quantities", {}).get(name)) is None:
         return None
-    return _conditions_record(plan, asked.quantity_conditions(plan, [name])) | {"quantity": entry}
+    run = asked.quantity_conditions(plan, [name])
+    return _conditions_record(plan, run) | settings(plan, run) | {"quantity": entry}
 
 
-def _conditions_record(plan: Plan, run: Sequence[Condition]) -> dict[str, Any]:
-    """The record of conditions: their tasks with the pairs that they run, no seed of a lock."""
+def _settings(plan: Plan, run: Sequence[Condition]) -> dict[str, Any]:
+    """Tasks of conditions, by pair, and numeric configurations; no file, and no seed of a lock."""
+    tasks: dict[str, Any] = {}
+    for c in run:
+        task = tasks[c.domain] = dict(remove_lock_seeds(plan.task_settings(c.domain)))
+        if (source := task.get("source")) and source in task:
+            sums = {s: v for s, v in task[source].get("md5", {}).items() if s in _sessions(task)}
+            task[source] = task[source] | {"files": None, "md5": sums}
+    numerics = plan.config.get("numerics", {})
+    return {"tasks": tasks, "numerics": {c.precision: numerics.get(c.precision) for c in run}}
+
+
+def _former_settings(plan: Plan, run: Sequence[Condition]) -> dict[str, Any]:
+    """What stood in the place of `_settings`: whole tasks, with the paths of their files."""
     tasks, pairs = {}, {c.pair for c in run}
     for name in {c.task for c in run}:
         task = plan.config["tasks"][name]
         of_task = {pair: each for pair, each in task.get("pairs", {}).items() if pair in pairs}
         tasks[name] = remove_lock_seeds({**task, "pairs": of_task} if of_task else task)
+    return {"tasks": tasks}
+
+
+def _sessions(task: Mapping[str, Any]) -> list[str]:
+    """The sessions of a task's pairs, or its one recording."""
+    if "recording" in task:
+        return [task["recording"]]
+    return [pair[side] for pair in task["pairs"].values() for side in "ab"]
+
+
+def recording_sums(plan: Plan, registration: Registration) -> dict[str, str]:
+    """TASK/SESSION -> SHA-256 of the user's file of each session that it depends on.
+
+    OrlaError where a file is not there. Downloads are held to their sums in the config.
+    """
+    sums: dict[str, str] = {}
+    for c in asked.compared_and_checked_conditions(plan, registration):
+        task = plan.task_settings(c.domain)
+        files = task.get(task.get("source"), {}).get("files", {})
+        for session in _sessions(task) if files else ():
+            name, file = f"{c.task}/{session}", Path(files[session])
+            if not file.is_file():
+                raise OrlaError(
+                    f"{file}: no such file; what it holds is bound by {registration.name}"
+                )
+            sums[name] = sums.get(name) or sha256(file)
+    return sums
+
+
+def _conditions_record(plan: Plan, run: Sequence[Condition]) -> dict[str, Any]:
+    """The record of conditions, but for their tasks."""
     return {
         "conditions": [
             {name: job[key] for name, key in _RECORD.items()} for job in map(plan.job, run)
         ],
-        "tasks": tasks,
         "pretraining": {c.architecture: plan.pretraining_settings(c.architecture) for c in run},
         "statistics": {k: v for k, v in plan.config["statistics"].items() if k != "main"},
     }

@@ -1,7 +1,7 @@
 """``python -m orla prereg``: bind and lock registrations, verify their locks, tell their power."""
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,14 +11,9 @@ import pyarrow.parquet
 
 from orla import catalogue
 from orla.errors import OrlaError
-from orla.prereg import agreement, amendments, lock, reader, rows
-from orla.prereg.documents import read_yaml
-from orla.prereg.registration import Registration, check_columns, check_primary
+from orla.prereg import agreement, amendments, existing, lock, reader
+from orla.prereg.registration import Registration, check_columns
 from orla.results.base import columns_by_statistic
-from orla.study.condition import Condition
-from orla.study.keys import KEYS
-
-_PATH = ("architecture", "learner", "optimizer", "split")
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -62,10 +57,11 @@ def _bind_registration(arguments: argparse.Namespace) -> None:
     plan = binding.read_plan(arguments.configfile)
     asked.check_study_answers(plan, known)
     catalogue.use_plugins(plan.config.get("plugins", []))
-    folders = [Path(plan.config["pathvars"]["results"]), *_result_folders(known)]
+    folders = [Path(plan.config["pathvars"]["results"]), *existing.result_folders(known)]
     known = replace(known, binds={})  # what an earlier version bound leaves no part out
     binds = binding.study_record(plan, known) | binding.behaviour_fingerprints(plan, known)
     binds["results"] = list(dict.fromkeys(map(str, folders)))
+    binds["recordings"] = binding.recording_sums(plan, known)
     if read := asked.sweep_paths(plan, known):
         binds["sweeps"] = read
     binding.write_binds(arguments.file, binds)
@@ -90,11 +86,11 @@ def _lock_documents(arguments: argparse.Namespace) -> None:
         check_columns(known, columns)
         if path.name not in locked:
             agreement.check_lockable(known)
-            if present := _existing_results(known, arguments):
+            if present := existing.existing_results(known, arguments.results):
                 more = f", and {len(present) - 1} more" if len(present) > 1 else ""
                 wrong = f"registration {known.name}: {present[0]} exists, which it would read{more}"
                 raise OrlaError(f"{wrong}; a registration is locked before its results")
-    check_primary(str(folder), reader.read_registrations(folder))
+    existing.check_families(folder)
     added = lock.lock_files(folder, arguments.files)
     for line in added:
         print(f"locked {line.file} {line.sha256} {line.date}")
@@ -106,74 +102,10 @@ def _check_amendment(path: Path, folder: Path, arguments: argparse.Namespace) ->
     """Refuse an amendment that says that no result was seen where one exists."""
     for amendment in amendments.read_amendments(path):
         known = reader.read_registration(folder / amendment.registration)
-        present = _existing_results(known, arguments)
+        present = existing.existing_results(known, arguments.results)
         if present and not amendment.saw_something:
             wrong = f"says that no result had been seen, and {present[0]} exists"
             raise OrlaError(f"{path}: {wrong}; state in results_seen what had been seen")
-
-
-def _existing_results(known: Registration, arguments: argparse.Namespace) -> list[Path]:
-    """Results of a registration: where the command says, where it is bound to, by configs here."""
-    named = [arguments.results] if arguments.results else []
-    named += [*map(Path, known.binds.get("results", ())), *_result_folders(known)]
-    return [
-        path
-        for folder in dict.fromkeys(named) or [Path("results")]
-        for path in sorted({*_sweep_files(known, folder), *_table_files(known, folder)})
-    ]
-
-
-def _result_folders(registration: Registration) -> list[Path]:
-    """Folders of results of the configs here that a registration is for, by their names."""
-    files = (Path("config.yaml"), *sorted(Path("config").glob("*.yaml")))
-    configs = [read_yaml(path) for path in files if path.is_file()]
-    return [
-        Path(config.get("pathvars", {}).get("results", "results"))
-        for config in configs
-        if isinstance(config, Mapping) and config.get("name") in registration.studies
-    ]
-
-
-def _sweep_files(registration: Registration, folder: Path) -> Iterator[Path]:
-    """Files in a folder of results that hold a sweep which a registration would read."""
-    for path in folder.glob("**/sweeps/**/*.parquet"):
-        if _is_read(registration, path.relative_to(folder).with_suffix("").as_posix()):
-            yield path
-    for path in folder.glob("**/adaptation/**/*.parquet"):
-        domain = path.relative_to(folder).as_posix().partition("/adaptation/")[0]
-        table = pd.read_parquet(path, columns=[*KEYS]).drop_duplicates()
-        conditions = (Condition(**keys, domain=domain) for keys in table.to_dict("records"))
-        if any(_is_read(registration, condition.path) for condition in conditions):
-            yield path
-
-
-def _is_read(registration: Registration, path: str) -> bool:
-    """Whether a registration reads the sweep of this path, TASK[/PAIR]/sweeps/NETWORK/..."""
-    if path in registration.binds.get("sweeps", ()):
-        return True
-    if registration.quantity:
-        return False
-    domain, _, rest = path.partition("/sweeps/")
-    keys = dict(registration.conditions) | {"task": registration.task or None}
-    if registration.is_tested:
-        keys["learner"] = list(registration.minus)
-    parts = dict(zip(_PATH, rest.split("/"), strict=False)) | {"task": domain.split("/")[0]}
-    wanted = {key: [v] if isinstance(v, str) else v for key, v in keys.items() if v is not None}
-    return all(
-        parts.get(key) in values for key, values in wanted.items() if key in (*_PATH, "task")
-    )
-
-
-def _table_files(registration: Registration, folder: Path) -> Iterator[Path]:
-    """Tables in a folder of results that hold a row which a registration would read."""
-    for reading in registration.readings:
-        path = folder / f"{reading.result}.parquet"
-        if path.is_file():
-            present = set(pyarrow.parquet.read_schema(path).names)
-            table = pd.read_parquet(path, columns=sorted(present & {*reading.where, *KEYS}))
-            where = {k: v for k, v in reading.where.items() if k in present}
-            if not rows.matching_rows(table, where).empty:
-                yield path
 
 
 def _verify_locks(arguments: argparse.Namespace) -> None:
@@ -181,7 +113,7 @@ def _verify_locks(arguments: argparse.Namespace) -> None:
     locks = lock.verify_folder(arguments.folder)
     columns = _columns_by_result(arguments)
     registrations = reader.read_registrations(arguments.folder)
-    check_primary(str(arguments.folder), registrations)
+    existing.check_families(arguments.folder)
     for known in registrations:
         check_columns(known, columns)
         agreement.check_criteria(known)

@@ -89,6 +89,13 @@ def _binding_differences(
             f"the config that its conditions depend on is not the one registered ({told[:9]}, "
             f"registered {wanted[:9]}): run what was registered, or amend the registration"
         )
+    sums = binding.get("recordings", {})
+    problems += [
+        f"the recording {name} is not the one registered ({sums.get(name, 'none')[:9]}, registered "
+        f"{wanted[:9]}): take the file that was registered, or amend the registration"
+        for name, wanted in registration.binds.get("recordings", {}).items()
+        if sums.get(name) != wanted
+    ]
     parts, bound = binding.get("parts", {}), registration.binds.get("parts", {})
     problems += [
         f"{name} does not behave as registered ({parts.get(name, 'none')}, registered "
