@@ -58,6 +58,7 @@ KEY = DOCUMENT["conditions"] | {
     **{"learner_full": "rtrl", "learner_immediate": "immediate"},
 }
 GONE = ("estimand", "conditions", "comparison", "minus")  # where there is a quantity
+PAIR_RECOVERY = ("over_best_full_percent", "over_best_immediate_percent")
 RECOVERY = ("over_best_full_low_percent", "over_best_immediate_low_percent")
 
 
@@ -106,7 +107,7 @@ def estimate(
         | moments(gaps if frozen is None else frozen, "_frozen")
         | moments(gaps if runner_up is None else runner_up, "_runner_up_full")
         | moments(gaps, "_runner_up_immediate")
-        | dict.fromkeys(RECOVERY, recovery)
+        | dict.fromkeys((*RECOVERY, *PAIR_RECOVERY), recovery)
         | key
     )
 

@@ -81,7 +81,7 @@ def test_a_study_is_bound_from_the_command_line(default):
         *("network rnn-window-50", "pretraining of rnn-window-50", "start pretrained"),
         *(LEARNER.format("rtrl"), LEARNER.format("immediate"), "optimizer adam"),
         *(SWEEP, "statistics", "guards", "judge", "evidence", "checks", "pairs left out"),
-        *("families", "early stopping"),
+        *("families", "early stopping", "pairs that drift"),
     }
     syntax = binding.syntax_hash(plan, asked.compared_and_checked_conditions(plan, known))
     assert binds == binding.study_record(plan, known) | {

@@ -121,6 +121,7 @@ def part_trials(
         partial(rehearsal.rehearse_left_out),
         partial(rehearsal.rehearse_families, generic),
         partial(trials.early_stopping_behaviour),
+        partial(rehearsal.rehearse_drift, generic),
     )
     bound = registration.binds.get("parts", LATER_PARTS)
     parts |= {n: part for n, part in zip(LATER_PARTS, later, strict=True) if n in bound}

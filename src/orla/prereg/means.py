@@ -6,7 +6,15 @@ import scipy  # its rooms load when they are first used
 
 from orla.errors import OrlaError
 from orla.prereg import rows
-from orla.prereg.registration import COUNTS, QUANTITY_PAIRS, RESULT, SEED, SOUND, Registration
+from orla.prereg.registration import (
+    COUNTS,
+    DRIFTING,
+    QUANTITY_PAIRS,
+    RESULT,
+    SEED,
+    SOUND,
+    Registration,
+)
 from orla.prereg.rows import LEARNERS, Evidence, Row, Tables, value_text
 from orla.prereg.rules import Estimate
 from orla.results.scales import PP, SCALES
@@ -47,6 +55,10 @@ def read_evidence(
     if obstacles:
         return Evidence(reading, estimate, n or 0, obstacles=tuple(dict.fromkeys(obstacles)))
     others = _other_estimates(registration, row, n or 0, pairs)
+    if pairs is not None and not (drifts := pairs_that_drift(registration, row, pairs)).all():
+        others["over the pairs that drift"] = _estimate_over(
+            registration, pairs.loc[drifts, reading.columns["estimate"]]
+        )
     left_out = {} if pairs is None else _leave_one_out(registration, pairs)
     notes = []
     if not registration.quantity and row["n_diverged"]:
@@ -63,10 +75,26 @@ def _leave_one_out(registration: Registration, pairs: pd.DataFrame) -> dict[str,
     values = values[np.isfinite(values)]
     left_out = {}
     for pair in values.index if len(values) > 2 else ():
-        one = moments(values.drop(pair))
-        ends = one.interval(1 - 2 * registration.alpha)
-        left_out[str(pair)] = Estimate(one.mean, one.standard_error, one.dof, *ends)
+        left_out[str(pair)] = _estimate_over(registration, values.drop(pair))
     return left_out
+
+
+def _estimate_over(registration: Registration, values: pd.Series) -> Estimate:
+    """The estimate over the finite of some pairs' values."""
+    one = moments(values)
+    ends = one.interval(1 - 2 * registration.alpha)
+    return Estimate(one.mean, one.standard_error, one.dof, *ends)
+
+
+def pairs_that_drift(registration: Registration, row: Row, pairs: pd.DataFrame) -> np.ndarray:
+    """Whether each learner that must recover has a recovery in each pair (pairs,).
+
+    Where a pair hardly drifts none has, and learners agree whatever they do. What was bound before
+    this was a part counts such pairs.
+    """
+    learners = registration.must_recover if DRIFTING in registration.binds.get("parts", {}) else ()
+    names = [f"{m}_percent" for at, m in LEARNERS.items() if learners and row[at] in learners]
+    return np.isfinite(pairs[names].to_numpy(float)).all(axis=1)
 
 
 def quantity_problems(registration: Registration, row: Row, **more: str) -> list[str]:
@@ -166,6 +194,7 @@ def _pair_problems(
     for pair in each:
         problems += _seed_problems(registration, pair, f"pair {pair['pair']}: ")
     finite = np.isfinite(pairs[columns["estimate"]].to_numpy(float))
+    drifts = pairs_that_drift(registration, row, pairs)
     failing = np.array([bool(pair.guards) for pair in each], dtype=bool)
     if not problems:
         held = [row.count(name) for name in (columns["n"], "n_failing", "n_diverged")]
@@ -175,7 +204,7 @@ def _pair_problems(
                 "over_pairs and estimates disagree on pairs, failing pairs or diverged models "
                 f"({held}, {of_pairs}): build both again"
             )
-    bad = [pair for pair, unsound in zip(each, failing | ~finite, strict=True) if unsound]
+    bad = [pair for pair, unsound in zip(each, failing | ~finite | ~drifts, strict=True) if unsound]
     first = f"{bad[0]['pair']}: {', '.join(bad[0].guards) or _VAGUE}" if bad else ""
     return problems + _failing_pair_problems(registration, len(bad), first)
 

@@ -26,7 +26,8 @@ OTHERS = {SOUND: "without the pairs that fail a guard"} | dict.fromkeys(
 )
 """Other ways to form a quantity, in words."""
 
-LATER_PARTS = ("evidence", "checks", "pairs left out", "families", "early stopping")
+DRIFTING = "pairs that drift"
+LATER_PARTS = ("evidence", "checks", "pairs left out", "families", "early stopping", DRIFTING)
 """Parts that a registration which was bound before they were there goes without."""
 
 _QUANTITY = Scale("", "value{}", "t90_{}{}", ("{}", "{}"), "n_{}s")

@@ -12,7 +12,7 @@ from scipy import stats
 
 from orla.errors import OrlaError
 from orla.prereg import evidence, judge
-from orla.prereg.registration import QUANTITY_PAIRS, RESULT, SEED, Check, Registration
+from orla.prereg.registration import DRIFTING, QUANTITY_PAIRS, RESULT, SEED, Check, Registration
 from orla.prereg.rows import LEARNERS, Tables
 from orla.prereg.rules import MoreThan
 from orla.results import guards
@@ -92,6 +92,20 @@ def rehearse_reading(plain: Registration) -> Any:
     for binding in (None, *({**plain.binds, **other} for other in others)):
         found.append(_read_numbers(plain, whole, binding))
     return found
+
+
+def rehearse_drift(plain: Registration) -> Any:
+    """What is read where more and more pairs hardly drift, for a claim over pairs."""
+    if plain.quantity or not plain.by_pairs:
+        return []
+    plain = replace(plain, binds={**plain.binds, "parts": {DRIFTING: ""}})
+    whole = _made_up_tables(plain, float(plain.rule.gaps(0.1)[0]), 0.1)
+    recoveries, answers = [f"{name}_percent" for name in LEARNERS.values()], []
+    for still, name in product(range(plain.max_failing + 2), recoveries):
+        pairs = whole[RESULT[SEED]].assign(**dict.fromkeys(recoveries, 30.0))
+        pairs.loc[pairs.index < still, name] = np.nan
+        answers.append(_read_numbers(plain, {**whole, RESULT[SEED]: pairs}))
+    return answers
 
 
 def generic_registration(registration: Registration) -> Registration:
