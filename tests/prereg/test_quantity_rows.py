@@ -50,6 +50,12 @@ def test_the_interval_decides(judged, unit, n, claim, mean, outcome):
     assert verdict.reason.startswith(f"turn is {mean:g}, 90 % t interval over {n} {unit}s [")
     assert f"90 % t interval over {'seeds' if unit == 'seed' else 'pairs'}" in verdict.limits
     assert verdict.low < mean < verdict.high
+    assert "not judged without one pair" not in verdict.limits
+    if unit == "pair":  # as of a rank correlation along pairs, of which no pair has a value
+        verdict = judged(about(unit, claim=claim), row(mean, n=n, unit=unit), values=[])
+        assert verdict.limits.endswith(
+            "; not judged without one pair, because it is no mean of the pairs' values"
+        )
 
 
 @pytest.mark.parametrize(

@@ -227,7 +227,8 @@ def _verdict_columns(
         "high": shown.estimate.high,
         "threshold": shown.reading.rule.region.describe(shown.reading.scale),
         "n": shown.n,
-        "limits": f"{shown.reading.interval}{told.limits_sentence(registration)}",
+        "limits": f"{shown.reading.interval}{told.limits_sentence(registration)}"
+        + told.NO_PAIR_LEFT_OUT * (registration.by_pairs and not (left_out or case.obstacles)),
         "p": p.claim if tested else np.nan,
         "p_holm": p.claim_holm if tested else np.nan,
         "primary": registration.primary,

@@ -10,6 +10,8 @@ from orla.prereg.rules import Ps
 IN_SIMULATION = {"supported": "shown in simulation", "falsified": "not shown in simulation"}
 """Outcome -> what is displayed for it on simulated data."""
 
+NO_PAIR_LEFT_OUT = "; not judged without one pair, because it is no mean of the pairs' values"
+
 
 def is_simulated(datasets: Mapping[str, Any], task: str, pair: str = "") -> bool:
     """Whether the data of a task, and pair if it is given, are simulated.
