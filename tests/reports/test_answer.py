@@ -81,6 +81,11 @@ def test_synthetic_tasks_are_told_against_exact_rtrl(few, simulated):
     mean = models.loc[own, "heldout_vs_best_rtrl_percent"].mean()
     told = said({"heldout": models}, simulated)
     assert f"cycles a step: {mean:.0f} [" in told and "exact RTRL recovers 100 %" in told
+    [sentence] = [line for line in told.split(". ") if "exact RTRL recovers 100 %" in line]
+    others = models.assign(heldout_vs_best_rtrl_percent=models["heldout_vs_best_rtrl_percent"] / 9)
+    for key, value in (("split", "zz"), ("precision", "zz"), ("start", "zz")):
+        both = pd.concat([models, others.loc[[*own][1:]].assign(**{key: value})])
+        assert sentence in said({"heldout": both}, simulated), key
 
 
 def test_pairs_are_told_where_three_are_sound(many, simulated):
