@@ -204,9 +204,18 @@ def random_at_the_end(t, p):
     return [hand(values)]
 
 
+def invalid_in_ms(file):
+    file.add_invalid_time_interval(start_time=30e3, stop_time=40e3, tags=["tracking lost"])
+
+
 def every_other_second(file):
     for start in range(0, 40, 2):
         file.add_trial(start_time=float(start), stop_time=start + 1.5)
+
+
+def trials_in_ms(file):
+    for start in range(0, 40, 2):
+        file.add_trial(start_time=1e3 * start, stop_time=1e3 * start + 1500)
 
 
 def seen(trains):
@@ -318,6 +327,11 @@ MET = [
     Met(CLOCKS, "positions' clock that starts again half way",
         {"series": at(timestamps=lambda t: t % 20)},
         refused=r"hand, timestamps: .* 0 s follows 19\.996 s; where the clock starts again add"),
+    Met(CLOCKS, "trials in milliseconds, `trials: true`", {"fill": trials_in_ms},
+        a={"fill": every_other_second}, nwb={"trials": True},
+        refused="trials: 19 of 20 intervals, which start at 0 to 38000 s, lie outside the record"),
+    Met(CLOCKS, "`invalid_times` in milliseconds", {"fill": invalid_in_ms},
+        refused="invalid_times: 1 of 1 intervals, .* lie outside the recording, 0 to 40 s; give"),
     Met(CLOCKS, "samples farther apart than bins",
         {"series": lambda t, p: [hand(p[::25], rate=10.0)]},
         refused=r"samples of hand are 0\.1 s apart, more than a bin of 0\.05 s"),

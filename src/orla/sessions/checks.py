@@ -68,6 +68,27 @@ def require_sample_times(name: str, time_s: np.ndarray) -> None:
         )
 
 
+def require_intervals(name: str, bounds: np.ndarray, first: float, last: float) -> None:
+    """Refuse intervals (n, 2) in seconds that end before they start or lack a time.
+
+    Where more than half lie outside the recording, `first` to `last`, they are of another clock.
+    """
+    start, stop = bounds.T
+    if (wrong := np.flatnonzero(~(start <= stop))).size:
+        i = wrong[0]
+        raise OrlaError(
+            f"{name}: interval {i + 1} runs from {start[i]:.15g} to {stop[i]:.15g} s; give it a "
+            "start, and a stop that is not earlier"
+        )
+    outside = np.count_nonzero((stop < first) | (start > last))
+    if 2 * outside > len(bounds):
+        raise OrlaError(
+            f"{name}: {outside} of {len(bounds)} intervals, which start at {start.min():.10g} to "
+            f"{start.max():.10g} s, lie outside the recording, {first:.10g} to {last:.10g} s; give "
+            "them in seconds on its clock, or remove them"
+        )
+
+
 def read_values(name: str, data: Any, kinds: str, what: str) -> np.ndarray:
     """A whole array, after a check of its size; `kinds` are the allowed numpy kinds."""
     if not hasattr(data, "dtype"):

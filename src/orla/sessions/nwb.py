@@ -14,6 +14,7 @@ from pynwb.misc import Units
 
 from orla.errors import OrlaError
 from orla.sessions import checks, hdf5
+from orla.sessions.nwb_excluded import excluded_intervals
 from orla.sessions.nwb_series import Source, find_objects, find_path, read_series
 from orla.sessions.nwb_write import OURS, UNKNOWN, write_session
 from orla.sessions.session import Session
@@ -36,7 +37,7 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
     sorted, those of quality "mua" aside, and those of quality "noise" are left out; units without
     electrodes get a channel each. OrlaError: not an NWB file or a damaged one, no units, no such
     series, a series that is not what it is taken for, two channels of one name, spikes not in order
-    or on another clock.
+    or, like intervals to exclude, on another clock.
     """
     path = Path(path)
     with hdf5.open_checked(path, "NWB", _open_nwb, zarr=True) as file:
@@ -51,7 +52,9 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
             if np.array_equal(finger["time_s"], series["time_s"]):
                 [series["behavior"][_FINGER]] = finger["behavior"].values()
         trains["spikes_dropped"] = notes.get("spikes_dropped", {}) | trains["spikes_dropped"]
-        excluded = _excluded_intervals(file, units, series["time_s"], source.trials, by_orla)
+        excluded = excluded_intervals(
+            file, units, series["time_s"], trains["unit_spikes"], source.trials, by_orla
+        )
         session = Session(
             name=file.session_id or path.stem,
             source=file.session_description or "",
@@ -187,59 +190,3 @@ def _read_spikes(units: Units, unit_channel: np.ndarray) -> dict[str, Any]:
         "unit_channel": unit_channel[good],
         "spikes_dropped": spikes_dropped,
     }
-
-
-def _excluded_intervals(
-    file: pynwb.NWBFile, units: Units, time_s: np.ndarray, trials: bool, by_orla: bool
-) -> list[tuple[str, float, float]]:
-    """(reason, start, stop) of each interval, ends included, inside the times of the positions.
-
-    They are invalid_times, whose tags are the reasons in a file `by_orla`, the time that some unit
-    was not observed, and that between `trials` where these are asked for.
-    """
-    intervals = []
-    if file.invalid_times is not None:
-        tags = [""] * len(file.invalid_times)
-        if "tags" in file.invalid_times.colnames:
-            tags = [", ".join(map(str, row)) for row in file.invalid_times["tags"][:]]
-        for tag, (start, stop) in zip(tags, _interval_bounds(file.invalid_times), strict=True):
-            reason = tag if by_orla else "invalid_times" + (f" ({tag})" if tag else "")
-            intervals.append((reason, start, stop))
-    if "obs_intervals" in units.colnames:
-        name = "units, obs_intervals"
-        observed_by_unit = checks.read_ragged_rows(name, units["obs_intervals"], len(units))
-        if any(x.shape[1:] != (2,) for x in observed_by_unit):
-            raise OrlaError(f"{name}: give a start and a stop (s) each")
-        distinct = {x.tobytes(): x for x in observed_by_unit if len(x)}
-        for spans in distinct.values():
-            intervals += [("not all units observed", *gap) for gap in _gaps_between(spans)]
-    if trials:
-        if file.trials is None:
-            raise OrlaError("trials: there is no such table; leave nwb.trials out")
-        intervals += [
-            ("between trials", *gap) for gap in _gaps_between(_interval_bounds(file.trials))
-        ]
-    elif file.trials is not None:
-        print("trials are not used; nwb.trials: true takes what is inside them", file=sys.stderr)
-    first, last = time_s[[0, -1]]
-    inside = [(why, max(float(a), first), min(float(b), last)) for why, a, b in intervals]
-    return [(why, float(start), float(stop)) for why, start, stop in inside if start <= stop]
-
-
-def _interval_bounds(table: pynwb.epoch.TimeIntervals) -> np.ndarray:
-    """Start and stop (s) of each interval; one without a stop goes on to the end."""
-    columns = [
-        checks.read_numbers(f"{table.name}, {name}", table[name].data)
-        for name in ("start_time", "stop_time")
-    ]
-    return np.nan_to_num(np.column_stack([*map(checks.times_in_seconds, columns)]), nan=np.inf)
-
-
-def _gaps_between(intervals: np.ndarray) -> list[tuple[float, float]]:
-    """Spans between intervals (n, 2), which may touch or overlap; their ends are inside."""
-    gaps, end = [], -np.inf
-    for start, stop in intervals[np.argsort(intervals[:, 0], kind="stable")]:
-        if start > end:
-            gaps.append((np.nextafter(end, np.inf), np.nextafter(start, -np.inf)))
-        end = max(end, stop)
-    return [*gaps, (np.nextafter(end, np.inf), np.inf)]
