@@ -413,6 +413,9 @@ MET = [
         refused=r"day_2: 1\d\.\d of 40\.0 s are left, in 14 stretches \(gaps in the positions: "),
     Met(HOLES, "`invalid_times`", {"fill": invalid, "series": random_at_the_end},
         told="taken without them", held=account(steps=599, seconds_dropped=GAPPED)),
+    Met(HOLES, "`invalid_times` of 2 ms, between two samples", {"fill": lambda file:
+        file.add_invalid_time_interval(start_time=10.001, stop_time=10.003)},
+        told="taken without that bin", held=account(steps=799, stretches=2)),
     Met(HOLES, "`obs_intervals` of each trial",
         {"columns": {"obs_intervals": seen(range(UNITS))}}, told="taken without the time between",
         held=account(steps=600, scored=581, stretches=20)),

@@ -6,6 +6,8 @@ import pytest
 
 from orla.errors import OrlaError
 from orla.sessions import nwb
+from orla.sessions.from_spikes import bin_session
+from orla.sessions.preparation import Preparation
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 EACH = np.array([(start, start + 1.5) for start in range(0, 40, 2)])
@@ -31,8 +33,8 @@ def observed(rows):
     return {"columns": {"obs_intervals": [rows] * met.UNITS}}
 
 
-def read(folder, name, rows):
-    met.written(folder / "day.nwb", 1, **TABLES[name](rows))
+def read(folder, name, rows, **change):
+    met.written(folder / "day.nwb", 1, **TABLES[name](rows), **change)
     source = nwb.Source(cursor="hand", trials=name == "trials")
     return nwb.read_session(folder / "day.nwb", source)
 
@@ -69,3 +71,49 @@ def test_intervals_in_part_outside_and_a_last_one_without_a_stop_are_taken(name,
     inside = ((session.time_s >= 10) & (session.time_s <= 20)) | (session.time_s >= 30)
     is_left_out = session.interval_index() > 0
     np.testing.assert_array_equal(is_left_out, inside if name == "invalid_times" else ~inside)
+
+
+SHORT = np.array([(start + 0.0515, start + 0.0585) for start in np.arange(10, 30, 0.1)])
+BETWEEN = np.column_stack([np.r_[0, SHORT[:, 1]], np.r_[SHORT[:, 0], 40]])
+TOUCHING = np.array([(start, start + 1.999) for start in range(0, 40, 2)])
+
+
+def with_artefacts(trains):
+    """An event of each unit in the middle of each of the short intervals."""
+    return [np.sort(np.r_[times, SHORT.mean(axis=1)]) for times in trains]
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "taken"),
+    [
+        # From one to the next 9 samples are left, of which a bin is made.
+        ("invalid_times", SHORT, {"steps": 201 + 199 + 200, "stretches": 201}),
+        ("units, obs_intervals", BETWEEN, {"steps": 201 + 199 + 200, "stretches": 201}),
+        # Between trials nothing is lost, and in a millisecond not observed next to nothing.
+        ("trials", BETWEEN, {"steps": 800, "stretches": 1}),
+        ("trials", TOUCHING, {"steps": 799, "stretches": 1}),
+        ("units, obs_intervals", TOUCHING, {"steps": 799, "stretches": 1}),
+    ],
+)
+def test_no_bin_overlaps_what_is_excluded_between_two_samples(name, rows, taken, tmp_path):
+    def at_100_hz(time_s, position):
+        at = np.arange(4001) / 100
+        columns = [np.interp(at, time_s, column) for column in position.T]
+        return [met.hand(np.column_stack(columns), rate=100.0)]
+
+    change = {"series": at_100_hz, "spikes": with_artefacts}
+    binned = bin_session(read(tmp_path, name, rows, **change), Preparation())
+    assert {"steps": len(binned.inputs), "stretches": stretches(binned)} == taken
+    plain = bin_session(read(tmp_path, name, rows, series=at_100_hz), Preparation())
+    artefacts = (binned.inputs - plain.inputs).sum()
+    assert artefacts == (0 if taken["stretches"] > 1 else met.UNITS * len(SHORT))
+    dropped = binned.account["seconds_dropped"]
+    assert sum(dropped.values()) == pytest.approx(40 - 0.05 * len(binned.inputs))
+    if taken["stretches"] > 1:
+        # Each takes the time from the sample before it to the one after.
+        reason = name if name == "invalid_times" else "not all units observed"
+        assert dropped[reason] == pytest.approx(0.01 * len(SHORT)) and len(dropped) == 2
+
+
+def stretches(binned):
+    return 1 if binned.begins is None else int(binned.begins.sum())

@@ -139,8 +139,14 @@ def _split_at_gaps(
             f"{session.name}: no two samples at which position and all units were recorded; use "
             "another file"
         )
-    steps = np.diff(time_s[whole])
+    times = time_s[whole]
+    steps = np.diff(times)
     breaks = (steps > longest_s) | (np.diff(np.cumsum(interval > 0)[whole]) > 0)
+    for reason, start, _ in session.left_out:  # those without a sample lie between two
+        after = np.searchsorted(times, start)
+        if 0 < after < len(times) and not breaks[after - 1]:
+            breaks[after - 1] = True
+            seconds_dropped[reason] += float(steps[after - 1])
     holes = int(np.count_nonzero((steps > 1.5 * usual) & ~breaks))
     return np.split(whole, np.flatnonzero(breaks) + 1), seconds_dropped, holes
 

@@ -10,6 +10,9 @@ from pynwb.misc import Units
 from orla.errors import OrlaError
 from orla.sessions import checks
 
+# Many observe a unit to the last sample of one trial, and on from the first of the next, at 1 kHz.
+_SHORTEST_GAP_S = 0.0011
+
 
 def excluded_intervals(
     file: pynwb.NWBFile,
@@ -44,13 +47,13 @@ def excluded_intervals(
         distinct = {x.tobytes(): x for x in observed_by_unit if len(x)}
         for spans in distinct.values():
             checks.require_intervals(name, spans, *span)
-            intervals += [("not all units observed", *gap) for gap in _gaps_between(spans)]
+            gaps = _gaps_between(spans, time_s, _SHORTEST_GAP_S)
+            intervals += [("not all units observed", *gap) for gap in gaps]
     if trials:
         if file.trials is None:
             raise OrlaError("trials: there is no such table; leave nwb.trials out")
-        intervals += [
-            ("between trials", *gap) for gap in _gaps_between(_interval_bounds(file.trials, span))
-        ]
+        gaps = _gaps_between(_interval_bounds(file.trials, span), time_s)
+        intervals += [("between trials", *gap) for gap in gaps]
     elif file.trials is not None:
         print("trials are not used; nwb.trials: true takes what is inside them", file=sys.stderr)
     first, last = time_s[[0, -1]]
@@ -71,11 +74,18 @@ def _interval_bounds(table: pynwb.epoch.TimeIntervals, span: tuple[float, float]
     return bounds
 
 
-def _gaps_between(intervals: np.ndarray) -> list[tuple[float, float]]:
-    """Spans between intervals (n, 2), which may touch or overlap; their ends are inside."""
+def _gaps_between(
+    intervals: np.ndarray, time_s: np.ndarray, shortest_s: float = np.inf
+) -> list[tuple[float, float]]:
+    """Spans between intervals (n, 2), which may touch or overlap; their ends are inside.
+
+    One without a sample counts from a length of `shortest_s` on.
+    """
     gaps, end = [], -np.inf
-    for start, stop in intervals[np.argsort(intervals[:, 0], kind="stable")]:
-        if start > end:
-            gaps.append((np.nextafter(end, np.inf), np.nextafter(start, -np.inf)))
+    for start, stop in [*intervals[np.argsort(intervals[:, 0], kind="stable")], (np.inf, np.inf)]:
+        gap = np.nextafter(end, np.inf), np.nextafter(start, -np.inf)
+        samples = np.diff(np.searchsorted(time_s, [gap[0], start]))
+        if start > end and (samples or start - end > shortest_s):
+            gaps.append(gap)
         end = max(end, stop)
-    return [*gaps, (np.nextafter(end, np.inf), np.inf)]
+    return gaps
