@@ -239,6 +239,13 @@ LATE = cursor("finger_pos", timestamps=0.001 + np.arange(101) / 100)
     [
         ([cursor(conversion=2.0, offset=3.0)], {}, {"cursor_pos": 0.05}),
         ([cursor(unit="pixels")], {"metres_per_unit": 0.25}, {"cursor_pos": 0.25}),
+        # A length that the file names holds.
+        ([cursor(unit="cm")], {"metres_per_unit": 0.25}, {"cursor_pos": 0.01}),
+        (
+            [cursor("x"), cursor("y")],
+            {"cursor": ["x", "y"], "metres_per_unit": 0.25},
+            {"cursor_pos": 0.01},
+        ),
         # No finger is taken for a cursor, and none of other times is kept beside one.
         (FINGER, {"cursor": "hand_pos"}, {"cursor_pos": 0.07, "finger_pos": 0.01}),
         ([cursor(), TENTHS], {}, {"cursor_pos": 0.01}),

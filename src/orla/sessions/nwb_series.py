@@ -49,7 +49,9 @@ class Source:
         None, "Columns of the series, from 0; null: x and y of a position, all of values."
     )
     metres_per_unit: float | None = option(
-        None, "Length of the series' unit in metres; null where the file names one.", above=0
+        None,
+        "Length in metres of a unit that the file does not name; one that it names holds.",
+        above=0,
     )
     units: str | None = option(
         None, "Path or name of the table of units; null: units, else the only one there is."
@@ -193,7 +195,9 @@ def _position_scale(series: pynwb.TimeSeries, metres_per_unit: float | None) -> 
         raise OrlaError(f"{series.name} is in '{unit}': a velocity and no position; {mend}")
     if _ANGLE.match(unit):
         raise OrlaError(f"{series.name} is in '{unit}': an angle and no position; {mend}")
-    length = metres_per_unit or _LENGTHS.get(unit.lower())
-    if length is None:
+    length = _LENGTHS.get(unit.lower())
+    if length is None and metres_per_unit is None:
         raise OrlaError(f"{series.name} is in '{unit}', which is no length; give metres_per_unit")
-    return length
+    if length and metres_per_unit not in (None, length):
+        print(f"{series.name} is in '{unit}', so metres_per_unit is not used", file=sys.stderr)
+    return length or metres_per_unit
