@@ -151,6 +151,13 @@ def account(side="b", **wanted):
     return held
 
 
+def decoded(outputs):
+    """Whether there are so many outputs, x and y of the hand the first."""
+    return lambda found, control: (
+        found.n_out == outputs and np.allclose(found.b.Y[:, :2], control.b.Y)
+    )
+
+
 def both(what):
     return {"a": what, "b": what}
 
@@ -303,6 +310,11 @@ VELOCITY = {"series": lambda t, p: [hand(np.gradient(p, t, axis=0), unit="m/s")]
 NAMED = {"series": lambda t, p: [hand(np.gradient(p, t, axis=0), "hand_vel")]}
 LED = {"series": lambda t, p: [hand(np.hstack([p, p + 0.01]))]}
 PCA = {"features": {"count": 4, "method": "pca", "of": "own"}}
+XYZ = {"series": lambda t, p: [hand(np.column_stack([p, 0.1 * np.sin(3 * t)]))]}
+X_Y_Z = {
+    "series": lambda t, p: [hand(p[:, 0], "x"), hand(p[:, 1], "y"), hand(0.1 * np.sin(3 * t), "z")]
+}
+LEFT_RIGHT = {"series": lambda t, p: [hand(p, "left"), hand(2 * p[:, ::-1], "right")]}
 XY = {"series": lambda t, p: [hand(p[:, 0], "x"), hand(p[:, 1], "y")]}
 GAPPED = {"invalid_times (tracking lost)": 10.004}
 
@@ -400,6 +412,12 @@ MET = [
         nwb={"columns": [0, 1]}),
     Met(MEANING, "x, y and z", {"series": lambda t, p: [hand(np.hstack([p, p[:, :1]]))]},
         told="taken; a line says that x and y are"),
+    Met(MEANING, "the same, with `columns: [0, 1, 2]`, both days", **both(XYZ),
+        nwb={"columns": [0, 1, 2]}, told="taken; three are decoded", held=decoded(3)),
+    Met(MEANING, "the same as three series: `cursor: [x, y, z]`, both days", **both(X_Y_Z),
+        nwb={"cursor": ["x", "y", "z"]}, told="taken; three are decoded", held=decoded(3)),
+    Met(MEANING, "two hands: `cursor: [left, right]`, both days", **both(LEFT_RIGHT),
+        nwb={"cursor": ["left", "right"]}, told="taken; four are decoded", held=decoded(4)),
     Met(MEANING, "units in a processing module, both days", **both(crossings("crossings")),
         told="taken; a line names the table"),
     Met(MEANING, "two tables of units in a module", crossings("sorted", "crossings"),

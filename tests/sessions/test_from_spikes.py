@@ -254,3 +254,12 @@ def test_values_are_averaged_over_each_bin_and_not_differentiated():
     np.testing.assert_allclose(targets[:, 0], -np.diff(np.cos(edges)) / 0.05, atol=1e-4)
     np.testing.assert_allclose(targets[:, 1], 3.0)
     np.testing.assert_allclose(targets[:, 2], (edges[1:] + edges[:-1]) / 2, atol=1e-4)
+
+
+@pytest.mark.parametrize(("width", "names"), [(1, "x"), (2, "xy"), (3, "xyz"), (4, "0123")])
+def test_each_column_of_a_position_is_an_output_with_its_name(width, names):
+    a = session("day a", 1)
+    place = np.column_stack([(i + 1) * a.time_s for i in range(width)])
+    binned = bin_session(replace(a, behavior={"cursor_pos": place}), Preparation())
+    assert binned.outputs == [f"velocity {name}" for name in names]
+    np.testing.assert_allclose(binned.targets[0], 1e3 * np.arange(1, width + 1))

@@ -15,7 +15,7 @@ from orla.sessions.session import Session
 from orla.sessions.streams import Streams
 
 _VALUES = "cursor_values"
-_AXES = ("velocity x", "velocity y")
+_AXES = "xyz"
 _MM_PER_M = 1000.0
 
 
@@ -102,9 +102,10 @@ def bin_session(session: Session, preparation: Preparation) -> Binned:
             f"stretches ({reasons}); mend the recording, or lower preparation.least_kept"
         )
     inputs, numbers = np.concatenate(counts), range(values.shape[1])
-    outputs = [*_AXES, *(f"{name} {i}" for i in numbers[2:])]
-    if is_values:
-        outputs = [f"{session.cursor} column {i}" for i in numbers]
+    outputs = [f"{session.cursor} column {i}" for i in numbers]
+    if not is_values:
+        axes = _AXES[: len(numbers)] if len(numbers) <= len(_AXES) else numbers
+        outputs = [f"velocity {axis}" for axis in axes]
     account = {"seconds": round(whole, 3), "seconds_dropped": seconds_dropped, "bridged": holes}
     account |= {"source": session.source} | _spike_account(session, preparation, int(inputs.sum()))
     return Binned(

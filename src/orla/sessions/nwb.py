@@ -42,13 +42,13 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
     path = Path(path)
     with hdf5.open_checked(path, "NWB", _open_nwb, zarr=True) as file:
         units = _find_units(file, source.units)
-        series = read_series(file, source)
         by_orla = (file.notes or "").startswith(OURS)
+        series = read_series(file, source, by_orla)
         notes = json.loads(file.notes[len(OURS) :]) if by_orla else {}
         channels, unit_channel = _read_channels(file, units)
         trains = _read_spikes(units, unit_channel)
         with suppress(OrlaError):  # x and y of the fingertip, where they have the cursor's times
-            finger = read_series(file, Source(cursor=_FINGER))
+            finger = read_series(file, Source(cursor=_FINGER), by_orla)
             if np.array_equal(finger["time_s"], series["time_s"]):
                 [series["behavior"][_FINGER]] = finger["behavior"].values()
         trains["spikes_dropped"] = notes.get("spikes_dropped", {}) | trains["spikes_dropped"]

@@ -91,8 +91,11 @@ def find_path(what: str, name: str, paths: Iterable[str], labels: Sequence[str])
     raise OrlaError(f"{what}: there is no {name}; there are: {', '.join(labels) or 'none'}")
 
 
-def read_series(file: pynwb.NWBFile, source: Source) -> dict[str, Any]:
-    """The series to decode, checked, as fields of a Session: metres where it is a position."""
+def read_series(file: pynwb.NWBFile, source: Source, by_orla: bool = False) -> dict[str, Any]:
+    """The series to decode, checked, as fields of a Session: metres where it is a position.
+
+    A file `by_orla` holds the columns that were asked for, and no others.
+    """
     series: dict[str, pynwb.TimeSeries] = {}
     for place in _PLACES:
         for name, item in sorted(getattr(file, place).items()):
@@ -111,7 +114,8 @@ def read_series(file: pynwb.NWBFile, source: Source) -> dict[str, Any]:
                 f"cursor: {items[0].name} and {item.name} have other times or units; name series of"
                 " one clock and one unit"
             )
-    values = np.hstack([_series_values(item, source.columns, is_position) for item in items])
+    only_xy = is_position and not by_orla
+    values = np.hstack([_series_values(item, source.columns, only_xy) for item in items])
     if is_position:
         values *= max(_position_scale(item, source.metres_per_unit) for item in items)
     return {
@@ -165,9 +169,9 @@ def _sample_times(series: pynwb.TimeSeries) -> np.ndarray:
 
 
 def _series_values(
-    series: pynwb.TimeSeries, columns: list[int] | None, is_position: bool
+    series: pynwb.TimeSeries, columns: list[int] | None, only_xy: bool
 ) -> np.ndarray:
-    """The chosen columns of a series, (k, d), after its own conversion and offset."""
+    """Columns of a series, (k, d), after its own conversion and offset; null: all, or x and y."""
     shape = np.shape(series.data)
     place = f"{series.name}: its shape is {shape}"
     if len(shape) == 2 and shape[0] <= 4 < shape[1]:
@@ -177,9 +181,9 @@ def _series_values(
     values = checks.read_numbers(series.name, series.data).reshape(shape[0], -1)
     width = values.shape[1]
     if columns is None:
-        if is_position and width > 3:
+        if only_xy and width > 3:
             raise OrlaError(f"{place}: which of {width} columns are x and y? Name nwb.columns")
-        columns = list(range(min(width, 2) if is_position else width))
+        columns = list(range(min(width, 2) if only_xy else width))
         if len(columns) < width:
             print(f"{place}; the first two columns are taken as x and y", file=sys.stderr)
     if not columns or min(columns) < 0 or max(columns) >= width:
