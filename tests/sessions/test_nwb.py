@@ -19,6 +19,7 @@ from pynwb.behavior import Position, SpatialSeries
 from orla.command import files
 from orla.errors import OrlaError
 from orla.sessions import nwb
+from orla.sessions.nwb_series import read_series
 from orla.sessions.session import Session
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -257,6 +258,60 @@ def test_positions_are_read_in_metres(path, series, source, metres):
         one.parent = None
     read = nwb.read_session(save(with_series(*series), path), nwb.Source(**source))
     assert {name: values.mean() for name, values in read.behavior.items()} == pytest.approx(metres)
+
+
+RATES = ["m/s", "m s**-1", "m s^-1", "m s-1", "m*s^{-1}", "m·s⁻¹", "m s^(-1)", "mm/ms", "mm/msec"]
+RATES += [
+    "um / us",
+    "µm/µs",
+    "m s^-2",
+    "cm.s-2",
+    "m s⁻²",
+    "m/min",
+    "km/h",
+    "m per second",
+    "pixel/frame",
+]
+RATES += ["mm per ms", "m/sample"]
+RATE_NAMES = [
+    "CursorVel",
+    "cursorVel",
+    "hand_vel",
+    "vel",
+    "velX",
+    "VEL",
+    "HandAcc",
+    "acc_x",
+    "Vel2D",
+]
+RATE_NAMES += ["HandVelocity", "cursor_speed", "acceleration", "HandAccel"]
+PLACES = ["n/a", "a.u.", "pixels", "screen units", "unknown", "steps", "pixels per screen", "m"]
+PLACE_NAMES = [
+    "VelvetPosition",
+    "novel_object",
+    "LevelPress",
+    "accuracy",
+    "Access",
+    "travel",
+    "Vela",
+]
+
+
+@pytest.mark.parametrize("metres", [None, 0.001])
+@pytest.mark.parametrize(
+    ("unit", "name"), [(unit, "hand") for unit in RATES] + [("m", name) for name in RATE_NAMES]
+)
+def test_what_changes_with_time_is_no_position_by_its_unit_or_name(unit, name, metres):
+    file = with_series(cursor(name, unit=unit))
+    with pytest.raises(OrlaError, match=f"{name} is in .*: a velocity and no position; name a"):
+        read_series(file, nwb.Source(cursor=name, metres_per_unit=metres))
+
+
+@pytest.mark.parametrize(
+    ("unit", "name"), [(unit, "hand") for unit in PLACES] + [("m", name) for name in PLACE_NAMES]
+)
+def test_positions_are_none_of_a_velocity_by_unit_or_name(unit, name):
+    read_series(with_series(cursor(name, unit=unit)), nwb.Source(cursor=name, metres_per_unit=1.0))
 
 
 def test_a_series_with_a_rate_begins_at_its_starting_time_and_events_may_tie(path):

@@ -22,8 +22,14 @@ _LENGTHS = {
     "um": 1e-6, "µm": 1e-6, "micrometer": 1e-6, "micrometers": 1e-6,
 }  # fmt: skip
 _ANGLE = re.compile(r"deg|rad|°", re.IGNORECASE)
-_RATE = re.compile(r"/ ?s|per sec|s ?\^?-1|s⁻¹|hz$", re.IGNORECASE)
-_RATE_NAME = re.compile(r"velocit|speed|accelerat|(?<![a-z])(vel|acc)(?![a-z])", re.IGNORECASE)
+_TIME = r"([mnuµμ]?s(ec\w*)?|millis\w*|micros\w*|min\w*|h(ours?|r)?|(frame|sample|step|bin)s?)"
+_RATE = re.compile(
+    rf"(/ ?|\bper ){_TIME}(?![a-z])|s ?(\^|\*\*)?[({{]*[-−][12]|s⁻[¹²]|hz$", re.IGNORECASE
+)
+# A word of its own, or the end of one in camel case.
+_RATE_NAME = re.compile(
+    r"(?i:velocit|speed|accel)|((?<![A-Za-z])(?i:vel|acc)|(?<=[a-z])(Vel|Acc))(?![a-z])"
+)
 _PLACES = ("acquisition", "processing", "analysis", "stimulus", "scratch")
 
 Series = Mapping[str, pynwb.TimeSeries]
