@@ -314,6 +314,33 @@ def test_positions_are_none_of_a_velocity_by_unit_or_name(unit, name):
     read_series(with_series(cursor(name, unit=unit)), nwb.Source(cursor=name, metres_per_unit=1.0))
 
 
+def with_enumerations():
+    file = with_series(cursor(), spikes=())
+    add_electrodes(file, ["g", "g", "g"])
+    names = ["elec 9", "elec 7", "elec 8"]
+    file.electrodes.add_column("label", "its name", data=[1, 0, 2], enum=names)
+    add_units(file, [[0.5], [0.25], [0.75]], electrodes=[[0], [1], [2]])
+    return file
+
+
+def test_words_of_an_enumeration_are_read_and_not_their_codes(path):
+    file = with_enumerations()
+    file.units.add_column("quality", "q", data=[1, 0, 2], enum=["noise", "good", "mua"])
+    read = nwb.read_session(save(file, path))
+    assert read.channels == ["elec 7", "elec 9", "elec 8"]
+    assert (read.unit_sorted.tolist(), read.unit_channel.tolist()) == ([True, False], [0, 2])
+    assert read.spikes_dropped == {"units of quality noise": 1}
+
+
+def test_an_enumeration_is_no_truth_and_codes_without_a_word_are_refused(path):
+    file = with_enumerations()
+    file.units.add_column("sorted", "s", data=[1, 0, 1], enum=["yes", "no"])
+    assert_refused(save(file, path), "units, sorted: holds .*, not true or false; mend the file")
+    file = with_enumerations()
+    file.units.add_column("quality", "q", data=[1, 0, 3], enum=["noise", "good"])
+    assert_refused(save(file, path), "quality: holds 0 to 3, but there are 0 to 1")
+
+
 def test_a_series_with_a_rate_begins_at_its_starting_time_and_events_may_tie(path):
     series = cursor(timestamps=None, rate=100.0, starting_time=5.0)
     read = nwb.read_session(save(with_series(series, spikes=[[5.25, 5.5, 5.5]]), path))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pynwb
-from hdmf.common import VectorIndex
+from hdmf.common import EnumData, VectorIndex
 from pynwb.misc import Units
 
 from orla.errors import OrlaError
@@ -90,7 +90,7 @@ def recording_facts(path: str | Path) -> dict[str, str]:
     """
     with hdf5.open_checked(Path(path), "NWB", _open_nwb, zarr=True) as file:
         electrodes = file.electrodes
-        areas = () if electrodes is None else electrodes["location"].data[:]
+        areas = [] if electrodes is None else _read_texts(electrodes, "location")
         entries = {
             "subject": _subject_name(file),
             "species": file.subject.species if file.subject else None,
@@ -156,8 +156,17 @@ def _read_channels(file: pynwb.NWBFile, units: Units) -> tuple[dict[str, list[st
 
 def _read_texts(table: pynwb.core.DynamicTable, column: str) -> list[str]:
     """A column of a table as texts."""
-    values = checks.read_values(column, table[column].data, "OSUfiub", "words")
+    values = checks.read_values(column, _column_data(table, column), "OSUfiub", "words")
     return [x.decode() if isinstance(x, bytes) else str(x) for x in values.ravel()]
+
+
+def _column_data(table: pynwb.core.DynamicTable, column: str) -> Any:
+    """What a column holds; of an enumeration, whose data are codes, the words."""
+    values = table[column]
+    if not isinstance(values, EnumData):
+        return values.data
+    words = np.asarray(values.elements.data[:])
+    return words[checks.read_indices(column, values.data, len(words) - 1)]
 
 
 def _read_spikes(units: Units, unit_channel: np.ndarray) -> dict[str, Any]:
@@ -172,7 +181,9 @@ def _read_spikes(units: Units, unit_channel: np.ndarray) -> dict[str, Any]:
     checks.require_ascending([f"units, unit {unit}, spike_times" for unit in ids], spikes)
     is_sorted, good = np.ones(len(ids), dtype=bool), np.ones(len(ids), dtype=bool)
     if "sorted" in units.colnames:
-        values = checks.read_values("units, sorted", units["sorted"].data, "biu", "true or false")
+        values = checks.read_values(
+            "units, sorted", _column_data(units, "sorted"), "biu", "true or false"
+        )
         if not np.isin(values, (0, 1)).all():
             raise OrlaError("units, sorted: holds numbers but 0 and 1; give true or false")
         is_sorted = values.astype(bool)
