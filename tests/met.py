@@ -253,6 +253,17 @@ def muscles(file):
     file.add_acquisition(BehavioralTimeSeries(name="emg", time_series=series))
 
 
+def raw_and_filtered(file):
+    muscles(file)
+    names = [*file.acquisition["emg"].time_series]
+    values = np.random.default_rng(9).normal(size=(len(names), int(SECONDS * HZ) + 1))
+    series = [
+        pynwb.TimeSeries(name=n, data=x, unit="V", rate=float(HZ))
+        for n, x in zip(names, values, strict=True)
+    ]
+    file.processing["behavior"].add(BehavioralTimeSeries(name="emg", time_series=series))
+
+
 def turned(path):
     with h5py.File(path, "r+") as file:
         group = file["processing/behavior/hand"]
@@ -409,6 +420,13 @@ MET = [
     Met(MEANING, "muscles in a container, as FALCON M1 has: `cursor: emg`, `series: values`, both",
         **both({"fill": muscles}), nwb={"cursor": "emg", "series": "values"},
         told="taken; each is decoded", held=lambda found, _: found.b.Y.shape == (800, 3)),
+    Met(MEANING, "muscles in two containers of one name, raw and filtered",
+        {"fill": raw_and_filtered}, nwb={"cursor": "emg", "series": "values"},
+        a={"fill": muscles}, refused=f"emg is one of acquisition/emg, {PATH}/emg; name one"),
+    Met(MEANING, "the same, by its path: `cursor: acquisition/emg`",
+        {"fill": raw_and_filtered}, nwb={"cursor": "acquisition/emg", "series": "values"},
+        a={"fill": muscles}, told="taken; each is decoded",
+        held=lambda found, _: found.b.Y.shape == (800, 3)),
     Met(MEANING, "two LEDs in four columns", LED,
         refused=r"shape is \(10001, 4\): which of 4 columns are x and y\? Name nwb\.columns"),
     Met(MEANING, "the same, with `columns: [0, 1]`, both days", **both(LED),

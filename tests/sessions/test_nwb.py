@@ -314,6 +314,40 @@ def test_positions_are_none_of_a_velocity_by_unit_or_name(unit, name):
     read_series(with_series(cursor(name, unit=unit)), nwb.Source(cursor=name, metres_per_unit=1.0))
 
 
+def column(name):
+    return cursor(name, data=np.ones(101))
+
+
+@pytest.mark.parametrize(
+    ("contents", "taken"),
+    [
+        # A container may have the name of what it holds; one of series of columns is none of axes.
+        ([Position(name="hand", spatial_series=[column("hand"), column("y")])], 2),
+        ([Position(name="hand", spatial_series=cursor("hand"))], 2),
+        ([Position(name="hand", spatial_series=cursor("y")), cursor("x")], None),
+    ],
+)
+def test_a_container_is_taken_by_its_name(contents, taken):
+    file = with_series(*contents)
+    if taken:
+        found = read_series(file, nwb.Source(cursor="hand"))
+        assert found["behavior"]["cursor_pos"].shape == (101, taken)
+    else:
+        with pytest.raises(OrlaError, match="cursor: there is no hand; there are: processing/beh"):
+            read_series(file, nwb.Source(cursor="hand"))
+
+
+def test_a_container_and_a_series_of_one_name_are_told_apart():
+    file = with_series(Position(name="hand", spatial_series=[column("x"), column("y")]))
+    file.add_acquisition(cursor("hand"))
+    both = "acquisition/hand, processing/behavior/hand"
+    with pytest.raises(OrlaError, match=f"cursor: hand is one of {both}; name one of these"):
+        read_series(file, nwb.Source(cursor="hand"))
+    for path in both.split(", "):
+        found = read_series(file, nwb.Source(cursor=path))
+        assert found["behavior"]["cursor_pos"].shape == (101, 2)
+
+
 def with_enumerations():
     file = with_series(cursor(), spikes=())
     add_electrodes(file, ["g", "g", "g"])

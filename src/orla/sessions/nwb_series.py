@@ -134,10 +134,19 @@ def read_series(file: pynwb.NWBFile, source: Source, by_orla: bool = False) -> d
 
 def _find_series_paths(name: str, series: Series, labels: Sequence[str]) -> list[str]:
     """The path of the series of that name; of a container of 1-D series all of theirs."""
-    inside = [path for path in series if f"/{name}/" in f"/{path}"]
-    if inside and all(np.ndim(series[path].data) == 1 for path in inside):
-        return inside
-    return [find_path("cursor", name, series, labels)]
+    containers: dict[str, list[str]] = {}
+    for path in series:
+        before, inside, _ = f"/{path}".partition(f"/{name}/")
+        if inside:
+            containers.setdefault(f"{before}/{name}"[1:], []).append(path)
+    columns = {
+        container: paths
+        for container, paths in containers.items()
+        if all(np.ndim(series[path].data) == 1 for path in paths)
+    }
+    within = {path for paths in columns.values() for path in paths}
+    choices = {path: [path] for path in series if path not in within} | columns
+    return choices[find_path("cursor", name, choices, labels)]
 
 
 def _default_series_path(series: Series, labels: Sequence[str]) -> str:
