@@ -170,6 +170,10 @@ def scaled(factor):
     return {"spikes": lambda trains: [factor * x for x in trains]}
 
 
+def all_scaled(factor):
+    return scaled(factor) | {"series": at(timestamps=lambda t: factor * t)}
+
+
 def restarted(trains):
     half = SECONDS / 2
     return [np.concatenate([x[x < half], x[x >= half] - half]) for x in trains]
@@ -332,6 +336,16 @@ GAPPED = {"invalid_times (tracking lost)": 10.004}
 MET = [
     Met(CLOCKS, "spikes in milliseconds, both days", **both(scaled(1e3)),
         refused=r"\(99\.\d%\) lie outside the positions' times; .* look like milliseconds"),
+    Met(CLOCKS, "spikes and positions in milliseconds, both days", **both(all_scaled(1e3)),
+        refused=r"a\.nwb: hand: samples are 4 s apart and a unit has 0\.0\d+ spikes a second; the "
+        "clock is probably not in seconds; give all times of the file in seconds"),
+    Met(CLOCKS, "spikes and positions in numbers of samples, bins of 200 s, both days",
+        **both(all_scaled(3e4)), preparation={"bin_s": 200.0},
+        refused=r"hand: samples are 120 s apart .* the clock is probably not in seconds"),
+    Met(CLOCKS, "a position every second, bins of 2 s",
+        {"series": lambda t, p: [hand(p[::HZ], rate=1.0)]}, told="taken",
+        preparation={"bin_s": 2.0, "features": {"count": 4}},
+        held=lambda found, _: len(found.b) == 20),
     Met(CLOCKS, "spikes in numbers of samples", scaled(3e4),
         refused=r"lie outside .* look like numbers of samples at about 3e\+04 Hz"),
     Met(CLOCKS, "spikes in minutes", scaled(1 / 60),

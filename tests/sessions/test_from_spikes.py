@@ -169,6 +169,14 @@ OTHER = with_change("day b", cursor="hand_pos")
         ({"a": with_change(behavior=resting), "target": "finger"}, "day a: no finger_pos"),
         ({"a": with_change(behavior=resting)}, "day a: velocity y is constant"),
         ({"a": with_change(behavior=lost)}, r"day a: too short|of 60\.0 s are left"),
+        (
+            {"a": with_change(left_out=lambda _: [("between trials", 0.0, 99.0)])},
+            r"units were recorded are left \(between trials\); mend these, or use another file",
+        ),
+        (
+            {"a": with_change(time_s=lambda day: 1000 * day.time_s)},
+            r"set preparation\.bin_s to 4 or more, unless the clock is not in seconds",
+        ),
         ({"a": with_change(unit_spikes=silenced), "n_inputs": 4}, "channel 'M1 003' is constant"),
         ({"b": RENAMED}, r"day b: lacks 1 of the 3 channels.*'M1 003'"),
         ({"b": OTHER}, "day b: its cursor is hand_pos, but cursor_pos in day a"),

@@ -393,12 +393,52 @@ def fingers():
     return with_series(cursor("finger_pos"), cursor("hand_pos"))
 
 
+def late(sample, as_sample):
+    """A cursor on a clock since 1970, with a sample that has the time of another."""
+    time_s = 1.6e9 + np.arange(101) / 100
+    time_s[sample] = time_s[as_sample]
+    return cursor(timestamps=time_s)
+
+
+def twins():
+    file = with_series(cursor(), spikes=())
+    for unit in (3, 4, 3):
+        file.add_unit(spike_times=[0.5], id=unit)
+    return file
+
+
+def twin_electrodes():
+    file = with_series(cursor(), spikes=())
+    group = file.create_electrode_group("g", "g", "g", file.create_device("device"))
+    for _ in range(2):
+        file.add_electrode(location="M1", group=group, id=3, enforce_unique_id=False)
+    add_units(file, [[0.5], [0.25]], electrodes=[[0], [1]])
+    return file
+
+
 BAD_FILES = [
     (lambda: with_series(cursor(), spikes=()), "units: no unit with spike_times"),
     (with_series, "There are: none; use a file that has one"),
     (fingers, r"which series .*/finger_pos, .*/hand_pos; name one as"),
     (probes, "electrodes, label: two channels are called 'p0 1'"),
     (lambda: with_series(cursor(k=1)), "cursor_pos .* has 1 samples and 1 times"),
+    (
+        lambda: with_series(late(2, 1), spikes=[[1.6e9]]),
+        "timestamps: sample 3, at 1600000000.01 s, "
+        "has the time of the sample before; drop one of the two",
+    ),
+    (
+        lambda: with_series(late(2, 0), spikes=[[1.6e9]]),
+        "1600000000 s follows 1600000000.01 s; where the clock starts again add",
+    ),
+    (
+        lambda: with_series(
+            cursor(timestamps=1.6e9 + np.arange(101) / 100), spikes=[[1.6e9 + 0.5, 1.6e9 + 0.25]]
+        ),
+        r"event 2 at 1600000000.25 s follows 1600000000.5 s\); sort them",
+    ),
+    (twin_electrodes, "electrodes, id: two channels are called 'g electrode 3'; give each its"),
+    (twins, "units, id: two channels are called 'unit 3'; give each its own name"),
     (lambda: with_series(cursor(), spikes=[[]]), "spike_times: the session is empty, no unit"),
     (lambda: with_series(cursor(), spikes=[[0.5, 0.25]]), "units, unit 0, spike_times: .*ascend"),
     (

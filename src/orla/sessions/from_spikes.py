@@ -7,6 +7,7 @@ import numpy as np
 from scipy.integrate import cumulative_trapezoid
 
 from orla.errors import OrlaError
+from orla.sessions import checks
 from orla.sessions.binned import Binned
 from orla.sessions.channels import find_correspondence
 from orla.sessions.from_bins import prepare_binned
@@ -68,9 +69,10 @@ def bin_session(session: Session, preparation: Preparation) -> Binned:
     values, time_s = session.behavior[name], session.time_s
     usual = float(np.median(np.diff(time_s)))
     if usual > 1.001 * bin_s:
+        clock = ", unless the clock is not in seconds" if usual >= checks.SLOW_S else ""
         raise OrlaError(
             f"{session.name}: samples of {session.cursor} are {usual:g} s apart, more than a bin of"
-            f" {bin_s:g} s; set preparation.bin_s to {usual:g} or more"
+            f" {bin_s:g} s; set preparation.bin_s to {usual:g} or more{clock}"
         )
     pieces, seconds_dropped, holes = _split_at_gaps(session, values, max(bin_s, 1.5 * usual), usual)
     counts, targets, begins, duration = [], [], [], 0.0
@@ -136,9 +138,10 @@ def _split_at_gaps(
         seconds_dropped[reason] = seconds_dropped.get(reason, 0.0) + usual * samples
     whole = np.flatnonzero(np.isfinite(values).all(axis=1) & (interval == 0))
     if len(whole) < 2:
+        reasons = ", ".join(why for why, s in seconds_dropped.items() if s) or "positions are NaN"
         raise OrlaError(
-            f"{session.name}: no two samples at which position and all units were recorded; use "
-            "another file"
+            f"{session.name}: no two samples at which position and all units were recorded are "
+            f"left ({reasons}); mend these, or use another file"
         )
     times = time_s[whole]
     steps = np.diff(times)

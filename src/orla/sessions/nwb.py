@@ -132,13 +132,14 @@ def _read_channels(file: pynwb.NWBFile, units: Units) -> tuple[dict[str, list[st
     ids = units.id[:]
     if "electrodes" not in units.colnames or file.electrodes is None:
         fields = {"channels": [f"unit {i}" for i in ids], "arrays": [""] * len(ids)}
+        checks.require_distinct("units, id", fields["channels"])
         return fields | {"areas": ["unknown"] * len(ids)}, np.arange(len(ids))
     table = file.electrodes
     column = next((name for name in _CHANNEL_COLUMNS if name in table.colnames), None)
     names = _read_texts(table, column) if column else [f"electrode {i}" for i in table.id[:]]
     where = next((name for name in ("array", "group_name") if name in table.colnames), None)
     arrays = _read_texts(table, where) if where else ["array"] * len(names)
-    checks.require_distinct(f"electrodes, {column}", list(zip(arrays, names, strict=True)))
+    checks.require_distinct(f"electrodes, {column or 'id'}", list(zip(arrays, names, strict=True)))
     areas = _read_texts(table, "location") if "location" in table.colnames else []
     fields = {"channels": names, "arrays": arrays, "areas": areas}
     electrodes, where = units["electrodes"], "units, electrodes"
