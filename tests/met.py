@@ -151,6 +151,13 @@ def account(side="b", **wanted):
     return held
 
 
+def decoded(outputs):
+    """Whether there are so many outputs, x and y of the hand the first."""
+    return lambda found, control: (
+        found.n_out == outputs and np.allclose(found.b.Y[:, :2], control.b.Y)
+    )
+
+
 def both(what):
     return {"a": what, "b": what}
 
@@ -161,6 +168,10 @@ def moved(seconds):
 
 def scaled(factor):
     return {"spikes": lambda trains: [factor * x for x in trains]}
+
+
+def all_scaled(factor):
+    return scaled(factor) | {"series": at(timestamps=lambda t: factor * t)}
 
 
 def restarted(trains):
@@ -204,9 +215,18 @@ def random_at_the_end(t, p):
     return [hand(values)]
 
 
+def invalid_in_ms(file):
+    file.add_invalid_time_interval(start_time=30e3, stop_time=40e3, tags=["tracking lost"])
+
+
 def every_other_second(file):
     for start in range(0, 40, 2):
         file.add_trial(start_time=float(start), stop_time=start + 1.5)
+
+
+def trials_in_ms(file):
+    for start in range(0, 40, 2):
+        file.add_trial(start_time=1e3 * start, stop_time=1e3 * start + 1500)
 
 
 def seen(trains):
@@ -235,6 +255,17 @@ def muscles(file):
         for n, x in zip(names, emg.T, strict=True)
     ]
     file.add_acquisition(BehavioralTimeSeries(name="emg", time_series=series))
+
+
+def raw_and_filtered(file):
+    muscles(file)
+    names = [*file.acquisition["emg"].time_series]
+    values = np.random.default_rng(9).normal(size=(len(names), int(SECONDS * HZ) + 1))
+    series = [
+        pynwb.TimeSeries(name=n, data=x, unit="V", rate=float(HZ))
+        for n, x in zip(names, values, strict=True)
+    ]
+    file.processing["behavior"].add(BehavioralTimeSeries(name="emg", time_series=series))
 
 
 def turned(path):
@@ -294,12 +325,27 @@ VELOCITY = {"series": lambda t, p: [hand(np.gradient(p, t, axis=0), unit="m/s")]
 NAMED = {"series": lambda t, p: [hand(np.gradient(p, t, axis=0), "hand_vel")]}
 LED = {"series": lambda t, p: [hand(np.hstack([p, p + 0.01]))]}
 PCA = {"features": {"count": 4, "method": "pca", "of": "own"}}
+XYZ = {"series": lambda t, p: [hand(np.column_stack([p, 0.1 * np.sin(3 * t)]))]}
+X_Y_Z = {
+    "series": lambda t, p: [hand(p[:, 0], "x"), hand(p[:, 1], "y"), hand(0.1 * np.sin(3 * t), "z")]
+}
+LEFT_RIGHT = {"series": lambda t, p: [hand(p, "left"), hand(2 * p[:, ::-1], "right")]}
 XY = {"series": lambda t, p: [hand(p[:, 0], "x"), hand(p[:, 1], "y")]}
 GAPPED = {"invalid_times (tracking lost)": 10.004}
 
 MET = [
     Met(CLOCKS, "spikes in milliseconds, both days", **both(scaled(1e3)),
         refused=r"\(99\.\d%\) lie outside the positions' times; .* look like milliseconds"),
+    Met(CLOCKS, "spikes and positions in milliseconds, both days", **both(all_scaled(1e3)),
+        refused=r"a\.nwb: hand: samples are 4 s apart and a unit has 0\.0\d+ spikes a second; the "
+        "clock is probably not in seconds; give all times of the file in seconds"),
+    Met(CLOCKS, "spikes and positions in numbers of samples, bins of 200 s, both days",
+        **both(all_scaled(3e4)), preparation={"bin_s": 200.0},
+        refused=r"hand: samples are 120 s apart .* the clock is probably not in seconds"),
+    Met(CLOCKS, "a position every second, bins of 2 s",
+        {"series": lambda t, p: [hand(p[::HZ], rate=1.0)]}, told="taken",
+        preparation={"bin_s": 2.0, "features": {"count": 4}},
+        held=lambda found, _: len(found.b) == 20),
     Met(CLOCKS, "spikes in numbers of samples", scaled(3e4),
         refused=r"lie outside .* look like numbers of samples at about 3e\+04 Hz"),
     Met(CLOCKS, "spikes in minutes", scaled(1 / 60),
@@ -318,6 +364,11 @@ MET = [
     Met(CLOCKS, "positions' clock that starts again half way",
         {"series": at(timestamps=lambda t: t % 20)},
         refused=r"hand, timestamps: .* 0 s follows 19\.996 s; where the clock starts again add"),
+    Met(CLOCKS, "trials in milliseconds, `trials: true`", {"fill": trials_in_ms},
+        a={"fill": every_other_second}, nwb={"trials": True},
+        refused="trials: 19 of 20 intervals, which start at 0 to 38000 s, lie outside the record"),
+    Met(CLOCKS, "`invalid_times` in milliseconds", {"fill": invalid_in_ms},
+        refused="invalid_times: 1 of 1 intervals, .* lie outside the recording, 0 to 40 s; give"),
     Met(CLOCKS, "samples farther apart than bins",
         {"series": lambda t, p: [hand(p[::25], rate=10.0)]},
         refused=r"samples of hand are 0\.1 s apart, more than a bin of 0\.05 s"),
@@ -348,6 +399,9 @@ MET = [
         refused=r"hand is in 'm/s': a velocity and no position; name .* or .*series: values"),
     Met(MEANING, "a velocity by its name, in metres", NAMED, nwb={"cursor": "hand_vel"},
         a=NAMED, refused=r"hand_vel is in 'meters': a velocity and no position"),
+    Met(MEANING, "a velocity, in `m s**-1`, `metres_per_unit: 1`, both days",
+        **both({"series": lambda t, p: [hand(np.gradient(p, t, axis=0), unit="m s**-1")]}),
+        nwb={"metres_per_unit": 1.0}, refused=r"hand is in 'm s.*-1': a velocity and no"),
     Met(MEANING, "a velocity, decoded itself: `series: values`, both days", **both(VELOCITY),
         nwb={"series": "values"}, told="taken; it is not differentiated",
         held=lambda found, control: np.corrcoef(found.b.Y[:, 0], control.b.Y[:, 0])[0, 1] > 0.999),
@@ -358,6 +412,10 @@ MET = [
         refused="hand is in 'degrees': an angle and no position"),
     Met(MEANING, "pixels", {"series": lambda t, p: [hand(p, unit="pixels")]},
         refused="hand is in 'pixels', which is no length; give metres_per_unit"),
+    Met(MEANING, "the same, on day A alone; `metres_per_unit: 0.001`",
+        a={"series": lambda t, p: [hand(1e3 * p, unit="pixels")]}, nwb={"metres_per_unit": 0.001},
+        told="taken; a line says that day B's own unit holds",
+        held=lambda found, control: np.allclose(found.b.Y, control.b.Y)),
     Met(MEANING, "two series of one name", {"series": twice},
         refused=f"hand is one of {PATH}/Position/hand, {PATH}/RawPosition/hand; name one"),
     Met(MEANING, "the same, by its path: `cursor: Position/hand`, both days",
@@ -376,12 +434,25 @@ MET = [
     Met(MEANING, "muscles in a container, as FALCON M1 has: `cursor: emg`, `series: values`, both",
         **both({"fill": muscles}), nwb={"cursor": "emg", "series": "values"},
         told="taken; each is decoded", held=lambda found, _: found.b.Y.shape == (800, 3)),
+    Met(MEANING, "muscles in two containers of one name, raw and filtered",
+        {"fill": raw_and_filtered}, nwb={"cursor": "emg", "series": "values"},
+        a={"fill": muscles}, refused=f"emg is one of acquisition/emg, {PATH}/emg; name one"),
+    Met(MEANING, "the same, by its path: `cursor: acquisition/emg`",
+        {"fill": raw_and_filtered}, nwb={"cursor": "acquisition/emg", "series": "values"},
+        a={"fill": muscles}, told="taken; each is decoded",
+        held=lambda found, _: found.b.Y.shape == (800, 3)),
     Met(MEANING, "two LEDs in four columns", LED,
         refused=r"shape is \(10001, 4\): which of 4 columns are x and y\? Name nwb\.columns"),
     Met(MEANING, "the same, with `columns: [0, 1]`, both days", **both(LED),
         nwb={"columns": [0, 1]}),
     Met(MEANING, "x, y and z", {"series": lambda t, p: [hand(np.hstack([p, p[:, :1]]))]},
         told="taken; a line says that x and y are"),
+    Met(MEANING, "the same, with `columns: [0, 1, 2]`, both days", **both(XYZ),
+        nwb={"columns": [0, 1, 2]}, told="taken; three are decoded", held=decoded(3)),
+    Met(MEANING, "the same as three series: `cursor: [x, y, z]`, both days", **both(X_Y_Z),
+        nwb={"cursor": ["x", "y", "z"]}, told="taken; three are decoded", held=decoded(3)),
+    Met(MEANING, "two hands: `cursor: [left, right]`, both days", **both(LEFT_RIGHT),
+        nwb={"cursor": ["left", "right"]}, told="taken; four are decoded", held=decoded(4)),
     Met(MEANING, "units in a processing module, both days", **both(crossings("crossings")),
         told="taken; a line names the table"),
     Met(MEANING, "two tables of units in a module", crossings("sorted", "crossings"),
@@ -399,6 +470,9 @@ MET = [
         refused=r"day_2: 1\d\.\d of 40\.0 s are left, in 14 stretches \(gaps in the positions: "),
     Met(HOLES, "`invalid_times`", {"fill": invalid, "series": random_at_the_end},
         told="taken without them", held=account(steps=599, seconds_dropped=GAPPED)),
+    Met(HOLES, "`invalid_times` of 2 ms, between two samples", {"fill": lambda file:
+        file.add_invalid_time_interval(start_time=10.001, stop_time=10.003)},
+        told="taken without that bin", held=account(steps=799, stretches=2)),
     Met(HOLES, "`obs_intervals` of each trial",
         {"columns": {"obs_intervals": seen(range(UNITS))}}, told="taken without the time between",
         held=account(steps=600, scored=581, stretches=20)),

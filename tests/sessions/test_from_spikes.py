@@ -169,6 +169,14 @@ OTHER = with_change("day b", cursor="hand_pos")
         ({"a": with_change(behavior=resting), "target": "finger"}, "day a: no finger_pos"),
         ({"a": with_change(behavior=resting)}, "day a: velocity y is constant"),
         ({"a": with_change(behavior=lost)}, r"day a: too short|of 60\.0 s are left"),
+        (
+            {"a": with_change(left_out=lambda _: [("between trials", 0.0, 99.0)])},
+            r"units were recorded are left \(between trials\); mend these, or use another file",
+        ),
+        (
+            {"a": with_change(time_s=lambda day: 1000 * day.time_s)},
+            r"set preparation\.bin_s to 4 or more, unless the clock is not in seconds",
+        ),
         ({"a": with_change(unit_spikes=silenced), "n_inputs": 4}, "channel 'M1 003' is constant"),
         ({"b": RENAMED}, r"day b: lacks 1 of the 3 channels.*'M1 003'"),
         ({"b": OTHER}, "day b: its cursor is hand_pos, but cursor_pos in day a"),
@@ -254,3 +262,12 @@ def test_values_are_averaged_over_each_bin_and_not_differentiated():
     np.testing.assert_allclose(targets[:, 0], -np.diff(np.cos(edges)) / 0.05, atol=1e-4)
     np.testing.assert_allclose(targets[:, 1], 3.0)
     np.testing.assert_allclose(targets[:, 2], (edges[1:] + edges[:-1]) / 2, atol=1e-4)
+
+
+@pytest.mark.parametrize(("width", "names"), [(1, "x"), (2, "xy"), (3, "xyz"), (4, "0123")])
+def test_each_column_of_a_position_is_an_output_with_its_name(width, names):
+    a = session("day a", 1)
+    place = np.column_stack([(i + 1) * a.time_s for i in range(width)])
+    binned = bin_session(replace(a, behavior={"cursor_pos": place}), Preparation())
+    assert binned.outputs == [f"velocity {name}" for name in names]
+    np.testing.assert_allclose(binned.targets[0], 1e3 * np.arange(1, width + 1))

@@ -19,6 +19,7 @@ from pynwb.behavior import Position, SpatialSeries
 from orla.command import files
 from orla.errors import OrlaError
 from orla.sessions import nwb
+from orla.sessions.nwb_series import read_series
 from orla.sessions.session import Session
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -239,6 +240,13 @@ LATE = cursor("finger_pos", timestamps=0.001 + np.arange(101) / 100)
     [
         ([cursor(conversion=2.0, offset=3.0)], {}, {"cursor_pos": 0.05}),
         ([cursor(unit="pixels")], {"metres_per_unit": 0.25}, {"cursor_pos": 0.25}),
+        # A length that the file names holds.
+        ([cursor(unit="cm")], {"metres_per_unit": 0.25}, {"cursor_pos": 0.01}),
+        (
+            [cursor("x"), cursor("y")],
+            {"cursor": ["x", "y"], "metres_per_unit": 0.25},
+            {"cursor_pos": 0.01},
+        ),
         # No finger is taken for a cursor, and none of other times is kept beside one.
         (FINGER, {"cursor": "hand_pos"}, {"cursor_pos": 0.07, "finger_pos": 0.01}),
         ([cursor(), TENTHS], {}, {"cursor_pos": 0.01}),
@@ -250,6 +258,121 @@ def test_positions_are_read_in_metres(path, series, source, metres):
         one.parent = None
     read = nwb.read_session(save(with_series(*series), path), nwb.Source(**source))
     assert {name: values.mean() for name, values in read.behavior.items()} == pytest.approx(metres)
+
+
+RATES = ["m/s", "m s**-1", "m s^-1", "m s-1", "m*s^{-1}", "m·s⁻¹", "m s^(-1)", "mm/ms", "mm/msec"]
+RATES += [
+    "um / us",
+    "µm/µs",
+    "m s^-2",
+    "cm.s-2",
+    "m s⁻²",
+    "m/min",
+    "km/h",
+    "m per second",
+    "pixel/frame",
+]
+RATES += ["mm per ms", "m/sample"]
+RATE_NAMES = [
+    "CursorVel",
+    "cursorVel",
+    "hand_vel",
+    "vel",
+    "velX",
+    "VEL",
+    "HandAcc",
+    "acc_x",
+    "Vel2D",
+]
+RATE_NAMES += ["HandVelocity", "cursor_speed", "acceleration", "HandAccel"]
+PLACES = ["n/a", "a.u.", "pixels", "screen units", "unknown", "steps", "pixels per screen", "m"]
+PLACE_NAMES = [
+    "VelvetPosition",
+    "novel_object",
+    "LevelPress",
+    "accuracy",
+    "Access",
+    "travel",
+    "Vela",
+]
+
+
+@pytest.mark.parametrize("metres", [None, 0.001])
+@pytest.mark.parametrize(
+    ("unit", "name"), [(unit, "hand") for unit in RATES] + [("m", name) for name in RATE_NAMES]
+)
+def test_what_changes_with_time_is_no_position_by_its_unit_or_name(unit, name, metres):
+    file = with_series(cursor(name, unit=unit))
+    with pytest.raises(OrlaError, match=f"{name} is in .*: a velocity and no position; name a"):
+        read_series(file, nwb.Source(cursor=name, metres_per_unit=metres))
+
+
+@pytest.mark.parametrize(
+    ("unit", "name"), [(unit, "hand") for unit in PLACES] + [("m", name) for name in PLACE_NAMES]
+)
+def test_positions_are_none_of_a_velocity_by_unit_or_name(unit, name):
+    read_series(with_series(cursor(name, unit=unit)), nwb.Source(cursor=name, metres_per_unit=1.0))
+
+
+def column(name):
+    return cursor(name, data=np.ones(101))
+
+
+@pytest.mark.parametrize(
+    ("contents", "taken"),
+    [
+        # A container may have the name of what it holds; one of series of columns is none of axes.
+        ([Position(name="hand", spatial_series=[column("hand"), column("y")])], 2),
+        ([Position(name="hand", spatial_series=cursor("hand"))], 2),
+        ([Position(name="hand", spatial_series=cursor("y")), cursor("x")], None),
+    ],
+)
+def test_a_container_is_taken_by_its_name(contents, taken):
+    file = with_series(*contents)
+    if taken:
+        found = read_series(file, nwb.Source(cursor="hand"))
+        assert found["behavior"]["cursor_pos"].shape == (101, taken)
+    else:
+        with pytest.raises(OrlaError, match="cursor: there is no hand; there are: processing/beh"):
+            read_series(file, nwb.Source(cursor="hand"))
+
+
+def test_a_container_and_a_series_of_one_name_are_told_apart():
+    file = with_series(Position(name="hand", spatial_series=[column("x"), column("y")]))
+    file.add_acquisition(cursor("hand"))
+    both = "acquisition/hand, processing/behavior/hand"
+    with pytest.raises(OrlaError, match=f"cursor: hand is one of {both}; name one of these"):
+        read_series(file, nwb.Source(cursor="hand"))
+    for path in both.split(", "):
+        found = read_series(file, nwb.Source(cursor=path))
+        assert found["behavior"]["cursor_pos"].shape == (101, 2)
+
+
+def with_enumerations():
+    file = with_series(cursor(), spikes=())
+    add_electrodes(file, ["g", "g", "g"])
+    names = ["elec 9", "elec 7", "elec 8"]
+    file.electrodes.add_column("label", "its name", data=[1, 0, 2], enum=names)
+    add_units(file, [[0.5], [0.25], [0.75]], electrodes=[[0], [1], [2]])
+    return file
+
+
+def test_words_of_an_enumeration_are_read_and_not_their_codes(path):
+    file = with_enumerations()
+    file.units.add_column("quality", "q", data=[1, 0, 2], enum=["noise", "good", "mua"])
+    read = nwb.read_session(save(file, path))
+    assert read.channels == ["elec 7", "elec 9", "elec 8"]
+    assert (read.unit_sorted.tolist(), read.unit_channel.tolist()) == ([True, False], [0, 2])
+    assert read.spikes_dropped == {"units of quality noise": 1}
+
+
+def test_an_enumeration_is_no_truth_and_codes_without_a_word_are_refused(path):
+    file = with_enumerations()
+    file.units.add_column("sorted", "s", data=[1, 0, 1], enum=["yes", "no"])
+    assert_refused(save(file, path), "units, sorted: holds .*, not true or false; mend the file")
+    file = with_enumerations()
+    file.units.add_column("quality", "q", data=[1, 0, 3], enum=["noise", "good"])
+    assert_refused(save(file, path), "quality: holds 0 to 3, but there are 0 to 1")
 
 
 def test_a_series_with_a_rate_begins_at_its_starting_time_and_events_may_tie(path):
@@ -270,12 +393,52 @@ def fingers():
     return with_series(cursor("finger_pos"), cursor("hand_pos"))
 
 
+def late(sample, as_sample):
+    """A cursor on a clock since 1970, with a sample that has the time of another."""
+    time_s = 1.6e9 + np.arange(101) / 100
+    time_s[sample] = time_s[as_sample]
+    return cursor(timestamps=time_s)
+
+
+def twins():
+    file = with_series(cursor(), spikes=())
+    for unit in (3, 4, 3):
+        file.add_unit(spike_times=[0.5], id=unit)
+    return file
+
+
+def twin_electrodes():
+    file = with_series(cursor(), spikes=())
+    group = file.create_electrode_group("g", "g", "g", file.create_device("device"))
+    for _ in range(2):
+        file.add_electrode(location="M1", group=group, id=3, enforce_unique_id=False)
+    add_units(file, [[0.5], [0.25]], electrodes=[[0], [1]])
+    return file
+
+
 BAD_FILES = [
     (lambda: with_series(cursor(), spikes=()), "units: no unit with spike_times"),
     (with_series, "There are: none; use a file that has one"),
     (fingers, r"which series .*/finger_pos, .*/hand_pos; name one as"),
     (probes, "electrodes, label: two channels are called 'p0 1'"),
     (lambda: with_series(cursor(k=1)), "cursor_pos .* has 1 samples and 1 times"),
+    (
+        lambda: with_series(late(2, 1), spikes=[[1.6e9]]),
+        "timestamps: sample 3, at 1600000000.01 s, "
+        "has the time of the sample before; drop one of the two",
+    ),
+    (
+        lambda: with_series(late(2, 0), spikes=[[1.6e9]]),
+        "1600000000 s follows 1600000000.01 s; where the clock starts again add",
+    ),
+    (
+        lambda: with_series(
+            cursor(timestamps=1.6e9 + np.arange(101) / 100), spikes=[[1.6e9 + 0.5, 1.6e9 + 0.25]]
+        ),
+        r"event 2 at 1600000000.25 s follows 1600000000.5 s\); sort them",
+    ),
+    (twin_electrodes, "electrodes, id: two channels are called 'g electrode 3'; give each its"),
+    (twins, "units, id: two channels are called 'unit 3'; give each its own name"),
     (lambda: with_series(cursor(), spikes=[[]]), "spike_times: the session is empty, no unit"),
     (lambda: with_series(cursor(), spikes=[[0.5, 0.25]]), "units, unit 0, spike_times: .*ascend"),
     (

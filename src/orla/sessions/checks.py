@@ -20,6 +20,8 @@ _MOST_SILENT = 0.05
 _NO_CHANCE = 20.0
 _UNITS = {"milliseconds": 1e3, "microseconds": 1e6, "minutes": 1 / 60, "hours": 1 / 3600}
 _SLOWEST_SAMPLING_HZ = 5000.0
+# Samples so far apart (s), with so few spikes a second of a unit, are of no clock in seconds.
+SLOW_S, _FEW_HZ = 0.5, 0.1
 
 
 def require_distinct(variable: str, names: Sequence[Hashable]) -> None:
@@ -62,9 +64,36 @@ def require_sample_times(name: str, time_s: np.ndarray) -> None:
     if not np.isfinite(time_s).all():
         raise OrlaError(f"{name}: not finite and ascending; restore the sample times")
     if (back := np.flatnonzero(np.diff(time_s) <= 0)).size:
+        before, after = time_s[back[0] : back[0] + 2]
+        if before == after:
+            raise OrlaError(
+                f"{name}: sample {back[0] + 2}, at {after:.15g} s, has the time of the sample "
+                "before; drop one of the two"
+            )
         raise OrlaError(
-            f"{name}: not finite and ascending: {time_s[back[0] + 1]:g} s follows "
-            f"{time_s[back[0]]:g} s; where the clock starts again add the first part's length"
+            f"{name}: not finite and ascending: {after:.15g} s follows {before:.15g} s; where the "
+            "clock starts again add the first part's length"
+        )
+
+
+def require_intervals(name: str, bounds: np.ndarray, first: float, last: float) -> None:
+    """Refuse intervals (n, 2) in seconds that end before they start or lack a time.
+
+    Where more than half lie outside the recording, `first` to `last`, they are of another clock.
+    """
+    start, stop = bounds.T
+    if (wrong := np.flatnonzero(~(start <= stop))).size:
+        i = wrong[0]
+        raise OrlaError(
+            f"{name}: interval {i + 1} runs from {start[i]:.15g} to {stop[i]:.15g} s; give it a "
+            "start, and a stop that is not earlier"
+        )
+    outside = np.count_nonzero((stop < first) | (start > last))
+    if 2 * outside > len(bounds):
+        raise OrlaError(
+            f"{name}: {outside} of {len(bounds)} intervals, which start at {start.min():.10g} to "
+            f"{start.max():.10g} s, lie outside the recording, {first:.10g} to {last:.10g} s; give "
+            "them in seconds on its clock, or remove them"
         )
 
 
@@ -141,12 +170,12 @@ def require_ascending(names: Sequence[str], trains: Sequence[np.ndarray]) -> Non
         )
     raise OrlaError(
         f"{name}: event times are not in ascending order (event {steps[0] + 1} at "
-        f"{times[steps[0]]:g} s follows {times[steps[0] - 1]:g} s); sort them"
+        f"{times[steps[0]]:.15g} s follows {times[steps[0] - 1]:.15g} s); sort them"
     )
 
 
 def require_one_clock(session: Session, most_outside: float, mend: str) -> None:
-    """Refuse spikes and positions that cannot be of one clock, in seconds.
+    """Refuse spikes and positions that cannot be of one clock, or of a clock in seconds.
 
     At most a share `most_outside` of the spikes may lie outside the positions' times; `mend` names
     the setting that allows more. Only the time that is not left out need have spikes.
@@ -171,6 +200,13 @@ def require_one_clock(session: Session, most_outside: float, mend: str) -> None:
     silent = max(0.0, 1 - (min(high, last) - max(low, first)) / (last - first))
     if silent > max(most_outside, _MOST_SILENT) and silent * len(spikes) > _NO_CHANCE:
         raise OrlaError(f"spike_times: {silent:.1%} of the positions' time has no spike; {spans}")
+    usual = np.median(np.diff(time_s))
+    rate = len(spikes) / np.count_nonzero([x.size for x in session.unit_spikes]) / np.ptp(time_s)
+    if usual >= SLOW_S and rate < _FEW_HZ:
+        raise OrlaError(
+            f"{session.cursor}: samples are {usual:g} s apart and a unit has {rate:.2g} spikes a "
+            "second; the clock is probably not in seconds; give all times of the file in seconds"
+        )
 
 
 def _clock_difference_text(spikes: np.ndarray, time_s: np.ndarray) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.integrate import cumulative_trapezoid
 
 from orla.errors import OrlaError
+from orla.sessions import checks
 from orla.sessions.binned import Binned
 from orla.sessions.channels import find_correspondence
 from orla.sessions.from_bins import prepare_binned
@@ -15,7 +16,7 @@ from orla.sessions.session import Session
 from orla.sessions.streams import Streams
 
 _VALUES = "cursor_values"
-_AXES = ("velocity x", "velocity y")
+_AXES = "xyz"
 _MM_PER_M = 1000.0
 
 
@@ -68,9 +69,10 @@ def bin_session(session: Session, preparation: Preparation) -> Binned:
     values, time_s = session.behavior[name], session.time_s
     usual = float(np.median(np.diff(time_s)))
     if usual > 1.001 * bin_s:
+        clock = ", unless the clock is not in seconds" if usual >= checks.SLOW_S else ""
         raise OrlaError(
             f"{session.name}: samples of {session.cursor} are {usual:g} s apart, more than a bin of"
-            f" {bin_s:g} s; set preparation.bin_s to {usual:g} or more"
+            f" {bin_s:g} s; set preparation.bin_s to {usual:g} or more{clock}"
         )
     pieces, seconds_dropped, holes = _split_at_gaps(session, values, max(bin_s, 1.5 * usual), usual)
     counts, targets, begins, duration = [], [], [], 0.0
@@ -102,9 +104,10 @@ def bin_session(session: Session, preparation: Preparation) -> Binned:
             f"stretches ({reasons}); mend the recording, or lower preparation.least_kept"
         )
     inputs, numbers = np.concatenate(counts), range(values.shape[1])
-    outputs = [*_AXES, *(f"{name} {i}" for i in numbers[2:])]
-    if is_values:
-        outputs = [f"{session.cursor} column {i}" for i in numbers]
+    outputs = [f"{session.cursor} column {i}" for i in numbers]
+    if not is_values:
+        axes = _AXES[: len(numbers)] if len(numbers) <= len(_AXES) else numbers
+        outputs = [f"velocity {axis}" for axis in axes]
     account = {"seconds": round(whole, 3), "seconds_dropped": seconds_dropped, "bridged": holes}
     account |= {"source": session.source} | _spike_account(session, preparation, int(inputs.sum()))
     return Binned(
@@ -135,12 +138,19 @@ def _split_at_gaps(
         seconds_dropped[reason] = seconds_dropped.get(reason, 0.0) + usual * samples
     whole = np.flatnonzero(np.isfinite(values).all(axis=1) & (interval == 0))
     if len(whole) < 2:
+        reasons = ", ".join(why for why, s in seconds_dropped.items() if s) or "positions are NaN"
         raise OrlaError(
-            f"{session.name}: no two samples at which position and all units were recorded; use "
-            "another file"
+            f"{session.name}: no two samples at which position and all units were recorded are "
+            f"left ({reasons}); mend these, or use another file"
         )
-    steps = np.diff(time_s[whole])
+    times = time_s[whole]
+    steps = np.diff(times)
     breaks = (steps > longest_s) | (np.diff(np.cumsum(interval > 0)[whole]) > 0)
+    for reason, start, _ in session.left_out:  # those without a sample lie between two
+        after = np.searchsorted(times, start)
+        if 0 < after < len(times) and not breaks[after - 1]:
+            breaks[after - 1] = True
+            seconds_dropped[reason] += float(steps[after - 1])
     holes = int(np.count_nonzero((steps > 1.5 * usual) & ~breaks))
     return np.split(whole, np.flatnonzero(breaks) + 1), seconds_dropped, holes
 

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pynwb
-from hdmf.common import VectorIndex
+from hdmf.common import EnumData, VectorIndex
 from pynwb.misc import Units
 
 from orla.errors import OrlaError
 from orla.sessions import checks, hdf5
+from orla.sessions.nwb_excluded import excluded_intervals
 from orla.sessions.nwb_series import Source, find_objects, find_path, read_series
 from orla.sessions.nwb_write import OURS, UNKNOWN, write_session
 from orla.sessions.session import Session
@@ -36,22 +37,24 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
     sorted, those of quality "mua" aside, and those of quality "noise" are left out; units without
     electrodes get a channel each. OrlaError: not an NWB file or a damaged one, no units, no such
     series, a series that is not what it is taken for, two channels of one name, spikes not in order
-    or on another clock.
+    or, like intervals to exclude, on another clock.
     """
     path = Path(path)
     with hdf5.open_checked(path, "NWB", _open_nwb, zarr=True) as file:
         units = _find_units(file, source.units)
-        series = read_series(file, source)
         by_orla = (file.notes or "").startswith(OURS)
+        series = read_series(file, source, by_orla)
         notes = json.loads(file.notes[len(OURS) :]) if by_orla else {}
         channels, unit_channel = _read_channels(file, units)
         trains = _read_spikes(units, unit_channel)
         with suppress(OrlaError):  # x and y of the fingertip, where they have the cursor's times
-            finger = read_series(file, Source(cursor=_FINGER))
+            finger = read_series(file, Source(cursor=_FINGER), by_orla)
             if np.array_equal(finger["time_s"], series["time_s"]):
                 [series["behavior"][_FINGER]] = finger["behavior"].values()
         trains["spikes_dropped"] = notes.get("spikes_dropped", {}) | trains["spikes_dropped"]
-        excluded = _excluded_intervals(file, units, series["time_s"], source.trials, by_orla)
+        excluded = excluded_intervals(
+            file, units, series["time_s"], trains["unit_spikes"], source.trials, by_orla
+        )
         session = Session(
             name=file.session_id or path.stem,
             source=file.session_description or "",
@@ -87,7 +90,7 @@ def recording_facts(path: str | Path) -> dict[str, str]:
     """
     with hdf5.open_checked(Path(path), "NWB", _open_nwb, zarr=True) as file:
         electrodes = file.electrodes
-        areas = () if electrodes is None else electrodes["location"].data[:]
+        areas = [] if electrodes is None else _read_texts(electrodes, "location")
         entries = {
             "subject": _subject_name(file),
             "species": file.subject.species if file.subject else None,
@@ -129,13 +132,14 @@ def _read_channels(file: pynwb.NWBFile, units: Units) -> tuple[dict[str, list[st
     ids = units.id[:]
     if "electrodes" not in units.colnames or file.electrodes is None:
         fields = {"channels": [f"unit {i}" for i in ids], "arrays": [""] * len(ids)}
+        checks.require_distinct("units, id", fields["channels"])
         return fields | {"areas": ["unknown"] * len(ids)}, np.arange(len(ids))
     table = file.electrodes
     column = next((name for name in _CHANNEL_COLUMNS if name in table.colnames), None)
     names = _read_texts(table, column) if column else [f"electrode {i}" for i in table.id[:]]
     where = next((name for name in ("array", "group_name") if name in table.colnames), None)
     arrays = _read_texts(table, where) if where else ["array"] * len(names)
-    checks.require_distinct(f"electrodes, {column}", list(zip(arrays, names, strict=True)))
+    checks.require_distinct(f"electrodes, {column or 'id'}", list(zip(arrays, names, strict=True)))
     areas = _read_texts(table, "location") if "location" in table.colnames else []
     fields = {"channels": names, "arrays": arrays, "areas": areas}
     electrodes, where = units["electrodes"], "units, electrodes"
@@ -153,8 +157,17 @@ def _read_channels(file: pynwb.NWBFile, units: Units) -> tuple[dict[str, list[st
 
 def _read_texts(table: pynwb.core.DynamicTable, column: str) -> list[str]:
     """A column of a table as texts."""
-    values = checks.read_values(column, table[column].data, "OSUfiub", "words")
+    values = checks.read_values(column, _column_data(table, column), "OSUfiub", "words")
     return [x.decode() if isinstance(x, bytes) else str(x) for x in values.ravel()]
+
+
+def _column_data(table: pynwb.core.DynamicTable, column: str) -> Any:
+    """What a column holds; of an enumeration, whose data are codes, the words."""
+    values = table[column]
+    if not isinstance(values, EnumData):
+        return values.data
+    words = np.asarray(values.elements.data[:])
+    return words[checks.read_indices(column, values.data, len(words) - 1)]
 
 
 def _read_spikes(units: Units, unit_channel: np.ndarray) -> dict[str, Any]:
@@ -169,7 +182,9 @@ def _read_spikes(units: Units, unit_channel: np.ndarray) -> dict[str, Any]:
     checks.require_ascending([f"units, unit {unit}, spike_times" for unit in ids], spikes)
     is_sorted, good = np.ones(len(ids), dtype=bool), np.ones(len(ids), dtype=bool)
     if "sorted" in units.colnames:
-        values = checks.read_values("units, sorted", units["sorted"].data, "biu", "true or false")
+        values = checks.read_values(
+            "units, sorted", _column_data(units, "sorted"), "biu", "true or false"
+        )
         if not np.isin(values, (0, 1)).all():
             raise OrlaError("units, sorted: holds numbers but 0 and 1; give true or false")
         is_sorted = values.astype(bool)
@@ -187,59 +202,3 @@ def _read_spikes(units: Units, unit_channel: np.ndarray) -> dict[str, Any]:
         "unit_channel": unit_channel[good],
         "spikes_dropped": spikes_dropped,
     }
-
-
-def _excluded_intervals(
-    file: pynwb.NWBFile, units: Units, time_s: np.ndarray, trials: bool, by_orla: bool
-) -> list[tuple[str, float, float]]:
-    """(reason, start, stop) of each interval, ends included, inside the times of the positions.
-
-    They are invalid_times, whose tags are the reasons in a file `by_orla`, the time that some unit
-    was not observed, and that between `trials` where these are asked for.
-    """
-    intervals = []
-    if file.invalid_times is not None:
-        tags = [""] * len(file.invalid_times)
-        if "tags" in file.invalid_times.colnames:
-            tags = [", ".join(map(str, row)) for row in file.invalid_times["tags"][:]]
-        for tag, (start, stop) in zip(tags, _interval_bounds(file.invalid_times), strict=True):
-            reason = tag if by_orla else "invalid_times" + (f" ({tag})" if tag else "")
-            intervals.append((reason, start, stop))
-    if "obs_intervals" in units.colnames:
-        name = "units, obs_intervals"
-        observed_by_unit = checks.read_ragged_rows(name, units["obs_intervals"], len(units))
-        if any(x.shape[1:] != (2,) for x in observed_by_unit):
-            raise OrlaError(f"{name}: give a start and a stop (s) each")
-        distinct = {x.tobytes(): x for x in observed_by_unit if len(x)}
-        for spans in distinct.values():
-            intervals += [("not all units observed", *gap) for gap in _gaps_between(spans)]
-    if trials:
-        if file.trials is None:
-            raise OrlaError("trials: there is no such table; leave nwb.trials out")
-        intervals += [
-            ("between trials", *gap) for gap in _gaps_between(_interval_bounds(file.trials))
-        ]
-    elif file.trials is not None:
-        print("trials are not used; nwb.trials: true takes what is inside them", file=sys.stderr)
-    first, last = time_s[[0, -1]]
-    inside = [(why, max(float(a), first), min(float(b), last)) for why, a, b in intervals]
-    return [(why, float(start), float(stop)) for why, start, stop in inside if start <= stop]
-
-
-def _interval_bounds(table: pynwb.epoch.TimeIntervals) -> np.ndarray:
-    """Start and stop (s) of each interval; one without a stop goes on to the end."""
-    columns = [
-        checks.read_numbers(f"{table.name}, {name}", table[name].data)
-        for name in ("start_time", "stop_time")
-    ]
-    return np.nan_to_num(np.column_stack([*map(checks.times_in_seconds, columns)]), nan=np.inf)
-
-
-def _gaps_between(intervals: np.ndarray) -> list[tuple[float, float]]:
-    """Spans between intervals (n, 2), which may touch or overlap; their ends are inside."""
-    gaps, end = [], -np.inf
-    for start, stop in intervals[np.argsort(intervals[:, 0], kind="stable")]:
-        if start > end:
-            gaps.append((np.nextafter(end, np.inf), np.nextafter(start, -np.inf)))
-        end = max(end, stop)
-    return [*gaps, (np.nextafter(end, np.inf), np.inf)]

@@ -22,8 +22,14 @@ _LENGTHS = {
     "um": 1e-6, "µm": 1e-6, "micrometer": 1e-6, "micrometers": 1e-6,
 }  # fmt: skip
 _ANGLE = re.compile(r"deg|rad|°", re.IGNORECASE)
-_RATE = re.compile(r"/ ?s|per sec|s ?\^?-1|s⁻¹|hz$", re.IGNORECASE)
-_RATE_NAME = re.compile(r"velocit|speed|accelerat|(?<![a-z])(vel|acc)(?![a-z])", re.IGNORECASE)
+_TIME = r"([mnuµμ]?s(ec\w*)?|millis\w*|micros\w*|min\w*|h(ours?|r)?|(frame|sample|step|bin)s?)"
+_RATE = re.compile(
+    rf"(/ ?|\bper ){_TIME}(?![a-z])|s ?(\^|\*\*)?[({{]*[-−][12]|s⁻[¹²]|hz$", re.IGNORECASE
+)
+# A word of its own, or the end of one in camel case.
+_RATE_NAME = re.compile(
+    r"(?i:velocit|speed|accel)|((?<![A-Za-z])(?i:vel|acc)|(?<=[a-z])(Vel|Acc))(?![a-z])"
+)
 _PLACES = ("acquisition", "processing", "analysis", "stimulus", "scratch")
 
 Series = Mapping[str, pynwb.TimeSeries]
@@ -49,7 +55,9 @@ class Source:
         None, "Columns of the series, from 0; null: x and y of a position, all of values."
     )
     metres_per_unit: float | None = option(
-        None, "Length of the series' unit in metres; null where the file names one.", above=0
+        None,
+        "Length in metres of a unit that the file does not name; one that it names holds.",
+        above=0,
     )
     units: str | None = option(
         None, "Path or name of the table of units; null: units, else the only one there is."
@@ -89,8 +97,11 @@ def find_path(what: str, name: str, paths: Iterable[str], labels: Sequence[str])
     raise OrlaError(f"{what}: there is no {name}; there are: {', '.join(labels) or 'none'}")
 
 
-def read_series(file: pynwb.NWBFile, source: Source) -> dict[str, Any]:
-    """The series to decode, checked, as fields of a Session: metres where it is a position."""
+def read_series(file: pynwb.NWBFile, source: Source, by_orla: bool = False) -> dict[str, Any]:
+    """The series to decode, checked, as fields of a Session: metres where it is a position.
+
+    A file `by_orla` holds the columns that were asked for, and no others.
+    """
     series: dict[str, pynwb.TimeSeries] = {}
     for place in _PLACES:
         for name, item in sorted(getattr(file, place).items()):
@@ -109,7 +120,8 @@ def read_series(file: pynwb.NWBFile, source: Source) -> dict[str, Any]:
                 f"cursor: {items[0].name} and {item.name} have other times or units; name series of"
                 " one clock and one unit"
             )
-    values = np.hstack([_series_values(item, source.columns, is_position) for item in items])
+    only_xy = is_position and not by_orla
+    values = np.hstack([_series_values(item, source.columns, only_xy) for item in items])
     if is_position:
         values *= max(_position_scale(item, source.metres_per_unit) for item in items)
     return {
@@ -122,10 +134,19 @@ def read_series(file: pynwb.NWBFile, source: Source) -> dict[str, Any]:
 
 def _find_series_paths(name: str, series: Series, labels: Sequence[str]) -> list[str]:
     """The path of the series of that name; of a container of 1-D series all of theirs."""
-    inside = [path for path in series if f"/{name}/" in f"/{path}"]
-    if inside and all(np.ndim(series[path].data) == 1 for path in inside):
-        return inside
-    return [find_path("cursor", name, series, labels)]
+    containers: dict[str, list[str]] = {}
+    for path in series:
+        before, inside, _ = f"/{path}".partition(f"/{name}/")
+        if inside:
+            containers.setdefault(f"{before}/{name}"[1:], []).append(path)
+    columns = {
+        container: paths
+        for container, paths in containers.items()
+        if all(np.ndim(series[path].data) == 1 for path in paths)
+    }
+    within = {path for paths in columns.values() for path in paths}
+    choices = {path: [path] for path in series if path not in within} | columns
+    return choices[find_path("cursor", name, choices, labels)]
 
 
 def _default_series_path(series: Series, labels: Sequence[str]) -> str:
@@ -163,9 +184,9 @@ def _sample_times(series: pynwb.TimeSeries) -> np.ndarray:
 
 
 def _series_values(
-    series: pynwb.TimeSeries, columns: list[int] | None, is_position: bool
+    series: pynwb.TimeSeries, columns: list[int] | None, only_xy: bool
 ) -> np.ndarray:
-    """The chosen columns of a series, (k, d), after its own conversion and offset."""
+    """Columns of a series, (k, d), after its own conversion and offset; null: all, or x and y."""
     shape = np.shape(series.data)
     place = f"{series.name}: its shape is {shape}"
     if len(shape) == 2 and shape[0] <= 4 < shape[1]:
@@ -175,9 +196,9 @@ def _series_values(
     values = checks.read_numbers(series.name, series.data).reshape(shape[0], -1)
     width = values.shape[1]
     if columns is None:
-        if is_position and width > 3:
+        if only_xy and width > 3:
             raise OrlaError(f"{place}: which of {width} columns are x and y? Name nwb.columns")
-        columns = list(range(min(width, 2) if is_position else width))
+        columns = list(range(min(width, 2) if only_xy else width))
         if len(columns) < width:
             print(f"{place}; the first two columns are taken as x and y", file=sys.stderr)
     if not columns or min(columns) < 0 or max(columns) >= width:
@@ -193,7 +214,9 @@ def _position_scale(series: pynwb.TimeSeries, metres_per_unit: float | None) -> 
         raise OrlaError(f"{series.name} is in '{unit}': a velocity and no position; {mend}")
     if _ANGLE.match(unit):
         raise OrlaError(f"{series.name} is in '{unit}': an angle and no position; {mend}")
-    length = metres_per_unit or _LENGTHS.get(unit.lower())
-    if length is None:
+    length = _LENGTHS.get(unit.lower())
+    if length is None and metres_per_unit is None:
         raise OrlaError(f"{series.name} is in '{unit}', which is no length; give metres_per_unit")
-    return length
+    if length and metres_per_unit not in (None, length):
+        print(f"{series.name} is in '{unit}', so metres_per_unit is not used", file=sys.stderr)
+    return length or metres_per_unit

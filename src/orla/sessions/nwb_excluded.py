@@ -1,0 +1,91 @@
+"""Time that an NWB file excludes: invalid_times, obs_intervals of units, and between trials."""
+
+import sys
+from collections.abc import Sequence
+
+import numpy as np
+import pynwb
+from pynwb.misc import Units
+
+from orla.errors import OrlaError
+from orla.sessions import checks
+
+# Many observe a unit to the last sample of one trial, and on from the first of the next, at 1 kHz.
+_SHORTEST_GAP_S = 0.0011
+
+
+def excluded_intervals(
+    file: pynwb.NWBFile,
+    units: Units,
+    time_s: np.ndarray,
+    spikes: Sequence[np.ndarray],
+    trials: bool,
+    by_orla: bool,
+) -> list[tuple[str, float, float]]:
+    """(reason, start, stop) of each interval, ends included, inside the times of the positions.
+
+    They are invalid_times, whose tags are the reasons in a file `by_orla`, the time that some unit
+    was not observed, and that between `trials` where these are asked for. OrlaError: an interval
+    ends before it starts or lacks a time, or most of a table lie outside positions and spikes.
+    """
+    intervals, events = [], np.concatenate([time_s[[0, -1]], *spikes])
+    span = float(events.min()), float(events.max())
+    if file.invalid_times is not None:
+        tags = [""] * len(file.invalid_times)
+        if "tags" in file.invalid_times.colnames:
+            tags = [", ".join(map(str, row)) for row in file.invalid_times["tags"][:]]
+        for tag, (start, stop) in zip(
+            tags, _interval_bounds(file.invalid_times, span), strict=True
+        ):
+            reason = tag if by_orla else "invalid_times" + (f" ({tag})" if tag else "")
+            intervals.append((reason, start, stop))
+    if "obs_intervals" in units.colnames:
+        name = "units, obs_intervals"
+        observed_by_unit = checks.read_ragged_rows(name, units["obs_intervals"], len(units))
+        if any(x.shape[1:] != (2,) for x in observed_by_unit):
+            raise OrlaError(f"{name}: give a start and a stop (s) each")
+        distinct = {x.tobytes(): x for x in observed_by_unit if len(x)}
+        for spans in distinct.values():
+            checks.require_intervals(name, spans, *span)
+            gaps = _gaps_between(spans, time_s, _SHORTEST_GAP_S)
+            intervals += [("not all units observed", *gap) for gap in gaps]
+    if trials:
+        if file.trials is None:
+            raise OrlaError("trials: there is no such table; leave nwb.trials out")
+        gaps = _gaps_between(_interval_bounds(file.trials, span), time_s)
+        intervals += [("between trials", *gap) for gap in gaps]
+    elif file.trials is not None:
+        print("trials are not used; nwb.trials: true takes what is inside them", file=sys.stderr)
+    first, last = time_s[[0, -1]]
+    inside = [(why, max(float(a), first), min(float(b), last)) for why, a, b in intervals]
+    return [(why, float(start), float(stop)) for why, start, stop in inside if start <= stop]
+
+
+def _interval_bounds(table: pynwb.epoch.TimeIntervals, span: tuple[float, float]) -> np.ndarray:
+    """Start and stop (s) of each interval; the last one without a stop goes on to the end."""
+    columns = [
+        checks.read_numbers(f"{table.name}, {name}", table[name].data)
+        for name in ("start_time", "stop_time")
+    ]
+    bounds = np.column_stack([*map(checks.times_in_seconds, columns)])
+    last = bounds[:, 0] == np.max(bounds[:, 0], initial=-np.inf)
+    bounds[last & np.isnan(bounds[:, 1]), 1] = np.inf
+    checks.require_intervals(table.name, bounds, *span)
+    return bounds
+
+
+def _gaps_between(
+    intervals: np.ndarray, time_s: np.ndarray, shortest_s: float = np.inf
+) -> list[tuple[float, float]]:
+    """Spans between intervals (n, 2), which may touch or overlap; their ends are inside.
+
+    One without a sample counts from a length of `shortest_s` on.
+    """
+    gaps, end = [], -np.inf
+    for start, stop in [*intervals[np.argsort(intervals[:, 0], kind="stable")], (np.inf, np.inf)]:
+        gap = np.nextafter(end, np.inf), np.nextafter(start, -np.inf)
+        samples = np.diff(np.searchsorted(time_s, [gap[0], start]))
+        if start > end and (samples or start - end > shortest_s):
+            gaps.append(gap)
+        end = max(end, stop)
+    return gaps
