@@ -128,6 +128,51 @@ def test_days_of_other_widths_have_as_many_inputs_as_both_can_give(
     assert (pair.inputs, pair.live) == (inputs, live)
 
 
+LABELS = np.arange(600) // 25 * 5 % 8 + 1
+WAVE = np.round(30 * np.sin(np.arange(600) / 20)).astype(np.int16)
+KINDS = {
+    "integers": ("label", LABELS, 8),
+    "of MATLAB": ("label", LABELS * 1.0, 8),
+    "a column": ("label", LABELS[:, None], 8),
+    "a column of MATLAB, a step lost": (
+        *("label", np.where(np.arange(600) == 9, np.nan, LABELS)[:, None], 8),
+    ),
+    "many": ("label", np.arange(600) % 53, 53),
+    "truths": ("y", LABELS > 4, 2),
+    "no name that says so": ("y", LABELS * 1.0, 8),
+    "a velocity in whole numbers": ("vel", WAVE, None),
+    "a slow one": ("vel", WAVE // 10, None),
+    "the same without its name": ("y", WAVE, None),
+    "two columns": ("label", np.stack([LABELS, LABELS], 1), None),
+    "fractions": ("label", LABELS / 2, None),
+    "a count of steps": ("label", np.arange(600), None),
+}
+
+
+@pytest.mark.parametrize("case", KINDS)
+def test_categories_are_told_by_what_they_are_and_the_choice_is_said(made, tmp_path, capsys, case):
+    (target, values, count), paths = KINDS[case], [tmp_path / "a.npz", tmp_path / "b.npz"]
+    for i, path in enumerate(paths):
+        counts = np.random.default_rng(i).poisson(2.0, (600, 5))
+        np.savez(path, counts=counts, **{target: values}, bin_s=0.1)
+    folder = made(tmp_path / "study", "binned", *map(str, paths))
+    said = capsys.readouterr().out
+    spec = yaml.safe_load((folder / "config.yaml").read_text())["tasks"]["recordings"]["binned"]
+    words = [each.strip() for each in said.splitlines() if each.startswith("  target ")]
+    if count:
+        how = f"as {count} categories; as numbers: --set binned.kind=values"
+    elif values.ndim == 1:
+        how = "as numbers; as categories: --set binned.kind=categories"
+    else:
+        how = "as numbers, 2 columns; another array: --target NAME"
+    assert words == [f"target   {target}, {how}"]
+    assert spec["kind"] == ("categories" if count else "values")
+    if case not in ("fractions", "two columns"):  # what is said changes it
+        setting = re.search(r"--set (\S+)", words[0])[1]
+        pair = files.read_pair("binned", [*map(str, paths)], [setting])
+        assert pair.categories != bool(count) and pair.options["kind"] in setting
+
+
 @pytest.mark.parametrize(
     ("steps", "own", "cut", "updates"),
     [(36_000, False, 200, 144), (7_768, False, 100, 62), (835, True, 10, 53), (200, True, 2, 64)],

@@ -42,6 +42,8 @@ def test_inputs_targets_and_the_width_of_a_bin_are_read_by_their_names(tmp_path)
     np.testing.assert_array_equal(recording.targets, [[0], [1], [2], [3]])
     labels = read_binned(path, Source(target="trial", kind="categories"))
     assert labels.targets.tolist() == [0, 0, 1, 1] and labels.targets.dtype == np.int64
+    column = saved(tmp_path, label=np.array([[3.0], [4.0], [np.nan], [3.0]]))  # as MATLAB saves it
+    assert read_binned(column, LABELS).targets.tolist() == [3, 4, 3]
 
 
 @pytest.mark.parametrize(

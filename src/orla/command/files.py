@@ -37,6 +37,9 @@ PAPERS_PAIR = ("indy_20160630_01", "indy_20170131_02")
 # Names under which arrays of inputs and of targets are looked for, the first ones first.
 INPUTS = ("counts", "spikes", "emg", "events", "inputs", "X")
 TARGETS = ("vel", "velocity", "label", "labels", "targets", "y", "Y", "position", "pos")
+# What a target's name says of it; else whole numbers are categories where few of them, each often.
+_LABELS, _VALUES = re.compile("label|class|categor|gesture"), re.compile("vel|pos|speed|force")
+_MOST_CATEGORIES, _OFTEN = 20, 10
 BIN_S = 0.05
 # Fewer steps than these leave no windows to adapt by.
 FEWEST_STEPS = 200
@@ -48,7 +51,8 @@ class Pair:
 
     `steps` are of A and B, of `bin_s` seconds; `inputs` columns both have, of which `live` vary in
     A. `options` are further settings of the source, and `preparation` of how it becomes streams;
-    `same` says whether input i is one unit in both, and `because` of what.
+    `same` says whether input i is one unit in both, and `because` of what; `target`, of binned
+    recordings, how it is taken, and what takes it otherwise.
     """
 
     source: str
@@ -64,6 +68,7 @@ class Pair:
     transform: str = "sqrt"
     same: bool = True
     because: str = ""
+    target: str = ""
 
 
 def read_pair(
@@ -151,6 +156,7 @@ def _read_pair(source: str, recordings: Sequence[str], **assigned: dict[str, Any
         transform=transform,
         same=same,
         because=match.because,
+        target=_target_text(options["target"], a.targets) if source == "binned" else "",
     )
 
 
@@ -204,7 +210,6 @@ def _read_bins(
     if absent := [name for name in (inputs, target) if name not in arrays]:
         raise OrlaError(f"{files[0]}: no array {absent[0]}; there are {', '.join(present)}")
     values, targets = arrays[inputs], arrays[target]
-    categories = targets.dtype.kind in "iub" and targets.ndim == 1
     counts = values.dtype.kind in "iub" or bool((values == np.floor(values)).all())
     transform = "sqrt" if counts and values.size and values.min() >= 0 else "none"
     boundaries: dict[str, object] = {"changes": ["trial"]} if "trial" in present else {}
@@ -213,7 +218,7 @@ def _read_bins(
     options = {
         "inputs": inputs,
         "target": target,
-        "kind": "categories" if categories else "values",
+        "kind": "categories" if _are_categories(target, targets) else "values",
         "columns": "different",
         **({"boundaries": boundaries} if boundaries else {}),
         **settings,
@@ -222,6 +227,30 @@ def _read_bins(
     steps = parse_settings(Preparation, {"transform": transform} | preparation, "preparation")
     bins = [binned.read_binned(path, source, steps) for path in files]
     return bins, Correspondence(source.columns, ""), steps.transform, options
+
+
+def _are_categories(name: str, targets: np.ndarray) -> bool:
+    """Whether targets are names of things: whole numbers of one column, few of them and often."""
+    column = targets[:, 0] if targets.shape[1:] == (1,) else targets
+    if column.ndim != 1 or column.dtype.kind not in "biuf":
+        return False
+    column = column[np.isfinite(column)]
+    values, counts = np.unique(column, return_counts=True)
+    if not values.size or (values != np.floor(values)).any() or np.median(counts) < _OFTEN:
+        return False
+    if _LABELS.search(name.lower()):
+        return True
+    return len(values) <= _MOST_CATEGORIES and not _VALUES.search(name.lower())
+
+
+def _target_text(name: str, targets: np.ndarray) -> str:
+    """How a target is taken, and the option of `orla new` that takes it otherwise."""
+    if targets.ndim == 1:
+        count = len(np.unique(targets))
+        return f"{name}, as {count} categories; as numbers: --set binned.kind=values"
+    if targets.shape[1] == 1:
+        return f"{name}, as numbers; as categories: --set binned.kind=categories"
+    return f"{name}, as numbers, {targets.shape[1]} columns; another array: --target NAME"
 
 
 # Sources whose files are read here, by the kind of their settings.

@@ -135,6 +135,8 @@ def read_binned(
                 f"{', '.join(absent)} missing (the file has: {', '.join(present)}); "
                 "save them, or name the arrays there are under binned in the config"
             )
+        if source.kind == "categories" and arrays[source.target].shape[1:] == (1,):
+            arrays[source.target] = arrays[source.target][:, 0]
         whole = _require_valid_arrays(arrays, order, source, preparation.transform)
         inputs, targets = arrays[source.inputs][whole], arrays[source.target][whole]
         bin_s, steps = float(checks.times_in_seconds(arrays["bin_s"])), len(whole)
