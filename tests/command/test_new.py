@@ -128,6 +128,25 @@ def test_days_of_other_widths_have_as_many_inputs_as_both_can_give(
     assert (pair.inputs, pair.live) == (inputs, live)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "transform"),
+    [("a", np.nan, "sqrt"), ("b", np.nan, "sqrt"), ("a", np.inf, "sqrt"), ("a", 0.5, "none")]
+    + [("a", -1.0, "none")],
+)
+def test_a_step_that_is_left_out_does_not_make_counts_something_else(
+    tmp_path, name, value, transform
+):
+    for i, day in enumerate("ab"):
+        counts = np.random.default_rng(i).poisson(2.0, (600, 5)).astype(float)
+        if day == name:
+            counts[7, 2] = value
+        vel = counts[:, :2] + np.random.default_rng(2).normal(size=(600, 2))
+        np.savez(tmp_path / f"{day}.npz", counts=counts, vel=vel, bin_s=0.1)
+    pair = files.read_pair("binned", [str(tmp_path / f"{day}.npz") for day in "ab"])
+    steps = 600 - (not np.isfinite(value))
+    assert pair.transform == transform and pair.steps["ab".index(name)] == steps
+
+
 LABELS = np.arange(600) // 25 * 5 % 8 + 1
 WAVE = np.round(30 * np.sin(np.arange(600) / 20)).astype(np.int16)
 KINDS = {

@@ -210,8 +210,9 @@ def _read_bins(
     if absent := [name for name in (inputs, target) if name not in arrays]:
         raise OrlaError(f"{files[0]}: no array {absent[0]}; there are {', '.join(present)}")
     values, targets = arrays[inputs], arrays[target]
-    counts = values.dtype.kind in "iub" or bool((values == np.floor(values)).all())
-    transform = "sqrt" if counts and values.size and values.min() >= 0 else "none"
+    finite = values[np.isfinite(values)] if values.dtype.kind in "biuf" else values[:0]
+    counts = finite.size and (finite == np.floor(finite)).all() and finite.min() >= 0
+    transform = "sqrt" if counts else "none"
     boundaries: dict[str, object] = {"changes": ["trial"]} if "trial" in present else {}
     if boundaries and "timestep" in present:
         boundaries["counter"] = "timestep"
