@@ -94,7 +94,8 @@ def _error_message(error: ValidationError) -> str:
 
 def _alternative(error: ValidationError) -> ValidationError:
     """The mistake to report where none of several schemas fits: the deepest, or the types."""
-    inner = best_match(error.context)
+    deepest = max(error.context, key=lambda inner: len(inner.path))
+    inner = deepest if deepest.path else best_match(error.context)
     if all(e.validator == "type" and not e.path for e in error.context):
         kinds = (e.validator_value for e in error.context)
         flat = (k for kind in kinds for k in ([kind] if isinstance(kind, str) else kind))
