@@ -9,6 +9,7 @@ import pytest
 import yaml
 from command.conftest import session
 
+from orla import catalogue
 from orla.__main__ import main
 from orla.command import files, new
 from orla.command.studies import Study
@@ -111,21 +112,15 @@ def test_a_setting_that_there_is_not_is_refused(source, word, reason):
         files.read_pair(source, [], [word])
 
 
-@pytest.mark.parametrize(
-    ("columns", "dead", "inputs", "live"),
-    [("different", 15, 20, 15), ("different", 20, 20, 10), ("different", 0, 20, 20)]
-    + [("same", 15, 20, 5), ("same", 0, 20, 20)],
-)
-def test_days_of_other_widths_have_as_many_inputs_as_both_can_give(
-    tmp_path, columns, dead, inputs, live
-):
+@pytest.mark.parametrize(("dead", "live"), [(15, 15), (20, 10), (0, 20)])
+def test_days_of_other_widths_have_as_many_inputs_as_both_can_give(tmp_path, dead, live):
     rng, paths = np.random.default_rng(0), [tmp_path / "a.npz", tmp_path / "b.npz"]
     for path, width in zip(paths, (30, 20), strict=True):
         counts = rng.poisson(2.0, (300, width))
         counts[:, : dead * (width == 30)] = 1
         np.savez(path, counts=counts, vel=rng.normal(size=(300, 2)), bin_s=0.1)
-    pair = files.read_pair("binned", [*map(str, paths)], columns=columns)
-    assert (pair.inputs, pair.live) == (inputs, live)
+    pair = files.read_pair("binned", [*map(str, paths)])
+    assert (pair.inputs, pair.live) == (20, live)
 
 
 @pytest.mark.parametrize(
@@ -192,6 +187,78 @@ def test_categories_are_told_by_what_they_are_and_the_choice_is_said(made, tmp_p
         assert pair.categories != bool(count) and pair.options["kind"] in setting
 
 
+def saved_days(folder, **changes_of_b):
+    """Two days of 12 columns whose later ones vary more; day B with other arrays."""
+    rng, paths = np.random.default_rng(0), []
+    for name, changes in (("a", {}), ("b", changes_of_b)):
+        counts = rng.poisson(np.arange(1.0, 13.0), (600, 12))
+        arrays = {"counts": counts, "vel": rng.normal(size=(600, 2)), "bin_s": 0.05}
+        paths.append(str(folder / f"{name}.npz"))
+        np.savez(paths[-1], **(arrays | changes))
+    return paths
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"bin_s": 0.1}, "b.npz: bin_s is 0.1, but 0.05 in .*a.npz; bin both alike$"),
+        ({"counts": np.ones((600, 10)) * np.arange(10)}, "10 columns, but 12 .*columns different$"),
+        ({"vel": np.zeros((600, 3))}, r"vel has shape \(600, 3\), but \(600, 2\) in .*a.npz"),
+    ],
+)
+def test_days_of_which_no_streams_can_be_made_are_refused(made, tmp_path, changes, message, capsys):
+    paths = saved_days(tmp_path, **changes)
+    with pytest.raises(SystemExit):
+        made(tmp_path / "study", "binned", *paths, "--columns", "same")
+    assert re.search(message, capsys.readouterr().err.strip())
+    assert not (tmp_path / "study").exists()
+
+
+@pytest.mark.parametrize(
+    ("lacks", "given", "words"),
+    [
+        ([], [], ""),
+        ([0], [], ""),  # the least active one, which is not asked for
+        ([5], [], "day_b: lacks 1 of the 5 channels of day_a .*, here by --columns different$"),
+        ([5], ["--columns", "different"], ""),
+        ([*range(6)], [], "lacks 1 of the 1 channels"),
+        ([*range(6)], ["--columns", "same"], "lacks 1 of the 1 channels"),
+    ],
+)
+def test_a_channel_that_b_lacks_is_told_before_a_study_is_written(
+    tmp_path, capsys, lacks, given, words
+):
+    paths = [str(tmp_path / f"{name}.nwb") for name in ("day_a", "day_b")]
+    day = session("day_a", seconds=60.0)
+    by_activity = np.argsort([len(spikes) for spikes in day.unit_spikes])
+    other = session("day_b", seconds=60.0, seed=1)
+    for i in by_activity[lacks]:
+        other.channels[i] = f"M1 1{i:02d}"
+    for each, path in zip((day, other), paths, strict=True):
+        write_session(each, path)
+    command = ["new", str(tmp_path / "study"), "--from", "nwb", *paths, *given]
+    if words:
+        with pytest.raises(SystemExit):
+            main(command)
+        assert re.search(words, capsys.readouterr().err.strip())
+    else:
+        main(command)
+        spec = yaml.safe_load((tmp_path / "study/config.yaml").read_text())["tasks"]["recordings"]
+        inputs = catalogue.make("task", spec).read_streams("pair_1", *paths).b.n_in
+        assert inputs == (6 if given else 6 - len(lacks))
+
+
+def test_a_column_that_varies_in_the_tail_of_a_alone_is_no_input(tmp_path):
+    paths = saved_days(tmp_path)
+    arrays = dict(np.load(paths[0]))
+    arrays["counts"][:420, 3] = 2
+    np.savez(paths[0], **arrays)
+    assert files.read_pair("binned", paths, columns="same").live == 11
+    np.savez(paths[0], **(arrays | {"counts": arrays["counts"] * (np.arange(600) >= 420)[:, None]}))
+    with pytest.raises(OrlaError, match="no input varies over the first 420 steps"):
+        files.read_pair("binned", paths)
+
+
 @pytest.mark.parametrize(
     ("steps", "own", "cut", "updates"),
     [(36_000, False, 200, 144), (7_768, False, 100, 62), (835, True, 10, 53), (200, True, 2, 64)],
@@ -200,7 +267,8 @@ def test_windows_leave_forty_updates(steps, own, cut, updates):
     pair = files.Pair("binned", ("a", "b"), (steps, steps), 300, 280, same=not own)
     given = new.template_values(pair, "study")
     assert (given["cut"], given["updates"]) == (cut, updates)
-    assert given["count"] == (40 if own else 100)
+    # Of 40 steps no more than 39 components are fitted.
+    assert given["count"] == (min(40, steps // 5 - 1) if own else 100)
     assert updates >= new.UPDATES
     assert all(step % cut == 0 for step in given["horizons"])
 

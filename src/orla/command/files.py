@@ -12,14 +12,22 @@ from typing import Any
 import numpy as np
 
 from orla.catalogue.options import parse_settings
+from orla.command.new import MOST_INPUTS, TAIL
+from orla.command.targets import are_categories, target_text
 from orla.errors import OrlaError
 from orla.files import load_arrays
 from orla.prereg.documents import parse_yaml
 from orla.schema import nearest
 from orla.sessions import binned, from_spikes, nwb
-from orla.sessions.channels import Correspondence, find_correspondence
+from orla.sessions.channels import (
+    Correspondence,
+    find_same_channels,
+    require_compatible,
+    top_channels,
+)
 from orla.sessions.hdf5 import is_zarr
-from orla.sessions.preparation import Preparation
+from orla.sessions.parts import pretraining_steps
+from orla.sessions.preparation import Features, Preparation
 from orla.sessions.simulator import Settings
 from orla.study.forecast import USUAL_STEPS
 
@@ -37,9 +45,6 @@ PAPERS_PAIR = ("indy_20160630_01", "indy_20170131_02")
 # Names under which arrays of inputs and of targets are looked for, the first ones first.
 INPUTS = ("counts", "spikes", "emg", "events", "inputs", "X")
 TARGETS = ("vel", "velocity", "label", "labels", "targets", "y", "Y", "position", "pos")
-# What a target's name says of it; else whole numbers are categories where few of them, each often.
-_LABELS, _VALUES = re.compile("label|class|categor|gesture"), re.compile("vel|pos|speed|force")
-_MOST_CATEGORIES, _OFTEN = 20, 10
 BIN_S = 0.05
 # Fewer steps than these leave no windows to adapt by.
 FEWEST_STEPS = 200
@@ -95,7 +100,10 @@ def read_pair(
         return _read_pair(source, recordings, **assigned)
     except OrlaError as error:
         key = re.search(rf"\b({'|'.join(assigned)})\.\w+", str(error)) if assigned else None
-        raise OrlaError(f"{error}, here by --set {key[0]}=VALUE" if key else str(error)) from None
+        mend = f", here by --set {key[0]}=VALUE" if key else ""
+        if re.search('to "different"|channels: different', str(error)):
+            mend = ", here by --columns different"
+        raise OrlaError(f"{error}{mend}") from None
 
 
 def _parse_assignments(source: str, assignments: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -143,8 +151,20 @@ def _read_pair(source: str, recordings: Sequence[str], **assigned: dict[str, Any
                 f"{FEWEST_STEPS} steps or more"
             )
     same, in_b = match.columns == "same", {*b.keys}
+    features = Features(method="top_channels" if same else "pca")
+    bin_s = preparation.get("bin_s", a.bin_s)
+    require_compatible(a, b, match, Preparation(bin_s=bin_s, features=features))
     columns = [i for i, key in enumerate(a.keys) if key in in_b or not same]
-    live = np.count_nonzero(a.inputs[:, columns].std(axis=0))
+    fitted = a.inputs[: pretraining_steps(steps[0], TAIL)]
+    live = np.count_nonzero(fitted[:, columns].std(axis=0))
+    if same:
+        chosen = top_channels(fitted, min(max(live, 1), MOST_INPUTS["top_channels"]))
+        find_same_channels([a.keys[i] for i in chosen], b.keys, a.name, b.name)
+    if not live:
+        raise OrlaError(
+            f"{a.name}: no input varies over the first {len(fitted)} steps, which networks are "
+            'pretrained on; take another recording, or set preparation.units to "all"'
+        )
     # Components of a session's own are no more than it has columns.
     inputs, live = (min(count, b.inputs.shape[1]) for count in (len(columns), live))
     return Pair(
@@ -156,7 +176,7 @@ def _read_pair(source: str, recordings: Sequence[str], **assigned: dict[str, Any
         transform=transform,
         same=same,
         because=match.because,
-        target=_target_text(options["target"], a.targets) if source == "binned" else "",
+        target=target_text(options["target"], a.targets) if source == "binned" else "",
     )
 
 
@@ -196,8 +216,8 @@ def _read_nwb(
     source = parse_settings(nwb.Source, settings, "nwb")
     steps = parse_settings(Preparation, {"bin_s": BIN_S} | preparation, "preparation")
     sessions = [nwb.read_session(path, source) for path in files]
-    bins = [from_spikes.bin_session(session, steps) for session in sessions]
-    return bins, find_correspondence(*sessions, source.channels), steps.transform, settings
+    *bins, match = from_spikes.bin_pair(*sessions, steps, source.channels, "nwb.channels")
+    return bins, match, steps.transform, settings
 
 
 def _read_bins(
@@ -219,7 +239,7 @@ def _read_bins(
     options = {
         "inputs": inputs,
         "target": target,
-        "kind": "categories" if _are_categories(target, targets) else "values",
+        "kind": "categories" if are_categories(target, targets) else "values",
         "columns": "different",
         **({"boundaries": boundaries} if boundaries else {}),
         **settings,
@@ -227,31 +247,7 @@ def _read_bins(
     source = parse_settings(binned.Source, options, "binned")
     steps = parse_settings(Preparation, {"transform": transform} | preparation, "preparation")
     bins = [binned.read_binned(path, source, steps) for path in files]
-    return bins, Correspondence(source.columns, ""), steps.transform, options
-
-
-def _are_categories(name: str, targets: np.ndarray) -> bool:
-    """Whether targets are names of things: whole numbers of one column, few of them and often."""
-    column = targets[:, 0] if targets.shape[1:] == (1,) else targets
-    if column.ndim != 1 or column.dtype.kind not in "biuf":
-        return False
-    column = column[np.isfinite(column)]
-    values, counts = np.unique(column, return_counts=True)
-    if not values.size or (values != np.floor(values)).any() or np.median(counts) < _OFTEN:
-        return False
-    if _LABELS.search(name.lower()):
-        return True
-    return len(values) <= _MOST_CATEGORIES and not _VALUES.search(name.lower())
-
-
-def _target_text(name: str, targets: np.ndarray) -> str:
-    """How a target is taken, and the option of `orla new` that takes it otherwise."""
-    if targets.ndim == 1:
-        count = len(np.unique(targets))
-        return f"{name}, as {count} categories; as numbers: --set binned.kind=values"
-    if targets.shape[1] == 1:
-        return f"{name}, as numbers; as categories: --set binned.kind=categories"
-    return f"{name}, as numbers, {targets.shape[1]} columns; another array: --target NAME"
+    return bins, Correspondence(source.columns, "", "binned.columns"), steps.transform, options
 
 
 # Sources whose files are read here, by the kind of their settings.
