@@ -215,6 +215,50 @@ def test_days_of_which_no_streams_can_be_made_are_refused(made, tmp_path, change
 
 
 @pytest.mark.parametrize(
+    ("of_a", "of_b", "words"),
+    [
+        ("", "trial", "a.npz: no array trial, by which .*b.npz is cut into stretches; save it in"),
+        ("trial", "", "b.npz: no array trial, by which .*a.npz is cut"),
+        ("trial", "trial timestep", "a.npz: no array timestep, by which .*b.npz is cut"),
+        ("", "timestep", ""),
+        ("trial timestep", "trial timestep", ""),
+    ],
+)
+def test_arrays_that_begin_stretches_are_those_of_both_days(tmp_path, of_a, of_b, words):
+    paths, order = saved_days(tmp_path), {"trial": np.arange(600) // 50}
+    order["timestep"] = np.arange(600) % 50
+    for path, names in zip(paths, (of_a, of_b), strict=True):
+        np.savez(path, **np.load(path), **{name: order[name] for name in names.split()})
+    if words:
+        with pytest.raises(OrlaError, match=f"{words}.*here by --set binned.boundaries=VALUE"):
+            files.read_pair("binned", paths)
+    pair = files.read_pair("binned", paths, ["binned.boundaries={}"] if words else [])
+    whole = {"changes": ["trial"], "counter": "timestep"}
+    assert pair.options.get("boundaries", {}) == (whole if "trial" in of_a and not words else {})
+
+
+def test_a_recording_that_was_saved_again_is_no_second_one(tmp_path):
+    a, _ = saved_days(tmp_path)
+    np.savez_compressed(tmp_path / "again.npz", **np.load(a))
+    with pytest.raises(OrlaError, match="hold the same steps; give two recordings"):
+        files.read_pair("binned", [a, str(tmp_path / "again.npz")])
+    for name in ("day", "later"):
+        write_session(session(name), tmp_path / f"{name}.nwb")
+    with pytest.raises(OrlaError, match="hold the same steps"):
+        files.read_pair("nwb", [str(tmp_path / f"{name}.nwb") for name in ("day", "later")])
+
+
+def test_a_long_bin_is_given_twice(tmp_path):
+    paths = [saved_days(tmp_path, bin_s=50)[1]]
+    arrays = dict(np.load(paths[0]))
+    np.savez(tmp_path / "c.npz", **(arrays | {"vel": arrays["vel"][::-1]}))
+    paths.append(str(tmp_path / "c.npz"))
+    with pytest.raises(OrlaError, match="in seconds, .* to 50, here by --set"):
+        files.read_pair("binned", paths)
+    assert files.read_pair("binned", paths, ["preparation.bin_s=50"]).bin_s == 50.0
+
+
+@pytest.mark.parametrize(
     ("lacks", "given", "words"),
     [
         ([], [], ""),

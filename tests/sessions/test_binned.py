@@ -134,6 +134,15 @@ def assert_refused(path, message, source=PLAIN):
     assert "\n" not in str(caught.value)
 
 
+def test_a_long_bin_is_one_that_the_config_has_too(tmp_path):
+    path = saved(tmp_path, bin_s=np.array(50))
+    assert_refused(
+        path, r"bin_s: a bin of 50 s is long; give it in seconds, or, .*preparation\.bin"
+    )
+    assert read_binned(path, PLAIN, Preparation(bin_s=50.0)).bin_s == 50.0
+    assert read_binned(saved(tmp_path, bin_s=np.array(5.0)), PLAIN).bin_s == 5.0
+
+
 def test_a_file_that_is_no_npz_is_an_error(tmp_path):
     path = saved(tmp_path)
     path.write_bytes(path.read_bytes()[:300])

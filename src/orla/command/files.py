@@ -12,8 +12,15 @@ from typing import Any
 import numpy as np
 
 from orla.catalogue.options import parse_settings
+from orla.command.arrays import (
+    INPUTS,
+    TARGETS,
+    are_categories,
+    find_array_name,
+    stretch_arrays,
+    target_text,
+)
 from orla.command.new import MOST_INPUTS, TAIL
-from orla.command.targets import are_categories, target_text
 from orla.errors import OrlaError
 from orla.files import load_arrays
 from orla.prereg.documents import parse_yaml
@@ -42,9 +49,6 @@ OPTIONS = {
     "columns": {"nwb": "channels", "binned": "columns"},
 }
 PAPERS_PAIR = ("indy_20160630_01", "indy_20170131_02")
-# Names under which arrays of inputs and of targets are looked for, the first ones first.
-INPUTS = ("counts", "spikes", "emg", "events", "inputs", "X")
-TARGETS = ("vel", "velocity", "label", "labels", "targets", "y", "Y", "position", "pos")
 BIN_S = 0.05
 # Fewer steps than these leave no windows to adapt by.
 FEWEST_STEPS = 200
@@ -150,6 +154,8 @@ def _read_pair(source: str, recordings: Sequence[str], **assigned: dict[str, Any
                 f"{path}: {count} steps leave nothing to learn from; take a recording of "
                 f"{FEWEST_STEPS} steps or more"
             )
+    if all(np.array_equal(getattr(a, each), getattr(b, each)) for each in ("inputs", "targets")):
+        raise OrlaError(f"{files[0]} and {files[1]} hold the same steps; give two recordings")
     same, in_b = match.columns == "same", {*b.keys}
     features = Features(method="top_channels" if same else "pca")
     bin_s = preparation.get("bin_s", a.bin_s)
@@ -224,8 +230,8 @@ def _read_bins(
     files: tuple[Path, ...], settings: dict[str, Any], preparation: dict[str, Any]
 ) -> _Facts:
     _, present = load_arrays(files[0], [])
-    inputs = settings.get("inputs") or _find_array_name(INPUTS, present, "inputs", files[0])
-    target = settings.get("target") or _find_array_name(TARGETS, present, "target", files[0])
+    inputs = settings.get("inputs") or find_array_name(INPUTS, present, "inputs", files[0])
+    target = settings.get("target") or find_array_name(TARGETS, present, "target", files[0])
     arrays, _ = load_arrays(files[0], [inputs, target])
     if absent := [name for name in (inputs, target) if name not in arrays]:
         raise OrlaError(f"{files[0]}: no array {absent[0]}; there are {', '.join(present)}")
@@ -233,15 +239,20 @@ def _read_bins(
     finite = values[np.isfinite(values)] if values.dtype.kind in "biuf" else values[:0]
     counts = finite.size and (finite == np.floor(finite)).all() and finite.min() >= 0
     transform = "sqrt" if counts else "none"
-    boundaries: dict[str, object] = {"changes": ["trial"]} if "trial" in present else {}
-    if boundaries and "timestep" in present:
-        boundaries["counter"] = "timestep"
+    of_a, of_b = (stretch_arrays(load_arrays(path, [])[1]) for path in files)
+    if of_a != of_b and "boundaries" not in settings:
+        (few, lacks), (many, other) = sorted(((of_a, files[0]), (of_b, files[1])))
+        raise OrlaError(
+            f"{lacks}: no array {many[len(few)]}, by which {other} is cut into stretches; save it "
+            "in both, or set binned.boundaries"
+        )
+    boundaries = {"changes": of_a[:1]} | ({"counter": of_a[1]} if of_a[1:] else {})
     options = {
         "inputs": inputs,
         "target": target,
         "kind": "categories" if are_categories(target, targets) else "values",
         "columns": "different",
-        **({"boundaries": boundaries} if boundaries else {}),
+        **({"boundaries": boundaries} if of_a else {}),
         **settings,
     }
     source = parse_settings(binned.Source, options, "binned")
@@ -252,14 +263,3 @@ def _read_bins(
 
 # Sources whose files are read here, by the kind of their settings.
 _READERS = {"nwb": (nwb.Source, _read_nwb), "binned": (binned.Source, _read_bins)}
-
-
-def _find_array_name(names: Sequence[str], present: Sequence[str], what: str, path: Path) -> str:
-    """The first of `names` that is present in a file."""
-    for name in names:
-        if name in present:
-            return name
-    raise OrlaError(
-        f"{path}: which array holds the {what}? There are {', '.join(present)}; name one with "
-        f"--{what}"
-    )

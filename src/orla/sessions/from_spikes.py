@@ -10,6 +10,7 @@ from orla.errors import OrlaError
 from orla.sessions.binned import Binned
 from orla.sessions.channels import Correspondence, find_correspondence
 from orla.sessions.from_bins import prepare_binned
+from orla.sessions.lost import refuse_stand_ins
 from orla.sessions.preparation import TARGETS, Preparation
 from orla.sessions.session import Session
 from orla.sessions.streams import Streams
@@ -87,6 +88,7 @@ def bin_session(session: Session, preparation: Preparation) -> Binned:
             f" {bin_s:g} s; set preparation.bin_s to {usual:g} or more"
         )
     pieces, seconds_dropped, holes = _split_at_gaps(session, values, max(bin_s, 1.5 * usual), usual)
+    refuse_stand_ins(f"{session.name}: {session.cursor}", values[np.concatenate(pieces)])
     counts, targets, begins, duration = [], [], [], 0.0
     for piece in pieces:
         duration += float(time_s[piece[-1]] - time_s[piece[0]])
