@@ -103,7 +103,8 @@ def read_pair(
     try:
         return _read_pair(source, recordings, **assigned)
     except OrlaError as error:
-        key = re.search(rf"\b({'|'.join(assigned)})\.\w+", str(error)) if assigned else None
+        setting = rf"(?<![\w./-])({'|'.join(assigned)})\.\w+"  # and no part of a path
+        key = re.search(setting, str(error)) if assigned else None
         mend = f", here by --set {key[0]}=VALUE" if key else ""
         if re.search('to "different"|channels: different', str(error)):
             mend = ", here by --columns different"
