@@ -212,7 +212,7 @@ def test_what_is_no_part_or_option_is_refused_with_what_to_write(sort, given, me
 
 
 def test_options_are_set_in_their_types_and_the_others_keep_their_defaults(sort):
-    made = catalogue.make("sort", wide(steps=7.0, rate=1, word="two", pairs=["a", "b"]))
+    made = catalogue.make("sort", wide(steps=7, rate=1, word="two", pairs=["a", "b"]))
     assert [type(v) for v in (made.steps, made.rate, made.pairs)] == [int, float, tuple]
     assert (made.steps, made.every, made.rate, made.word) == (7, 50, 1.0, "two")
     assert made.pairs == ("a", "b")

@@ -8,6 +8,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError, best_match
+from jsonschema.validators import extend
 
 from orla.errors import OrlaError
 
@@ -22,6 +23,11 @@ _WORDS = {
 }
 _BOUNDS = {"minimum": "at least", "maximum": "at most"}
 _BOUNDS |= {"exclusiveMinimum": "greater than", "exclusiveMaximum": "less than"}
+# JSON schema takes 12.0 for an integer; code that counts with it does not.
+_CHECKER = Draft202012Validator.TYPE_CHECKER.redefine(
+    "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
+)
+_Validator = extend(Draft202012Validator, type_checker=_CHECKER)
 # Of more valid words than this an error tells the first.
 _MOST_NAMES = 20
 
@@ -32,7 +38,7 @@ def validate(document: Any, schema: Mapping[str, Any], name: str) -> None:
     A misspelt key is named before any other mistake. `name` is the document's in the message.
     """
     errors = sorted(
-        Draft202012Validator(schema).iter_errors(document),
+        _Validator(schema).iter_errors(document),
         key=lambda error: (error.validator != "additionalProperties", list(map(str, error.path))),
     )
     if errors:
@@ -88,7 +94,8 @@ def _error_message(error: ValidationError) -> str:
 
 def _alternative(error: ValidationError) -> ValidationError:
     """The mistake to report where none of several schemas fits: the deepest, or the types."""
-    inner = best_match(error.context)
+    deepest = max(error.context, key=lambda inner: len(inner.path))
+    inner = deepest if deepest.path else best_match(error.context)
     if all(e.validator == "type" and not e.path for e in error.context):
         kinds = (e.validator_value for e in error.context)
         flat = (k for kind in kinds for k in ([kind] if isinstance(kind, str) else kind))
@@ -127,12 +134,16 @@ def _yaml_hint(error: ValidationError, kinds: list[str]) -> str:
     """What YAML may have read otherwise than meant, in parentheses; "" for nothing."""
     if "string" in kinds and isinstance(error.instance, (bool, int, float)):
         return " (YAML reads 20160630_01 as a number and off as false: put it in quotes)"
-    if not isinstance(error.instance, str) or not {"number", "integer"} & set(kinds):
+    is_text = isinstance(error.instance, str)
+    if not (is_text or isinstance(error.instance, float)) or not {"number", "integer"} & set(kinds):
         return ""
     try:
         value = float(error.instance)
     except ValueError:
         return ""
+    if "number" not in kinds:
+        whole = value.is_integer() and abs(value) < 2**64
+        return f" (write {int(value)})" if whole else ""
     text = repr(value)  # in YAML 1.1 an exponent wants a point before it
     text = text if "." in text else text.replace("e", ".0e")
     return f" (YAML takes this for text: write {text})"

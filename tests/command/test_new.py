@@ -9,6 +9,7 @@ import pytest
 import yaml
 from command.conftest import session
 
+from orla import catalogue
 from orla.__main__ import main
 from orla.command import files, new
 from orla.command.studies import Study
@@ -111,21 +112,195 @@ def test_a_setting_that_there_is_not_is_refused(source, word, reason):
         files.read_pair(source, [], [word])
 
 
-@pytest.mark.parametrize(
-    ("columns", "dead", "inputs", "live"),
-    [("different", 15, 20, 15), ("different", 20, 20, 10), ("different", 0, 20, 20)]
-    + [("same", 15, 20, 5), ("same", 0, 20, 20)],
-)
-def test_days_of_other_widths_have_as_many_inputs_as_both_can_give(
-    tmp_path, columns, dead, inputs, live
-):
+@pytest.mark.parametrize(("dead", "live"), [(15, 15), (20, 10), (0, 20)])
+def test_days_of_other_widths_have_as_many_inputs_as_both_can_give(tmp_path, dead, live):
     rng, paths = np.random.default_rng(0), [tmp_path / "a.npz", tmp_path / "b.npz"]
     for path, width in zip(paths, (30, 20), strict=True):
         counts = rng.poisson(2.0, (300, width))
         counts[:, : dead * (width == 30)] = 1
         np.savez(path, counts=counts, vel=rng.normal(size=(300, 2)), bin_s=0.1)
-    pair = files.read_pair("binned", [*map(str, paths)], columns=columns)
-    assert (pair.inputs, pair.live) == (inputs, live)
+    pair = files.read_pair("binned", [*map(str, paths)])
+    assert (pair.inputs, pair.live) == (20, live)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "transform"),
+    [("a", np.nan, "sqrt"), ("b", np.nan, "sqrt"), ("a", np.inf, "sqrt"), ("a", 0.5, "none")]
+    + [("a", -1.0, "none")],
+)
+def test_a_step_that_is_left_out_does_not_make_counts_something_else(
+    tmp_path, name, value, transform
+):
+    for i, day in enumerate("ab"):
+        counts = np.random.default_rng(i).poisson(2.0, (600, 5)).astype(float)
+        if day == name:
+            counts[7, 2] = value
+        vel = counts[:, :2] + np.random.default_rng(2).normal(size=(600, 2))
+        np.savez(tmp_path / f"{day}.npz", counts=counts, vel=vel, bin_s=0.1)
+    pair = files.read_pair("binned", [str(tmp_path / f"{day}.npz") for day in "ab"])
+    steps = 600 - (not np.isfinite(value))
+    assert pair.transform == transform and pair.steps["ab".index(name)] == steps
+
+
+LABELS = np.arange(600) // 25 * 5 % 8 + 1
+WAVE = np.round(30 * np.sin(np.arange(600) / 20)).astype(np.int16)
+KINDS = {
+    "integers": ("label", LABELS, 8),
+    "of MATLAB": ("label", LABELS * 1.0, 8),
+    "a column": ("label", LABELS[:, None], 8),
+    "a column of MATLAB, a step lost": (
+        *("label", np.where(np.arange(600) == 9, np.nan, LABELS)[:, None], 8),
+    ),
+    "many": ("label", np.arange(600) % 53, 53),
+    "truths": ("y", LABELS > 4, 2),
+    "no name that says so": ("y", LABELS * 1.0, 8),
+    "a velocity in whole numbers": ("vel", WAVE, None),
+    "a slow one": ("vel", WAVE // 10, None),
+    "the same without its name": ("y", WAVE, None),
+    "two columns": ("label", np.stack([LABELS, LABELS], 1), None),
+    "fractions": ("label", LABELS / 2, None),
+    "a count of steps": ("label", np.arange(600), None),
+}
+
+
+@pytest.mark.parametrize("case", KINDS)
+def test_categories_are_told_by_what_they_are_and_the_choice_is_said(made, tmp_path, capsys, case):
+    (target, values, count), paths = KINDS[case], [tmp_path / "a.npz", tmp_path / "b.npz"]
+    for i, path in enumerate(paths):
+        counts = np.random.default_rng(i).poisson(2.0, (600, 5))
+        np.savez(path, counts=counts, **{target: values}, bin_s=0.1)
+    folder = made(tmp_path / "study", "binned", *map(str, paths))
+    said = capsys.readouterr().out
+    spec = yaml.safe_load((folder / "config.yaml").read_text())["tasks"]["recordings"]["binned"]
+    words = [each.strip() for each in said.splitlines() if each.startswith("  target ")]
+    if count:
+        how = f"as {count} categories; as numbers: --set binned.kind=values"
+    elif values.ndim == 1:
+        how = "as numbers; as categories: --set binned.kind=categories"
+    else:
+        how = "as numbers, 2 columns; another array: --target NAME"
+    assert words == [f"target   {target}, {how}"]
+    assert spec["kind"] == ("categories" if count else "values")
+    if case not in ("fractions", "two columns"):  # what is said changes it
+        setting = re.search(r"--set (\S+)", words[0])[1]
+        pair = files.read_pair("binned", [*map(str, paths)], [setting])
+        assert pair.categories != bool(count) and pair.options["kind"] in setting
+
+
+def saved_days(folder, **changes_of_b):
+    """Two days of 12 columns whose later ones vary more; day B with other arrays."""
+    rng, paths = np.random.default_rng(0), []
+    for name, changes in (("a", {}), ("b", changes_of_b)):
+        counts = rng.poisson(np.arange(1.0, 13.0), (600, 12))
+        arrays = {"counts": counts, "vel": rng.normal(size=(600, 2)), "bin_s": 0.05}
+        paths.append(str(folder / f"{name}.npz"))
+        np.savez(paths[-1], **(arrays | changes))
+    return paths
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"bin_s": 0.1}, "b.npz: bin_s is 0.1, but 0.05 in .*a.npz; bin both alike$"),
+        ({"counts": np.ones((600, 10)) * np.arange(10)}, "10 columns, but 12 .*columns different$"),
+        ({"vel": np.zeros((600, 3))}, r"vel has shape \(600, 3\), but \(600, 2\) in .*a.npz"),
+    ],
+)
+def test_days_of_which_no_streams_can_be_made_are_refused(made, tmp_path, changes, message, capsys):
+    paths = saved_days(tmp_path, **changes)
+    with pytest.raises(SystemExit):
+        made(tmp_path / "study", "binned", *paths, "--columns", "same")
+    assert re.search(message, capsys.readouterr().err.strip())
+    assert not (tmp_path / "study").exists()
+
+
+@pytest.mark.parametrize(
+    ("of_a", "of_b", "words"),
+    [
+        ("", "trial", "a.npz: no array trial, by which .*b.npz is cut into stretches; save it in"),
+        ("trial", "", "b.npz: no array trial, by which .*a.npz is cut"),
+        ("trial", "trial timestep", "a.npz: no array timestep, by which .*b.npz is cut"),
+        ("", "timestep", ""),
+        ("trial timestep", "trial timestep", ""),
+    ],
+)
+def test_arrays_that_begin_stretches_are_those_of_both_days(tmp_path, of_a, of_b, words):
+    paths, order = saved_days(tmp_path), {"trial": np.arange(600) // 50}
+    order["timestep"] = np.arange(600) % 50
+    for path, names in zip(paths, (of_a, of_b), strict=True):
+        np.savez(path, **np.load(path), **{name: order[name] for name in names.split()})
+    if words:
+        with pytest.raises(OrlaError, match=f"{words}.*here by --set binned.boundaries=VALUE"):
+            files.read_pair("binned", paths)
+    pair = files.read_pair("binned", paths, ["binned.boundaries={}"] if words else [])
+    whole = {"changes": ["trial"], "counter": "timestep"}
+    assert pair.options.get("boundaries", {}) == (whole if "trial" in of_a and not words else {})
+
+
+def test_a_recording_that_was_saved_again_is_no_second_one(tmp_path):
+    a, _ = saved_days(tmp_path)
+    np.savez_compressed(tmp_path / "again.npz", **np.load(a))
+    with pytest.raises(OrlaError, match="hold the same steps; give two recordings"):
+        files.read_pair("binned", [a, str(tmp_path / "again.npz")])
+    for name in ("day", "later"):
+        write_session(session(name), tmp_path / f"{name}.nwb")
+    with pytest.raises(OrlaError, match="hold the same steps"):
+        files.read_pair("nwb", [str(tmp_path / f"{name}.nwb") for name in ("day", "later")])
+
+
+def test_a_long_bin_is_given_twice(tmp_path):
+    paths = [saved_days(tmp_path, bin_s=50)[1]]
+    arrays = dict(np.load(paths[0]))
+    np.savez(tmp_path / "c.npz", **(arrays | {"vel": arrays["vel"][::-1]}))
+    paths.append(str(tmp_path / "c.npz"))
+    with pytest.raises(OrlaError, match="in seconds, or, where that is meant, set"):
+        files.read_pair("binned", paths)
+    assert files.read_pair("binned", paths, ["preparation.bin_s=50"]).bin_s == 50.0
+
+
+@pytest.mark.parametrize(
+    ("lacks", "given", "words"),
+    [
+        ([], [], ""),
+        ([0], [], ""),  # the least active one, which is not asked for
+        ([5], [], "day_b: lacks 1 of the 5 channels of day_a .*, here by --columns different$"),
+        ([5], ["--columns", "different"], ""),
+        ([*range(6)], [], "lacks 1 of the 1 channels"),
+        ([*range(6)], ["--columns", "same"], "lacks 1 of the 1 channels"),
+    ],
+)
+def test_a_channel_that_b_lacks_is_told_before_a_study_is_written(
+    tmp_path, capsys, lacks, given, words
+):
+    paths = [str(tmp_path / f"{name}.nwb") for name in ("day_a", "day_b")]
+    day = session("day_a", seconds=60.0)
+    by_activity = np.argsort([len(spikes) for spikes in day.unit_spikes])
+    other = session("day_b", seconds=60.0, seed=1)
+    for i in by_activity[lacks]:
+        other.channels[i] = f"M1 1{i:02d}"
+    for each, path in zip((day, other), paths, strict=True):
+        write_session(each, path)
+    command = ["new", str(tmp_path / "study"), "--from", "nwb", *paths, *given]
+    if words:
+        with pytest.raises(SystemExit):
+            main(command)
+        assert re.search(words, capsys.readouterr().err.strip())
+    else:
+        main(command)
+        spec = yaml.safe_load((tmp_path / "study/config.yaml").read_text())["tasks"]["recordings"]
+        inputs = catalogue.make("task", spec).read_streams("pair_1", *paths).b.n_in
+        assert inputs == (6 if given else 6 - len(lacks))
+
+
+def test_a_column_that_varies_in_the_tail_of_a_alone_is_no_input(tmp_path):
+    paths = saved_days(tmp_path)
+    arrays = dict(np.load(paths[0]))
+    arrays["counts"][:420, 3] = 2
+    np.savez(paths[0], **arrays)
+    assert files.read_pair("binned", paths, columns="same").live == 11
+    np.savez(paths[0], **(arrays | {"counts": arrays["counts"] * (np.arange(600) >= 420)[:, None]}))
+    with pytest.raises(OrlaError, match="no input varies over the first 420 steps"):
+        files.read_pair("binned", paths)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +311,8 @@ def test_windows_leave_forty_updates(steps, own, cut, updates):
     pair = files.Pair("binned", ("a", "b"), (steps, steps), 300, 280, same=not own)
     given = new.template_values(pair, "study")
     assert (given["cut"], given["updates"]) == (cut, updates)
-    assert given["count"] == (40 if own else 100)
+    # Of 40 steps no more than 39 components are fitted.
+    assert given["count"] == (min(40, steps // 5 - 1) if own else 100)
     assert updates >= new.UPDATES
     assert all(step % cut == 0 for step in given["horizons"])
 

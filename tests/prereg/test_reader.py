@@ -172,11 +172,13 @@ def test_a_mistake_is_one_clear_line(write, given, words):
         ("a: " + "9" * 5000, "cannot be read"),
         ("a: !!timestamp x", "cannot be read"),
         ("b: 1\na: [.nan]", r"\.nan at line 2 is no finite number"),
+        ("a: 1\nb: [2, -010]", "YAML reads -010 at line 2 as -8; leave the leading zero out"),
+        ("a: 007", "YAML reads 007 at line 1 as 7"),
         ("a: -.inf", r"-\.inf at line 1 is no finite number"),
         ("a: " + "b" * (1 << 20), "more than the 1048576 that are read"),
     ],
     ids=["absent", "broken", "bytes", "twice", "date", "list", "cycle", "laughs", "deep"]
-    + ["calendar", "digits", "tag", "nan", "inf", "large"],
+    + ["calendar", "digits", "tag", "nan", "eights", "zeros", "inf", "large"],
 )
 def test_yaml_that_could_mean_something_else_is_refused(tmp_path, text, words):
     path = tmp_path / "x.yaml"

@@ -42,6 +42,8 @@ def test_inputs_targets_and_the_width_of_a_bin_are_read_by_their_names(tmp_path)
     np.testing.assert_array_equal(recording.targets, [[0], [1], [2], [3]])
     labels = read_binned(path, Source(target="trial", kind="categories"))
     assert labels.targets.tolist() == [0, 0, 1, 1] and labels.targets.dtype == np.int64
+    column = saved(tmp_path, label=np.array([[3.0], [4.0], [np.nan], [3.0]]))  # as MATLAB saves it
+    assert read_binned(column, LABELS).targets.tolist() == [3, 4, 3]
 
 
 @pytest.mark.parametrize(
@@ -130,6 +132,15 @@ def assert_refused(path, message, source=PLAIN):
     with pytest.raises(OrlaError, match=rf"{path.name}: {message}") as caught:
         read_binned(path, source)
     assert "\n" not in str(caught.value)
+
+
+def test_a_long_bin_is_one_that_the_config_has_too(tmp_path):
+    path = saved(tmp_path, bin_s=np.array(50))
+    assert_refused(
+        path, r"bin_s: a bin of 50 s is long; give it in seconds, or, .*preparation\.bin"
+    )
+    assert read_binned(path, PLAIN, Preparation(bin_s=50.0)).bin_s == 50.0
+    assert read_binned(saved(tmp_path, bin_s=np.array(5.0)), PLAIN).bin_s == 5.0
 
 
 def test_a_file_that_is_no_npz_is_an_error(tmp_path):

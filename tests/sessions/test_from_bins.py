@@ -269,6 +269,7 @@ UNLIKE = r"channels of session A and session B are different \(the test says so\
 ALIGN = {"method": "factors", "count": 3, "transform": "none", "align": "aligned_factors"}
 NARROW = replace(B, targets=B.targets[:, :1])
 RESTING = replace(A, targets=np.full((900, 2), 5.0))
+HALF = replace(A, targets=A.targets * [1, 0])
 LATE = np.where(np.arange(900) == 700, 12, LABELS)
 
 
@@ -280,13 +281,23 @@ LATE = np.where(np.arange(900) == 700, 12, LABELS)
         ((A, B), {"own_fit": 1.5}, "session B: features.own_fit is 1.5, .*0 of 830"),
         ((A, B), {"own_fit": 0.0001}, "session B: features.own_fit is 0.0001, .*830 of"),
         ((A, B), {"own_fit": 5}, "session B: 4 principal components, fewer than the 5"),
-        ((A, replace(B, bin_s=0.05)), {}, r"session B: bin_s is 0.05, but .*\.bin_s .* 0.1"),
+        (
+            (A, replace(B, bin_s=0.05)),
+            {},
+            "session B: bin_s is 0.05, but 0.1 in session A; bin both",
+        ),
+        (
+            (replace(A, bin_s=0.05), replace(B, bin_s=0.05)),
+            {},
+            r"A: bin_s is .* but .*\.bin_s .* 0.1",
+        ),
         ((A, B, "same"), {}, "session B: 15 columns, but 17 in session A"),
         ((A, B), {"method": "top_channels"}, f'method is "top_channels", but {UNLIKE}'),
         ((A, B), {"of": "shared"}, f'of is "shared", but {UNLIKE}'),
         ((A, A, "same", "top_channels"), {"of": "own"}, 'of is "own", but method is "top_chan'),
         ((A, NARROW), {}, r"session B: vel has shape \(830, 1\), but \(900, 2\) in session A"),
-        ((RESTING, B), {}, "session A: vel column 0 is constant"),
+        ((RESTING, B), {}, "A: vel column 0 is constant .*; decode another series or array, or"),
+        ((HALF, B), {}, "A: vel column 1 is constant .*; leave that column out of the array, or"),
         (labelled(A, A, of_b=4), {}, "session B: label 4 does not occur in the pretraining part"),
         (labelled(A, A, LATE), {}, "session A: label 12 does not occur"),
         (labelled(A, A, np.full(900, 7)), {}, "session A: label is 7 all over the pretraining"),

@@ -157,6 +157,7 @@ def lost(day):
 
 
 RENAMED = session("day b", 2, names=["M1 001", "M1 002", "M1 099", "M1 004"])
+NO_UNITS = with_change(unit_sorted=lambda day: np.zeros_like(day.unit_sorted))
 OTHER = with_change("day b", cursor="hand_pos")
 
 
@@ -167,7 +168,11 @@ OTHER = with_change("day b", cursor="hand_pos")
         ({"bin_s": 40.0}, "day a: too short: 60.000 s gives 1 bins"),
         ({"tail_steps": 1200}, "a_pretraining is empty"),
         ({"a": with_change(behavior=resting), "target": "finger"}, "day a: no finger_pos"),
-        ({"a": with_change(behavior=resting)}, "day a: velocity y is constant"),
+        (
+            {"a": with_change(behavior=resting)},
+            r"velocity y is constant .*; set nwb.columns to \[0\], or",
+        ),
+        ({"a": NO_UNITS, "units": "sorted"}, 'is constant .*; set preparation.units to "all", ask'),
         ({"a": with_change(behavior=lost)}, r"day a: too short|of 60\.0 s are left"),
         (
             {"a": with_change(left_out=lambda _: [("between trials", 0.0, 99.0)])},

@@ -544,10 +544,12 @@ def test_nwb_in_zarr_is_read_as_in_hdf5(tmp_path):
     zarr = pytest.importorskip("hdmf_zarr.nwb")
     path, other = tmp_path / "day.nwb", tmp_path / "day.nwb.zarr"
     quality = {"quality": ["good"] * 6 + ["mua", "noise"]}
-    met.written(path, 1, columns=quality, arrays=("M1/PMd",) * 4 + ("S1: area 2",) * 4)
-    source = pynwb.NWBHDF5IO(str(path), "r", load_namespaces=True)
-    with source, zarr.NWBZarrIO(str(other), "w") as target:
-        target.export(src_io=source, write_args={"link_data": False})
+    next_day = tmp_path / "next.zarr"
+    for day, file, folder in ((1, path, other), (2, tmp_path / "next.nwb", next_day)):
+        met.written(file, day, columns=quality, arrays=("M1/PMd",) * 4 + ("S1: area 2",) * 4)
+        source = pynwb.NWBHDF5IO(str(file), "r", load_namespaces=True)
+        with source, zarr.NWBZarrIO(str(folder), "w") as target:
+            target.export(src_io=source, write_args={"link_data": False})
     ours, theirs = (nwb.read_session(p, nwb.Source(cursor="hand")) for p in (path, other))
     for name, value in vars(ours).items():
         np.testing.assert_equal(getattr(theirs, name), value, err_msg=name)
@@ -556,9 +558,11 @@ def test_nwb_in_zarr_is_read_as_in_hdf5(tmp_path):
         and {"date", "area"} <= nwb.recording_facts(other).keys()
     )
     # A study of two such folders can be written.
-    copy = shutil.copytree(other, tmp_path / "next.zarr")
-    pair = files.read_pair("nwb", [str(other), str(copy)], cursor="hand")
+    pair = files.read_pair("nwb", [str(other), str(next_day)], cursor="hand")
     assert pair.names == ("day.nwb", "next") and pair.inputs > 0
+    copy = shutil.copytree(other, tmp_path / "copy.zarr")
+    with pytest.raises(OrlaError, match=r"hold the same steps; give two recordings$"):
+        files.read_pair("nwb", [str(other), str(copy)], cursor="hand")
 
 
 def test_a_damaged_folder_and_a_missing_extra_are_told(tmp_path, monkeypatch):

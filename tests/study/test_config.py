@@ -109,6 +109,14 @@ grids.sgd.step: [0.1, 0.2] -> "~": 0.2 is not a half-decade
 grids.adam.window: [0.0001, 0.001] -> "~": [0.0001, 0.001] has holes
 grids.sgd.step: [.inf] -> "~[0]" is inf; give a finite number
 tasks.recordings.preparation.bin_s: .nan -> "~" is nan; give a finite number
+conditions.0.seeds: 3.0 -> "~" must be a whole number, not 3.0 (write 3)
+networks.rnn.hidden: 64.0 -> "~" must be a whole number, not 64.0 (write 64)
+tasks.recordings.parts.cut: 20.0 -> "~" must be a whole number, not 20.0 (write 20)
+tasks.recordings.preparation.features.count: 12.0 -> "~" must be ... (write 12)
+tasks.recordings.nwb: {columns: [0, 1.0]} -> "~.columns[1]" must be a whole number ... (write 1)
+horizons.steps: [5000.0] -> "~[0]" must be a whole number, not 5000.0 (write 5000)
+statistics.resamples: 1e4 -> "~" must be a whole number, not "1e4" (write 10000)
+statistics.resamples: 1.0e+4 -> "~" must be a whole number, not 10000.0 (write 10000)
 statistics.resamples: 1.0e+300 -> "~" is 1e+300; give a finite number
 statistics.main: "a\0b" -> "~" holds the character 0; write text
 pretraining: text -> "~" must be a mapping, not "text"

@@ -19,10 +19,14 @@ def task(**options) -> Recordings:
     return catalogue.make("task", {"kind": "recordings", "pairs": PAIRS} | options)
 
 
+def waves(steps):
+    return np.sin(np.arange(steps)[:, None] * [0.1, 0.13])
+
+
 def streams(steps_a=9_000, steps_b=4_321, **changes) -> Streams:
     """Streams whose inputs say which step of which session they are."""
     a, b = (
-        Stream(np.column_stack([np.full(n, side), np.arange(n)]).astype(float), np.zeros((n, 1)))
+        Stream(np.column_stack([np.full(n, side), np.arange(n)]).astype(float), waves(n)[:, :1])
         for n, side in ((steps_a, 0), (steps_b, 1))
     )
     return Streams(**{"a": a, "b": b, "bin_s": 0.05, "dataset": {"label": "l"}} | changes)
@@ -71,6 +75,42 @@ def test_masks_and_categories_are_cut_with_the_steps():
     np.testing.assert_array_equal(episode.reference.starts, starts[2_750:])
     assert episode.heldout.scored.tolist() == [False] + [True] * 920
     np.testing.assert_array_equal(episode.heldout.Y, np.arange(3_400, 4_321) % 5)
+
+
+@pytest.mark.parametrize(
+    ("side", "rest", "variant", "part"),
+    [
+        ("b", slice(3_400, None), "80-20", "session B's held-out part"),
+        ("b", slice(None, 3_400), "80-20", "session B's adapt part"),
+        ("b", slice(None), "50-50", "session B's adapt part"),
+        ("a", slice(7_750, None), "80-20", "session A's held-out part"),
+        ("a", slice(7_750, None), "stationary", "session A's held-out part"),
+        ("a", slice(2_750, 7_750), "stationary", "session A's adapt part"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["column 0", "column 1", "rounding", "one class"])
+def test_a_target_that_is_constant_where_it_is_scored_is_refused(side, rest, variant, part, kind):
+    whole, days = streams(), {}
+    for name in "ab":
+        X = getattr(whole, name).X
+        Y = np.arange(len(X)) % 5 if kind == "one class" else waves(len(X))
+        mask = np.arange(len(X)) % 9 > 0
+        if name == side:
+            Y[rest, ...] = 3 if kind == "one class" else Y[rest]
+            if kind.startswith("column"):
+                Y[rest, int(kind[-1])] = 0.3
+            elif kind == "rounding":
+                Y[rest] = 0.3 + 1e-12 * Y[rest]
+            Y[~mask] = 1  # what is not scored varies nothing
+        days[name] = Stream(X, Y, mask)
+    made = replace(whole, **days, categories=5 if kind == "one class" else None)
+    column = {"column 1": "target column 1", "one class": "the target"}.get(kind, "target column 0")
+    message = rf"l: {part} of {variant}: {column} is constant over its \d+ scored steps"
+    with pytest.raises(OrlaError, match=message):
+        task().cut(made, variant)
+    Y = days[side].Y.copy()
+    Y[np.arange(len(Y)) % 900 == 1] = 2  # a step of each part that is not at rest is enough
+    task().cut(replace(made, **{side: replace(days[side], Y=Y)}), variant)
 
 
 @pytest.mark.parametrize(

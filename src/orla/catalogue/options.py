@@ -131,7 +131,7 @@ def parse_settings(kind: type[Any], mapping: Any, name: str) -> Any:
 
 
 def parse_options(part: type[Any], mapping: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """The checked options of a part, converted to their types: 1.0 to 1, a list to a tuple."""
+    """The checked options of a part, converted to their types: 1 to 1.0, a list to a tuple."""
     validate(mapping, fields_schema(part, options_of(part)), name)
     hints = get_type_hints(part) if mapping else {}
     options = {}
@@ -140,7 +140,7 @@ def parse_options(part: type[Any], mapping: Mapping[str, Any], name: str) -> dic
             raise OrlaError(f'{name}: "{key}" is {value}; give a finite number')
         plain = get_origin(hints[key]) or hints[key]
         options[key] = (
-            plain(value) if plain in (int, float, tuple) else _plain_to_type(hints[key], value)
+            plain(value) if plain in (float, tuple) else _plain_to_type(hints[key], value)
         )
     return options
 

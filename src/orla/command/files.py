@@ -12,14 +12,29 @@ from typing import Any
 import numpy as np
 
 from orla.catalogue.options import parse_settings
+from orla.command.arrays import (
+    INPUTS,
+    TARGETS,
+    are_categories,
+    find_array_name,
+    stretch_arrays,
+    target_text,
+)
+from orla.command.new import MOST_INPUTS, TAIL
 from orla.errors import OrlaError
 from orla.files import load_arrays
 from orla.prereg.documents import parse_yaml
 from orla.schema import nearest
 from orla.sessions import binned, from_spikes, nwb
-from orla.sessions.channels import Correspondence, find_correspondence
+from orla.sessions.channels import (
+    Correspondence,
+    find_same_channels,
+    require_compatible,
+    top_channels,
+)
 from orla.sessions.hdf5 import is_zarr
-from orla.sessions.preparation import Preparation
+from orla.sessions.parts import pretraining_steps
+from orla.sessions.preparation import Features, Preparation
 from orla.sessions.simulator import Settings
 from orla.study.forecast import USUAL_STEPS
 
@@ -34,9 +49,6 @@ OPTIONS = {
     "columns": {"nwb": "channels", "binned": "columns"},
 }
 PAPERS_PAIR = ("indy_20160630_01", "indy_20170131_02")
-# Names under which arrays of inputs and of targets are looked for, the first ones first.
-INPUTS = ("counts", "spikes", "emg", "events", "inputs", "X")
-TARGETS = ("vel", "velocity", "label", "labels", "targets", "y", "Y", "position", "pos")
 BIN_S = 0.05
 # Fewer steps than these leave no windows to adapt by.
 FEWEST_STEPS = 200
@@ -48,7 +60,8 @@ class Pair:
 
     `steps` are of A and B, of `bin_s` seconds; `inputs` columns both have, of which `live` vary in
     A. `options` are further settings of the source, and `preparation` of how it becomes streams;
-    `same` says whether input i is one unit in both, and `because` of what.
+    `same` says whether input i is one unit in both, and `because` of what; `target`, of binned
+    recordings, how it is taken, and what takes it otherwise.
     """
 
     source: str
@@ -64,6 +77,7 @@ class Pair:
     transform: str = "sqrt"
     same: bool = True
     because: str = ""
+    target: str = ""
 
 
 def read_pair(
@@ -89,8 +103,12 @@ def read_pair(
     try:
         return _read_pair(source, recordings, **assigned)
     except OrlaError as error:
-        key = re.search(rf"\b({'|'.join(assigned)})\.\w+", str(error)) if assigned else None
-        raise OrlaError(f"{error}, here by --set {key[0]}=VALUE" if key else str(error)) from None
+        setting = rf"(?<![\w./-])({'|'.join(assigned)})\.\w+"  # and no part of a path
+        key = re.search(setting, str(error)) if assigned else None
+        mend = f", here by --set {key[0]}=VALUE" if key else ""
+        if re.search('to "different"|channels: different', str(error)):
+            mend = ", here by --columns different"
+        raise OrlaError(f"{error}{mend}") from None
 
 
 def _parse_assignments(source: str, assignments: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -137,9 +155,23 @@ def _read_pair(source: str, recordings: Sequence[str], **assigned: dict[str, Any
                 f"{path}: {count} steps leave nothing to learn from; take a recording of "
                 f"{FEWEST_STEPS} steps or more"
             )
+    if all(np.array_equal(getattr(a, each), getattr(b, each)) for each in ("inputs", "targets")):
+        raise OrlaError(f"{files[0]} and {files[1]} hold the same steps; give two recordings")
     same, in_b = match.columns == "same", {*b.keys}
+    features = Features(method="top_channels" if same else "pca")
+    bin_s = preparation.get("bin_s", a.bin_s)
+    require_compatible(a, b, match, Preparation(bin_s=bin_s, features=features))
     columns = [i for i, key in enumerate(a.keys) if key in in_b or not same]
-    live = np.count_nonzero(a.inputs[:, columns].std(axis=0))
+    fitted = a.inputs[: pretraining_steps(steps[0], TAIL)]
+    live = np.count_nonzero(fitted[:, columns].std(axis=0))
+    if same:
+        chosen = top_channels(fitted, min(max(live, 1), MOST_INPUTS["top_channels"]))
+        find_same_channels([a.keys[i] for i in chosen], b.keys, a.name, b.name)
+    if not live:
+        raise OrlaError(
+            f"{a.name}: no input varies over the first {len(fitted)} steps, which networks are "
+            'pretrained on; take another recording, or set preparation.units to "all"'
+        )
     # Components of a session's own are no more than it has columns.
     inputs, live = (min(count, b.inputs.shape[1]) for count in (len(columns), live))
     return Pair(
@@ -151,6 +183,7 @@ def _read_pair(source: str, recordings: Sequence[str], **assigned: dict[str, Any
         transform=transform,
         same=same,
         because=match.because,
+        target=target_text(options["target"], a.targets) if source == "binned" else "",
     )
 
 
@@ -190,50 +223,44 @@ def _read_nwb(
     source = parse_settings(nwb.Source, settings, "nwb")
     steps = parse_settings(Preparation, {"bin_s": BIN_S} | preparation, "preparation")
     sessions = [nwb.read_session(path, source) for path in files]
-    bins = [from_spikes.bin_session(session, steps) for session in sessions]
-    return bins, find_correspondence(*sessions, source.channels), steps.transform, settings
+    *bins, match = from_spikes.bin_pair(*sessions, steps, source.channels, "nwb.channels")
+    return bins, match, steps.transform, settings
 
 
 def _read_bins(
     files: tuple[Path, ...], settings: dict[str, Any], preparation: dict[str, Any]
 ) -> _Facts:
     _, present = load_arrays(files[0], [])
-    inputs = settings.get("inputs") or _find_array_name(INPUTS, present, "inputs", files[0])
-    target = settings.get("target") or _find_array_name(TARGETS, present, "target", files[0])
+    inputs = settings.get("inputs") or find_array_name(INPUTS, present, "inputs", files[0])
+    target = settings.get("target") or find_array_name(TARGETS, present, "target", files[0])
     arrays, _ = load_arrays(files[0], [inputs, target])
     if absent := [name for name in (inputs, target) if name not in arrays]:
         raise OrlaError(f"{files[0]}: no array {absent[0]}; there are {', '.join(present)}")
     values, targets = arrays[inputs], arrays[target]
-    categories = targets.dtype.kind in "iub" and targets.ndim == 1
-    counts = values.dtype.kind in "iub" or bool((values == np.floor(values)).all())
-    transform = "sqrt" if counts and values.size and values.min() >= 0 else "none"
-    boundaries: dict[str, object] = {"changes": ["trial"]} if "trial" in present else {}
-    if boundaries and "timestep" in present:
-        boundaries["counter"] = "timestep"
+    finite = values[np.isfinite(values)] if values.dtype.kind in "biuf" else values[:0]
+    counts = finite.size and (finite == np.floor(finite)).all() and finite.min() >= 0
+    transform = "sqrt" if counts else "none"
+    of_a, of_b = (stretch_arrays(load_arrays(path, [])[1]) for path in files)
+    if of_a != of_b and "boundaries" not in settings:
+        (few, lacks), (many, other) = sorted(((of_a, files[0]), (of_b, files[1])))
+        raise OrlaError(
+            f"{lacks}: no array {many[len(few)]}, by which {other} is cut into stretches; save it "
+            "in both, or set binned.boundaries"
+        )
+    boundaries = {"changes": of_a[:1]} | ({"counter": of_a[1]} if of_a[1:] else {})
     options = {
         "inputs": inputs,
         "target": target,
-        "kind": "categories" if categories else "values",
+        "kind": "categories" if are_categories(target, targets) else "values",
         "columns": "different",
-        **({"boundaries": boundaries} if boundaries else {}),
+        **({"boundaries": boundaries} if of_a else {}),
         **settings,
     }
     source = parse_settings(binned.Source, options, "binned")
     steps = parse_settings(Preparation, {"transform": transform} | preparation, "preparation")
     bins = [binned.read_binned(path, source, steps) for path in files]
-    return bins, Correspondence(source.columns, ""), steps.transform, options
+    return bins, Correspondence(source.columns, "", "binned.columns"), steps.transform, options
 
 
 # Sources whose files are read here, by the kind of their settings.
 _READERS = {"nwb": (nwb.Source, _read_nwb), "binned": (binned.Source, _read_bins)}
-
-
-def _find_array_name(names: Sequence[str], present: Sequence[str], what: str, path: Path) -> str:
-    """The first of `names` that is present in a file."""
-    for name in names:
-        if name in present:
-            return name
-    raise OrlaError(
-        f"{path}: which array holds the {what}? There are {', '.join(present)}; name one with "
-        f"--{what}"
-    )

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 # Updates of a window learner, at least; the window is the longest of these that leaves so many.
 UPDATES, WINDOWS = 40, (200, 100, 50, 20, 10, 5, 2)
 SPLIT = 0.8
+# The part of session A that is never pretrained on.
+TAIL = 0.3
 # Most inputs of the first networks, of columns and of components; the paper has 40. Exact RTRL
 # takes as long again for each 100.
 MOST_INPUTS = {"top_channels": 100, "pca": 40}
@@ -33,8 +35,8 @@ _TEMPLATES = ("config.yaml", "README.md", "prereg/example.yaml.txt")
 def template_values(pair: Pair, name: str) -> dict[str, Any]:
     """What the templates of a study are filled with."""
     separate = not pair.same
-    steps_b = pair.steps[1] - (int(OWN_FIT * pair.steps[1]) if separate else 0)
-    adapt = SPLIT * steps_b
+    fitted = int(OWN_FIT * pair.steps[1]) if separate else 0
+    adapt = SPLIT * (pair.steps[1] - fitted)
     cut = next((cut for cut in WINDOWS if adapt // cut >= UPDATES), WINDOWS[-1])
     quarters = {max(2, round(share * adapt / cut)) * cut for share in (0.25, 0.5, 0.75)}
     method = "pca" if separate else "top_channels"
@@ -46,8 +48,9 @@ def template_values(pair: Pair, name: str) -> dict[str, Any]:
         "updates": floor(adapt / cut),
         "horizons": sorted(quarters),
         "method": method,
-        "count": min(pair.live, MOST_INPUTS[method]),
+        "count": min(pair.live, MOST_INPUTS[method], *([fitted - 1] if separate else [])),
         "own_fit": OWN_FIT,
+        "tail": TAIL,
         "seeds": SEEDS,
     }
 

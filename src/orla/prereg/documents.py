@@ -2,6 +2,7 @@
 
 import datetime
 import math
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ from orla.schema import validate
 # The same loader in C, ten times as fast, where PyYAML was built with it.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TEXT, _MERGE = "tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"
-_FLOAT = "tag:yaml.org,2002:float"
+_FLOAT, _INT = "tag:yaml.org,2002:float", "tag:yaml.org,2002:int"
+_LEADING_ZERO = re.compile("[-+]?0[0-9_]+")
 _DEEPEST, _MOST_NODES = 50, 100_000
 
 
@@ -88,7 +90,8 @@ def read_yaml(path: Path) -> Any:
 def parse_yaml(text: str, name: str) -> Any:
     """Read YAML that an error calls `name`.
 
-    Refused (OrlaError) are a key that stands twice or is no text, NaN, and what could be endless.
+    Refused (OrlaError) are a key that stands twice or is no text, NaN, a number with a leading
+    zero, and what could be endless.
     """
     try:
         _check_depth(name, text)
@@ -126,6 +129,12 @@ def _check_nodes(name: str, root: yaml.Node, loader: yaml.SafeLoader) -> None:
             raise OrlaError(f"{name}: aliases (*) make it endless or huge, at line {line}")
         if node.tag == _FLOAT and not math.isfinite(loader.construct_object(node)):
             raise OrlaError(f"{name}: {node.value} at line {line} is no finite number; give one")
+        if node.tag == _INT and _LEADING_ZERO.fullmatch(node.value):
+            read = loader.construct_object(node)
+            raise OrlaError(
+                f"{name}: YAML reads {node.value} at line {line} as {read}; leave the leading zero "
+                "out, or put a name in quotes"
+            )
         inner = [] if isinstance(node, yaml.ScalarNode) else node.value
         if isinstance(node, yaml.MappingNode):
             _check_keys(name, [key for key, _ in inner])

@@ -12,7 +12,11 @@ from orla.catalogue import option
 from orla.errors import OrlaError, prefix_errors
 from orla.files import load_arrays
 from orla.sessions import checks
+from orla.sessions.lost import refuse_stand_ins
 from orla.sessions.preparation import Preparation
+
+# What is longer is in milliseconds, unless the config says the same.
+_LONGEST_BIN_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -135,6 +139,8 @@ def read_binned(
                 f"{', '.join(absent)} missing (the file has: {', '.join(present)}); "
                 "save them, or name the arrays there are under binned in the config"
             )
+        if source.kind == "categories" and arrays[source.target].shape[1:] == (1,):
+            arrays[source.target] = arrays[source.target][:, 0]
         whole = _require_valid_arrays(arrays, order, source, preparation.transform)
         inputs, targets = arrays[source.inputs][whole], arrays[source.target][whole]
         bin_s, steps = float(checks.times_in_seconds(arrays["bin_s"])), len(whole)
@@ -143,9 +149,15 @@ def read_binned(
                 f"{source.inputs}, {source.target}: {steps - len(inputs)} of {steps} steps hold NaN"
                 " or infinite values; mend them, or lower preparation.least_kept"
             )
+        if bin_s > _LONGEST_BIN_S and not np.isclose(bin_s, preparation.bin_s, rtol=1e-6, atol=0):
+            raise OrlaError(
+                f"bin_s: a bin of {bin_s:g} s is long; give it in seconds, or, where that is meant,"
+                f" set preparation.bin_s to {bin_s:g}"
+            )
         begins = _stretch_begins(whole, arrays, bounds) if order or len(inputs) < steps else None
-    if source.kind == "values" and targets.ndim == 1:
-        targets = targets[:, None]
+        if source.kind == "values":
+            targets = targets[:, None] if targets.ndim == 1 else targets
+            refuse_stand_ins(source.target, targets)
     seconds_lost = round((steps - len(inputs)) * bin_s, 3)
     return Binned(
         inputs.astype(np.float64),

@@ -75,11 +75,15 @@ def require_compatible(
 ) -> None:
     """Refuse bins of another width, other targets, and features that the channels do not allow."""
     target, columns, option = a.about["target"], correspondence.columns, correspondence.option
+    if not np.isclose(a.bin_s, b.bin_s, rtol=1e-6, atol=0):
+        raise OrlaError(
+            f"{b.name}: bin_s is {b.bin_s:g}, but {a.bin_s:g} in {a.name}; bin both alike"
+        )
     for recording in (a, b):
         if not np.isclose(recording.bin_s, preparation.bin_s, rtol=1e-6, atol=0):
             raise OrlaError(
                 f"{recording.name}: bin_s is {recording.bin_s:g}, but preparation.bin_s of the "
-                f"config is {preparation.bin_s:g}; set it to {recording.bin_s:g} and bin both alike"
+                f"config is {preparation.bin_s:g}; set it to {recording.bin_s:g}"
             )
     if a.targets.shape[1:] != b.targets.shape[1:]:
         raise OrlaError(

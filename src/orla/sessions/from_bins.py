@@ -79,7 +79,8 @@ def prepare_binned(
             "channels that both have"
         )
     if a.targets.ndim > 1:
-        scaling, categories = Scaling.fit(a.targets[:n], a.outputs, a.name), None
+        scaling = Scaling.fit(a.targets[:n], a.outputs, a.name, _other_outputs(a, n))
+        categories = None
         targets = [scaling(day.targets) for day in days]
         readings["target"] = {name: value.tolist() for name, value in vars(scaling).items()}
     else:
@@ -146,7 +147,10 @@ def _prepare_inputs(
         rows = [on_a(rows[0]), on_b(rows[1])]
     else:
         names = [a.columns[i] for i in columns[0]]
-    scaling, readings = Scaling.fit(rows[0][:n], names, a.name), {}
+    mend = "ask for fewer inputs (features.count)"
+    if preparation.units == "sorted":
+        mend = f'set preparation.units to "all", {mend}'
+    scaling, readings = Scaling.fit(rows[0][:n], names, a.name, mend), {}
     for side, (day, used) in enumerate(zip(days, columns, strict=True)):
         weights, offset = np.eye(len(scaling.sd)), -scaling.mean
         if projections:
@@ -157,6 +161,14 @@ def _prepare_inputs(
         day_reading = Reading(preparation.transform, day.channel_labels, numbers, weights, offset)
         readings["ab"[side]] = day_reading.to_record()
     return [scaling(each) for each in rows], readings, alignment
+
+
+def _other_outputs(a: Binned, n: int) -> str:
+    """What may be decoded where a column of the target is constant over A's first `n` steps."""
+    vary = np.flatnonzero(np.ptp(a.targets[:n], axis=0)).tolist()
+    if not vary:
+        return "decode another series or array"
+    return "leave that column out of the array" if a.by_number else f"set nwb.columns to {vary}"
 
 
 def _print_accounts(days: tuple[Binned, Binned], accounts: dict[str, Account]) -> None:

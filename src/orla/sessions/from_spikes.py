@@ -9,8 +9,9 @@ from scipy.integrate import cumulative_trapezoid
 from orla.errors import OrlaError
 from orla.sessions import checks
 from orla.sessions.binned import Binned
-from orla.sessions.channels import find_correspondence
+from orla.sessions.channels import Correspondence, find_correspondence
 from orla.sessions.from_bins import prepare_binned
+from orla.sessions.lost import refuse_stand_ins
 from orla.sessions.preparation import TARGETS, Preparation
 from orla.sessions.session import Session
 from orla.sessions.streams import Streams
@@ -34,7 +35,22 @@ def prepare_sessions(
 
     `channels` is "same" or "different" where the user says so, by the key `option` of the config;
     `tail_steps` and `dataset` (name, source, simulated, label) are as in `prepare_binned`.
-    OrlaError: as `bin_session` and `prepare_binned`; series of different names or units.
+    OrlaError: as `bin_pair` and `prepare_binned`.
+    """
+    a, b, match = bin_pair(session_a, session_b, preparation, channels, option)
+    return prepare_binned(a, b, match, preparation, tail_steps=tail_steps, dataset=dataset)
+
+
+def bin_pair(
+    session_a: Session,
+    session_b: Session,
+    preparation: Preparation,
+    channels: str | None = None,
+    option: str = "",
+) -> tuple[Binned, Binned, Correspondence]:
+    """Both sessions in bins, and whether their channels are the same: declared, or proved.
+
+    OrlaError: as `bin_session`; series of different names or units.
     """
     days = session_a, session_b
     for name in ("cursor", "unit"):
@@ -48,8 +64,7 @@ def prepare_sessions(
     if channels == "same" and all(len({*s.channels}) == len(s.channels) for s in days):
         # Declared the same, channels need no array of one name.
         a.keys, b.keys = ([("", name) for name in session.channels] for session in days)
-    match = replace(find_correspondence(*days, channels), option=option)
-    return prepare_binned(a, b, match, preparation, tail_steps=tail_steps, dataset=dataset)
+    return a, b, replace(find_correspondence(*days, channels), option=option)
 
 
 def bin_session(session: Session, preparation: Preparation) -> Binned:
@@ -75,6 +90,7 @@ def bin_session(session: Session, preparation: Preparation) -> Binned:
             f" {bin_s:g} s; set preparation.bin_s to {usual:g} or more{clock}"
         )
     pieces, seconds_dropped, holes = _split_at_gaps(session, values, max(bin_s, 1.5 * usual), usual)
+    refuse_stand_ins(f"{session.name}: {session.cursor}", values[np.concatenate(pieces)])
     counts, targets, begins, duration = [], [], [], 0.0
     for piece in pieces:
         duration += float(time_s[piece[-1]] - time_s[piece[0]])

@@ -64,14 +64,20 @@ class Scaling:
     sd: np.ndarray
 
     @classmethod
-    def fit(cls, pretraining: np.ndarray, names: Sequence[str], where: str) -> Self:
-        """Fit to rows (steps, columns)."""
+    def fit(
+        cls,
+        pretraining: np.ndarray,
+        names: Sequence[str],
+        where: str,
+        mend: str = "ask for fewer inputs",
+    ) -> Self:
+        """Fit to rows (steps, columns); `mend` is what may be done where one is constant."""
         mean, sd = pretraining.mean(axis=0), pretraining.std(axis=0)
         constant = np.flatnonzero(~(sd > _CONSTANT * np.maximum(1.0, np.abs(mean))))
         if constant.size:
             raise OrlaError(
                 f"{where}: {names[constant[0]]} is constant over the pretraining part, so it "
-                "cannot be z-scored; ask for fewer inputs, or check the recording"
+                f"cannot be z-scored; {mend}, or check the recording"
             )
         return cls(mean, sd)
 

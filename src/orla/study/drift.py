@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from orla.sessions.from_bins import OWN
+from orla.sessions.parts import pretraining_steps
 from orla.sessions.streams import Streams
 from orla.statistics.means import t_quantile
 from orla.statistics.ranks import Interval
@@ -163,12 +164,13 @@ def drift_measures(streams: Streams, episode: Episode) -> Iterator[tuple[str, st
         yield "ceiling", "", Interval(100.0 * (frozen - refit) / (frozen - reference)), ""
 
 
-def score_lost_to_components(task: Recordings, path_a: str | Path, split: str) -> Interval:
+def score_lost_to_components(task: Recordings, path_a: str | Path) -> Interval:
     """What a decoder from half to half of A loses in score where each has its own components."""
     outputs = []
     for separate in (False, True):
         streams = pair_facts.prepare_halves(task, path_a, separate)
-        first = ScoredStream(task.cut(streams, split).pretraining, categories=streams.categories)
+        n = pretraining_steps(len(streams.a), task.parts.tail_steps)
+        first = ScoredStream(streams.a.slice_steps(slice(n)), categories=streams.categories)
         second = ScoredStream(streams.b, categories=streams.categories)
         outputs.append(Decoder(first, LAGS[2]).decode(second))
     steps = min(len(part.targets) for part in outputs)
@@ -203,6 +205,6 @@ def drift_table(
         rows.append(("registration", name, Interval(np.nan), why))
     rows += drift_measures(streams, episode)
     if files and streams.dataset["account"]["b"]["alignment"].startswith(OWN):
-        rows.append(("made", "", score_lost_to_components(task, files[0], split), ""))
+        rows.append(("made", "", score_lost_to_components(task, files[0]), ""))
     flat = [(measure, at, *score, words) for measure, at, score, words in rows]
     return pd.DataFrame(flat, columns=[*COLUMNS])

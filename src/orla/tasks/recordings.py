@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+
 from orla.catalogue import option
 from orla.errors import OrlaError
 from orla.files import sha256
@@ -23,6 +25,7 @@ from orla.sessions.session import Session
 from orla.sessions.streams import Streams
 from orla.tasks.base import STATIONARY, Task
 from orla.tasks.episode import Episode
+from orla.tasks.stream import Stream
 
 _LABELS = {
     "simulated": "SIMULATED sessions in the layout of O'Doherty et al. (Zenodo 3854034)",
@@ -30,6 +33,8 @@ _LABELS = {
     "nwb": "recordings in NWB",
     "binned": "binned recordings",
 }
+# Of a target in standard deviations of session A: what spreads less is rounding.
+_CONSTANT = 1e-6
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")
 
 
@@ -167,7 +172,8 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
         """The episode of a split of B, or of the stationary control.
 
         A split adapts to B; its reference is A's tail, scored on A's held-out part. The control
-        adapts to A's tail stream, is scored on A's held-out part, and has no reference.
+        adapts to A's tail stream, is scored on A's held-out part, and has no reference. OrlaError:
+        a part would be empty, or its target is constant.
         """
         if variant not in self.variants():
             raise OrlaError(
@@ -182,7 +188,7 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
             span, session = cuts.splits[variant], b
             reference = a.slice_steps(slice(cuts.a_tail_stream.start, cuts.a_heldout.stop))
             reference_from = cuts.a_heldout.start - cuts.a_tail_stream.start
-        return Episode(
+        episode = Episode(
             pretraining=a.slice_steps(cuts.a_pretraining),
             adapt=session.slice_steps(span.adapt),
             heldout=session.slice_steps(span.heldout),
@@ -195,4 +201,23 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
             label=streams.dataset.get("label", ""),
             simulated=bool(streams.dataset.get("simulated", False)),
             dataset=streams.dataset,
+        )
+        side = "A" if session is a else "B"
+        parts = {f"{side}'s adapt part": episode.adapt, f"{side}'s held-out part": episode.heldout}
+        if reference is not None:
+            parts["A's held-out part"] = reference.slice_steps(slice(reference_from, None))
+        for name, part in parts.items():
+            _require_varying(part, f"{episode.label}: session {name} of {variant}")
+        return episode
+
+
+def _require_varying(part: Stream, where: str) -> None:
+    """Refuse a part whose target, or a column of it, is constant: its scores divide by nothing."""
+    Y = part.Y[part.mask].reshape(np.count_nonzero(part.mask), -1)
+    constant = np.flatnonzero(np.ptp(Y, axis=0) <= _CONSTANT)
+    if constant.size:
+        column = "the target" if part.has_categories else f"target column {constant[0]}"
+        raise OrlaError(
+            f"{where}: {column} is constant over its {len(Y)} scored steps, so that no decoder can "
+            "be told from a constant; cut elsewhere (parts), or leave that column or recording out"
         )

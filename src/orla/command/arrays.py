@@ -1,0 +1,56 @@
+"""What the arrays of a binned recording are taken for, and what a user is told of it."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from orla.errors import OrlaError
+
+# Names under which arrays of inputs and of targets are looked for, the first ones first.
+INPUTS = ("counts", "spikes", "emg", "events", "inputs", "X")
+TARGETS = ("vel", "velocity", "label", "labels", "targets", "y", "Y", "position", "pos")
+# What a target's name says of it; else whole numbers are categories where few of them, each often.
+_LABELS, _VALUES = re.compile("label|class|categor|gesture"), re.compile("vel|pos|speed|force")
+_MOST_CATEGORIES, _OFTEN = 20, 10
+
+
+def are_categories(name: str, targets: np.ndarray) -> bool:
+    """Whether targets are names of things: whole numbers of one column, few of them and often."""
+    column = targets[:, 0] if targets.shape[1:] == (1,) else targets
+    if column.ndim != 1 or column.dtype.kind not in "biuf":
+        return False
+    column = column[np.isfinite(column)]
+    values, counts = np.unique(column, return_counts=True)
+    if not values.size or (values != np.floor(values)).any() or np.median(counts) < _OFTEN:
+        return False
+    if _LABELS.search(name.lower()):
+        return True
+    return len(values) <= _MOST_CATEGORIES and not _VALUES.search(name.lower())
+
+
+def target_text(name: str, targets: np.ndarray) -> str:
+    """How a target is taken, and the option of `orla new` that takes it otherwise."""
+    if targets.ndim == 1:
+        count = len(np.unique(targets))
+        return f"{name}, as {count} categories; as numbers: --set binned.kind=values"
+    if targets.shape[1] == 1:
+        return f"{name}, as numbers; as categories: --set binned.kind=categories"
+    return f"{name}, as numbers, {targets.shape[1]} columns; another array: --target NAME"
+
+
+def stretch_arrays(present: Sequence[str]) -> list[str]:
+    """Of a file's arrays those by which it is cut into stretches: trial, perhaps and timestep."""
+    return [name for name in ("trial", "timestep") if name in present and "trial" in present]
+
+
+def find_array_name(names: Sequence[str], present: Sequence[str], what: str, path: Path) -> str:
+    """The first of `names` that is present in a file."""
+    for name in names:
+        if name in present:
+            return name
+    raise OrlaError(
+        f"{path}: which array holds the {what}? There are {', '.join(present)}; name one with "
+        f"--{what}"
+    )

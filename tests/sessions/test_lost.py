@@ -1,0 +1,60 @@
+"""Values that stand for lost samples are refused, and none that a recording may have."""
+
+import numpy as np
+import pytest
+from made import session
+
+from orla.errors import OrlaError
+from orla.sessions.binned import Source, read_binned
+from orla.sessions.from_spikes import bin_session
+from orla.sessions.lost import refuse_stand_ins
+from orla.sessions.preparation import Preparation
+
+N = 3000
+RNG = np.random.default_rng(0)
+WALK = np.sin(np.arange(N)[:, None] / [70, 90])
+
+
+def marked(value, samples, column=1, values=WALK):
+    values = values.copy()
+    values[samples, column] = value
+    return values
+
+
+@pytest.mark.parametrize("value", [-9999, 9999, -999.0, 1e30, -32768, np.float32(-9999.9)])
+@pytest.mark.parametrize("samples", [slice(100, 103), slice(100, 900)])
+def test_a_value_far_from_all_others_again_and_again_is_refused(value, samples):
+    said = rf"x: column 1 is .* at {len(range(N)[samples])} samples and far .*; write NaN there"
+    with pytest.raises(OrlaError, match=said):
+        refuse_stand_ins("x", marked(value, samples))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        WALK,
+        marked(-9999, slice(100, 102)),  # twice may be chance
+        marked(30.0, slice(100, 900)),  # clipped, or at rest
+        marked(0.0, slice(100, 2900)),
+        np.clip(RNG.standard_cauchy((N, 2)), -50, 50).round(),
+        np.where(RNG.random((N, 2)) < 0.002, 1.0, 0.0),  # rare events
+        np.where(RNG.random((N, 2)) < 0.002, RNG.integers(1, 3, (N, 2)), 0.0),
+        np.full((N, 2), 3.0),
+        np.zeros((N, 0)),
+        WALK + 1e6,
+    ],
+)
+def test_what_a_recording_may_have_is_taken(values):
+    refuse_stand_ins("x", values)
+
+
+def test_recordings_of_either_kind_are_checked_where_they_are_not_left_out(tmp_path):
+    day = session()
+    day.behavior["cursor_pos"][500:600] = -9999
+    with pytest.raises(OrlaError, match=r"day: cursor_pos: column 0 is -9999 at 100 samples"):
+        bin_session(day, Preparation())
+    day.left_out = [("invalid_times", *day.time_s[[499, 601]])]
+    bin_session(day, Preparation())
+    np.savez(tmp_path / "a.npz", counts=np.ones((N, 2)), vel=marked(-9999, slice(9)), bin_s=0.1)
+    with pytest.raises(OrlaError, match=r"a\.npz: vel: column 1 is -9999 at 9 samples"):
+        read_binned(tmp_path / "a.npz", Source())
