@@ -345,12 +345,23 @@ def positions(path, name):
     return samples[0]
 
 
+def in_unnamed_units(path, name):
+    """Let an NWB file not say which unit a series of positions is in."""
+    with h5py.File(path, "r+") as file:
+        file.visititems(
+            lambda at, item: (
+                item.attrs.modify("unit", "a.u.") if at.endswith("data") and name in at else None
+            )
+        )
+
+
 def test_recordings_of_every_source_become_streams(study, mats, web):
     """Downloaded once and read with the options of the config, in NWB of others, and binned."""
     (study.folder / "recordings").mkdir()
     foreign = {name: f"recordings/{name}.nwb" for name in SESSIONS}
     for mat in mats:
         nwb.write_session(mat_read.read_session(mat), study.folder / foreign[mat.stem])
+        in_unnamed_units(study.folder / foreign[mat.stem], "finger")
     random = np.random.default_rng(0)
     for name, units in (("one", 12), ("two", 9)):
         counts, vel = random.poisson(2.0, (2000, units)), random.normal(size=(2000, 2))
