@@ -158,6 +158,10 @@ def test_what_recordings_hold_is_bound_and_not_where_they_lie(config, write, tmp
     record, sums = bound(first)
     assert bound(moved) == (record, sums) != bound(plan("one", "nwb"))
     assert sums["many-arrays/a3"] == hashlib.sha256(b"a3").hexdigest()
+    task = moved.config["tasks"]["many-arrays"]
+    moved.config["pathvars"]["recordings"] = str(tmp_path / "two")
+    task["binned"]["files"] = {name: f"<recordings>/{name}.npz" for name in task["binned"]["files"]}
+    assert bound(moved) == (record, sums)
     (tmp_path / "two" / "a3.npz").write_text("trimmed")
     other = binding.recording_sums(moved, asks)
     assert {name for name in sums if other[name] != sums[name]} == {"many-arrays/a3"}

@@ -119,6 +119,9 @@ def recording_sums(plan: Plan, registration: Registration) -> dict[str, str]:
         files = task.get(task.get("source"), {}).get("files", {})
         for session in _sessions(task) if files else ():
             name, file = f"{c.task}/{session}", Path(files[session])
+            if variable := re.match("<(.+?)>", files[session]):  # as of <recordings>/day.npz
+                folder = plan.config["pathvars"][variable[1]]
+                file = Path(files[session].replace(variable[0], folder))
             if not file.is_file():
                 raise OrlaError(
                     f"{file}: no such file; what it holds is bound by {registration.name}"

@@ -59,15 +59,17 @@ def _bind_registration(arguments: argparse.Namespace) -> None:
     catalogue.use_plugins(plan.config.get("plugins", []))
     folders = [Path(plan.config["pathvars"]["results"]), *existing.result_folders(known)]
     known = replace(known, binds={})  # what an earlier version bound leaves no part out
+    sums = binding.recording_sums(plan, known)
     binds = binding.study_record(plan, known) | binding.behaviour_fingerprints(plan, known)
-    binds["results"] = list(dict.fromkeys(map(str, folders)))
-    binds["recordings"] = binding.recording_sums(plan, known)
+    binds |= {"results": list(dict.fromkeys(map(str, folders))), "recordings": sums}
     if read := asked.sweep_paths(plan, known):
         binds["sweeps"] = read
     binding.write_binds(arguments.file, binds)
+    recordings = f"what {', '.join(sums)} hold; " if sums else ""
     print(
         f"bound: {', '.join(binds['parts'])}, each by small trials of what it computes; the study's"
-        f" settings; results in {', '.join(binds['results'])}. They stand in the file under binds."
+        f" settings; {recordings}results in {', '.join(binds['results'])}. They stand in the file"
+        " under binds."
     )
     print(f"next: orla prereg lock {arguments.file}")
 

@@ -1,8 +1,9 @@
 """Small trials of the parts that a verdict depends on: what each does with a fixed input."""
 
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import redirect_stderr, suppress
 from dataclasses import replace
+from io import StringIO
 from typing import Any
 
 import numpy as np
@@ -238,7 +239,8 @@ def episode_behaviour(task: Mapping[str, Any]) -> Any:
             simulated=replace(part.simulated, task=short, array=array),
             parts=replace(part.parts, cut=100, tail_steps=400, tail_stream_steps=200),
         )
-        streams = simulated_streams(small, pair)
+        with redirect_stderr(StringIO()):  # what is said of made-up sessions is no news
+            streams = simulated_streams(small, pair)
         episodes = [small.cut(streams, split) for split in part.parts.splits]
     else:
         if isinstance(part, River):  # the first rows: how many there are stands in the record
