@@ -65,7 +65,7 @@ def _bind_registration(arguments: argparse.Namespace) -> None:
     if read := asked.sweep_paths(plan, known):
         binds["sweeps"] = read
     binding.write_binds(arguments.file, binds)
-    recordings = f"what {', '.join(sums)} hold; " if sums else ""
+    recordings = f"the contents of {', '.join(sums)}; " if sums else ""
     print(
         f"bound: {', '.join(binds['parts'])}, each by small trials of what it computes; the study's"
         f" settings; {recordings}results in {', '.join(binds['results'])}. They stand in the file"
