@@ -43,8 +43,9 @@ def study(tmp_path, monkeypatch):
     return tmp_path
 
 
-def write(file="study.zip"):
-    archive.write_crate(Path(file), "mine", [Path("config.yaml")], Path("results"), Path("reports"))
+def write(file="study.zip", further=()):
+    folders = [Path("config.yaml")], Path("results"), Path("reports")
+    archive.write_crate(Path(file), "mine", *folders, further)
     with zipfile.ZipFile(file) as held:
         held.extractall("crate")
         return json.loads(held.read("ro-crate-metadata.json"))
@@ -86,9 +87,11 @@ def test_the_archive_is_a_workflow_run_crate_and_a_damaged_one_is_not(study):
 
 
 def test_it_holds_code_settings_registrations_results_and_reports_of_this_study_alone(study):
-    entities = {entity["@id"]: entity for entity in write()["@graph"]}
+    Path("mine.py").write_text("")  # a plug-in that git does not have
+    entities = {entity["@id"]: entity for entity in write(further=[Path("mine.py")])["@graph"]}
     files = {path.relative_to("crate").as_posix() for path in Path("crate").rglob("*.*")}
     assert {"results/verdicts.parquet", "results/indy/streams.npz", "prereg/claim.yaml"} <= files
+    assert "mine.py" in files
     left_out = ("tests/test_nothing.py", "results/indy/sessions/a.nwb", "results/logs/verdict.log")
     assert not files & {*left_out, "results/other/verdicts.parquet"}
     run = entities["#run"]

@@ -66,6 +66,13 @@ def test_recoveries_are_shares_of_the_mean_cost(results):
     assert data["over_sgd"].isna().sum() == 4
 
 
+def test_a_study_of_no_optimizer_of_the_papers_has_blanks_in_their_place(results):
+    ours = results["tta"].replace({"optimizer": {"sgd": "mine"}})
+    ours = ours[ours["optimizer"].isin(["-", "mine"])]
+    data = build("tta", {"tta": ours}, STUDY).data
+    assert data["papers_recovery"].dtype == float and data["papers_recovery"].isna().all()
+
+
 def test_the_papers_numbers_stand_beside_ours(results):
     table = build("tta", results, STUDY)
     data = table.data.set_index(["adapts", "optimizer"])

@@ -87,6 +87,10 @@ def test_what_it_refuses(file, tmp_path):
         (lambda: {"parameters": {"nothing": 1}}, "nothing"),
         (lambda: {"adapt": 410}, '"adapt" is 410 rows, no multiple of the window'),
         (lambda: {"adapt": 200}, "two windows at least"),
+        (lambda: {"drifts": [200, 100]}, r'"drifts" is \[200, 100\]; give increasing rows between'),
+        (lambda: {"drifts": [-5]}, "give increasing rows"),
+        (lambda: {"drifts": [5000]}, "between 0 and adapt"),
+        (lambda: file | {"drifts": [100]}, "none with a file"),
     ):
         with pytest.raises(OrlaError, match=said) as error:
             task(**options()).episode("stream", [0])

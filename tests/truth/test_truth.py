@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from orla import catalogue
 from orla.prereg import judge as judging
 from orla.programs import compiling
 from orla.results.base import Settings
@@ -40,6 +41,21 @@ def test_both_learners_adapt_the_networks_of_each_pair(made):
     assert (frozen == 1).all()  # both learners start from the same network on the same stream
     assert both.groupby(["study", "pair"])["constant_error"].nunique().max() == 1
     assert both["constant_error"].nunique() == 2 * PAIRS
+
+
+def test_the_parts_of_made_up_studies_are_named_for_their_provenance(monkeypatch):
+    real, named = catalogue.make, set()
+
+    def make(kind, spec, **options):
+        name = spec if isinstance(spec, str) else spec["kind"]
+        named.add((kind, name))
+        return real(kind, spec, **options)
+
+    monkeypatch.setattr(catalogue, "make", make)
+    monkeypatch.setattr(worlds, "PRETRAINING", worlds.PRETRAINING | {"max_epochs": 1})
+    for world in worlds.WORLDS:
+        studies.simulate_models(world, [0], 1, 1, STEPS)
+    assert named == set(worlds.PARTS)
 
 
 def test_a_study_does_not_depend_on_the_others(made):

@@ -4,6 +4,7 @@ One study asks for all of it, from streams and files to the page: of tests/plugi
 is, and of config/streams.yaml, vision.yaml and language.yaml as little as will do.
 """
 
+import os
 import shutil
 
 import numpy as np
@@ -257,6 +258,17 @@ def test_nothing_is_left_to_do_and_verification_walks_it_all(study):
     ):
         assert sum(words in line for line in told) == count, told
     assert len(told) == 14, told
+
+
+def test_replaced_images_and_optimizers_of_adapters_make_their_results_anew(study):
+    image = next((study.folder.parent / "images").iterdir())
+    times = image.stat()
+    os.utime(image)
+    assert sum("Adapting to corrupted images" in job for job in study.planned()) > 1
+    os.utime(image, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert study.planned() == []
+    language = read_table(study.folder / "results/plugins/language.parquet").attrs["provenance"]
+    assert any(name.startswith("orla/optimizers/") for name in language["code"]["files"])
 
 
 def test_an_exchanged_checkpoint_is_noticed(study):

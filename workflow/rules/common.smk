@@ -15,7 +15,13 @@ from orla.study.forecast import Forecast, session_lengths
 from orla.study.keys import DEFAULTS
 from orla.study.declarations import SECTIONS, job_parts
 from orla.study.plan import STATIONARY
-from orla.study.workflow import language_files, language_jobs, reset_future_times, vision_jobs
+from orla.study.workflow import (
+    SHIPPED_TEXTS,
+    language_files,
+    language_jobs,
+    reset_future_times,
+    vision_jobs,
+)
 
 # Jobs keep the memory that they free: the C library would return it to the system at every window.
 os.environ.setdefault("GLIBC_TUNABLES", store.MALLOC)

@@ -188,6 +188,12 @@ def language_model(w):
     return {"folder": made} if "make" in model else {"files": language_files(model)}
 
 
+def language_parts(w):
+    """The optimizers that a language model's adapters are updated by, as parts."""
+    adapters = ADAPTED[f"language/{w.model}/rank-{w.rank}"][1]["adapters"]
+    return [("optimizer", name) for name in adapters["optimizers"]]
+
+
 def checkpoint_of(w):
     """The file of a network of images that is not trained here."""
     network = STUDY["vision"]["network"]

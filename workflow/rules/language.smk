@@ -1,5 +1,11 @@
+# Texts that a user has, by their paths; the others come with Python.
+TEXTS = [text for text in LANGUAGE.get("texts", {}).values() if text not in SHIPPED_TEXTS]
+
+
 # Language models: those that are made are pretrained, then each is adapted in a job a rank.
 rule language_pretraining:
+    input:
+        texts=TEXTS,
     output:
         model=directory("<results>/language/{model}/pretrained"),
     log:
@@ -19,6 +25,7 @@ rule language_pretraining:
 rule language_adaptation:
     input:
         unpack(language_model),
+        texts=TEXTS,
     output:
         losses="<results>/language/{model}/rank-{rank}.losses.parquet",
         norms="<results>/language/{model}/rank-{rank}.norms.parquet",
@@ -31,7 +38,7 @@ rule language_adaptation:
     params:
         config=lambda w: ADAPTED[f"language/{w.model}/rank-{w.rank}"][1],
         grids=STUDY["grids"],
-        code=code("orla.language.adaptation"),
+        code=lambda w: code("orla.language.adaptation", parts=language_parts(w)),
     message:
         "Adapting {wildcards.model}, rank {wildcards.rank}"
     script:

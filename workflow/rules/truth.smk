@@ -1,5 +1,5 @@
 # Truth controls: made-up studies with known answers, judged as the study is.
-from orla.truth.worlds import WORLDS
+from orla.truth import worlds
 
 TRUTH = STUDY["truth"]
 
@@ -15,7 +15,7 @@ rule truth_studies:
     params:
         truth=TRUTH,
         compute=COMPUTE,
-        code=code("orla.truth.studies"),
+        code=code("orla.truth.studies", parts=worlds.PARTS),
     message:
         "Making up {params.truth[studies]} {wildcards.world} studies"
     script:
@@ -24,7 +24,7 @@ rule truth_studies:
 
 rule truth_controls:
     input:
-        models=expand("<results>/truth/{world}.parquet", world=WORLDS),
+        models=expand("<results>/truth/{world}.parquet", world=worlds.WORLDS),
         study=["<results>/lr_curves.parquet", "<results>/estimates.parquet"],
     output:
         controls="<results>/truth_controls.parquet",

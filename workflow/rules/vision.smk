@@ -1,5 +1,7 @@
 # Test-time adaptation in vision: a network, and a job for each way to adapt it.
 VISION = STUDY.get("vision", {})
+# Images that are replaced make everything of them anew, also where no sum holds them.
+IMAGES = [*map(str, Path(VISION["images"]["folder"]).glob("[!.]*.*"))] if VISION else []
 # (What adapts, optimizer) -> the optimizer's specification; two ways have none, and are named "-".
 WAYS = vision_jobs(STUDY)
 with exit_in_one_line():
@@ -9,6 +11,7 @@ with exit_in_one_line():
 rule vision_network:
     input:
         unpack(checkpoint_of),
+        images=IMAGES,
     output:
         network="<results>/vision/network.safetensors",
     log:
@@ -26,6 +29,7 @@ rule vision_network:
 
 rule vision_adapt:
     input:
+        images=IMAGES,
         network=rules.vision_network.output.network,
     output:
         table="<results>/vision/{adapts}/{optimizer}.parquet",

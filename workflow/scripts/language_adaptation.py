@@ -6,6 +6,7 @@ import torch
 
 from orla.jobs import job
 from orla.provenance import collect
+from orla.provenance.code import part_files
 from orla.provenance.tables import write_table
 
 params, output = snakemake.params, snakemake.output
@@ -15,15 +16,18 @@ with job(snakemake.log[0], output.losses):
     torch.set_num_threads(1)
     settings, adapters = params.config["settings"], params.config["adapters"]
     folder = snakemake.input.get("folder")
-    paths = Path(folder).glob("[!.]*") if folder else map(Path, snakemake.input)
-    files = [path for path in paths if path.is_file()]
+    paths = Path(folder).glob("[!.]*") if folder else map(Path, snakemake.input.get("files"))
+    files = [*(path for path in paths if path.is_file()), *map(Path, snakemake.input.texts)]
     given = {
         n: texts.split_text(source, settings["shares"]) for n, source in settings["texts"].items()
     }
     room = adaptation.room_request(settings, adapters, params.grids)
     language = models.open_model(params.config["model"], folder, room)
     losses, norms = adaptation.losses_and_norms(language, given, settings, adapters, params.grids)
-    source = collect.collect("orla.language.adaptation", config=params.config, datasets={})
+    optimizers = [file for n in adapters["optimizers"] for file in part_files("optimizer", n)]
+    source = collect.collect(
+        "orla.language.adaptation", *optimizers, config=params.config, datasets={}
+    )
     source["versions"] |= VERSIONS
     more = {"model": snakemake.wildcards.model, "parameters": language.parameters}
     for frame, path in ((losses, output.losses), (norms, output.norms)):

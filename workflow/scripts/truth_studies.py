@@ -3,8 +3,9 @@
 from orla.jobs import job
 from orla.programs import machine
 from orla.provenance import collect
+from orla.provenance.code import part_files
 from orla.provenance.tables import write_table
-from orla.truth import studies
+from orla.truth import studies, worlds
 
 params, world, output = snakemake.params, snakemake.wildcards.world, snakemake.output.models
 with job(snakemake.log[0], output):
@@ -12,6 +13,7 @@ with job(snakemake.log[0], output):
     machine.configure(compute, snakemake.threads)
     numbers = range(truth["studies"])
     models = studies.simulate_models(world, numbers, truth["pairs"], truth["seeds"], truth["steps"])
+    files = [file for part in worlds.PARTS for file in part_files(*part)]
     config = {"truth": dict(truth), "compute": dict(compute)}
-    source = collect.collect("orla.truth.studies", world=world, config=config)
+    source = collect.collect("orla.truth.studies", *files, world=world, config=config)
     write_table(models, output, source)

@@ -13,10 +13,10 @@ from torch import Tensor
 
 from orla.errors import OrlaError
 from orla.files import read_file
+from orla.study.workflow import SHIPPED_TEXTS
 from orla.tasks import bytes as library
 
 PARTS = ("pretraining", "choosing", "streams")
-_SHIPPED = ("code", "prose")
 
 
 def split_text(source: str, shares: Mapping[str, float]) -> dict[str, str]:
@@ -43,7 +43,7 @@ def split_text(source: str, shares: Mapping[str, float]) -> dict[str, str]:
 
 def _read_text(source: str) -> str:
     """The text of a source; OrlaError where it is no text."""
-    if source in _SHIPPED:
+    if source in SHIPPED_TEXTS:
         return library.read_text(source).decode("utf-8", "replace").replace("\r\n", "\n")
     try:
         return read_file(source).decode("utf-8").replace("\r\n", "\n")

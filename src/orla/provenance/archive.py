@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import mimetypes
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -47,12 +47,25 @@ def _run_archive(arguments: argparse.Namespace) -> None:
     overlays = [path for path in arguments.configfile if path != Path("config.yaml")]
     plan = read_plan(overlays).config
     results, reports = (Path(plan["pathvars"][name]) for name in ("results", "reports"))
-    write_crate(arguments.file, plan["name"], [Path("config.yaml"), *overlays], results, reports)
+    folders = [*plan.get("plugins", []), *plan["registrations"]["folders"]]
+    further = [path for folder in folders for path in sorted(Path(folder).rglob("*"))]
+    further = [p for p in further if p.is_file() and "__pycache__" not in p.parts]
+    configs = [Path("config.yaml"), *overlays]
+    write_crate(arguments.file, plan["name"], configs, results, reports, further)
     print(f"{arguments.file}: {arguments.file.stat().st_size / 1e6:.1f} MB")
 
 
-def write_crate(file: Path, name: str, configs: list[Path], results: Path, reports: Path) -> None:
+def write_crate(
+    file: Path,
+    name: str,
+    configs: list[Path],
+    results: Path,
+    reports: Path,
+    further: Sequence[Path] = (),
+) -> None:
     """Write the crate of a study in this folder, with `configs`: config.yaml and its overlays.
+
+    further: files of plug-ins and registrations, which git need not have.
 
     OrlaError where rocrate is missing, this is no git checkout, nothing has been run, or a file
     holds the home folder or the name of this host.
@@ -68,7 +81,7 @@ def write_crate(file: Path, name: str, configs: list[Path], results: Path, repor
     page = reports / "index.html"
     if page not in outputs:
         raise OrlaError(f"{page}: not here; run the study first: snakemake {page}")
-    files = dict.fromkeys([*_code_files(), *configs, *outputs])
+    files = dict.fromkeys([*_code_files(), *further, *configs, *outputs])
     for path in files:
         _refuse_private(path)
     end_time = datetime.fromtimestamp(int(page.stat().st_mtime), UTC)

@@ -139,7 +139,8 @@ class Forecast:
         """CPU seconds to run River's models on one seed of a task."""
         task = self.plan.spec("task", domain)
         costs = (PEER_US.get(peer, 0.0) for peer, n in task.get("peers", {}).items() if seed < n)
-        return START_S + 1e-6 * task.get("adapt", 0) * sum(costs)
+        rows = sum(self.plan.option("task", domain, part) for part in ("pretraining", "adapt"))
+        return START_S + 1e-6 * rows * sum(costs)
 
     def compiling_cpu_s(self, conditions: Iterable[Condition]) -> float:
         """CPU seconds to compile the loops of conditions, where none is kept."""

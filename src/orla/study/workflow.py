@@ -17,6 +17,9 @@ from orla.errors import OrlaError
 from orla.programs.store import say
 from orla.schema import nearest
 
+SHIPPED_TEXTS = ("code", "prose")
+"""Texts of language models that come with Python; others are files of the user."""
+
 # Seconds by which a file's time may be ahead of the clock.
 _SKEW_S = 60.0
 

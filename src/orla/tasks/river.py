@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from inspect import signature
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,14 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
         above=0,
         most=1,
     )
+
+    def __post_init__(self) -> None:
+        ends = [0, *self.drifts, self.adapt]
+        if self.drifts and (self.file or not all(a < b for a, b in pairwise(ends))):
+            raise OrlaError(
+                f'task river: "drifts" is {self.drifts}; give increasing rows between 0 and adapt'
+                f" ({self.adapt}), and none with a file"
+            )
 
     def variants(self) -> list[str]:
         return [VARIANT]

@@ -30,7 +30,8 @@ BATCH = 240
 
 # Noise and a short stream scatter recovery by some points between pairs, as recordings do.
 WINDOW = 40
-_SHARED = {"kind": "mapping", "window": WINDOW, "noise": 0.5}
+_TASK = "mapping"
+_SHARED = {"kind": _TASK, "window": WINDOW, "noise": 0.5}
 
 WORLDS: dict[str, dict[str, Any]] = {
     "instant": {**_SHARED, "turn": 0.35},
@@ -40,6 +41,12 @@ WORLDS: dict[str, dict[str, Any]] = {
 }
 """Name -> the task of every pair of a world, without the lengths of its parts, which a config says.
 Each pair draws a stream of its own."""
+
+PARTS = [
+    *(("task", _TASK), ("architecture", NETWORK["kind"]), ("loss", "squared_error")),
+    *(("learner", FULL), ("learner", IMMEDIATE), ("optimizer", OPTIMIZER)),
+]
+"""Parts, as (kind, name), that made-up studies are computed by."""
 
 
 @dataclass(frozen=True)

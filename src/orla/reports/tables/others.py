@@ -1,5 +1,6 @@
 """Other data: tabular streams beside River's models, test-time adaptation in vision."""
 
+import math
 from collections.abc import Iterator
 
 import pandas as pd
@@ -147,7 +148,7 @@ class Tent(
             line["called"] = _WITHOUT.get(adapts) or study.called("optimizer", optimizer)
             line["panel"] = ADAPTS.get(adapts, "no gradient")
             for name in _COLUMNS:
-                line[f"papers_{name}"] = theirs.get((line["panel"], optimizer, name))
+                line[f"papers_{name}"] = theirs.get((line["panel"], optimizer, name), math.nan)
         return pd.DataFrame(lines)
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
