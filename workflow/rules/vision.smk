@@ -1,7 +1,7 @@
 # Test-time adaptation in vision: a network, and a job for each way to adapt it.
 VISION = STUDY.get("vision", {})
 # Images that are replaced make everything of them anew, also where no sum holds them.
-IMAGES = [*map(str, Path(VISION["images"]["folder"]).glob("[!.]*.*"))] if VISION else []
+IMAGES = [*map(str, Path(VISION["images"]["folder"]).glob("[!.]*"))] if VISION else []
 # (What adapts, optimizer) -> the optimizer's specification; two ways have none, and are named "-".
 WAYS = vision_jobs(STUDY)
 with exit_in_one_line():
