@@ -6,7 +6,7 @@ import torch
 
 from orla.jobs import job
 from orla.provenance import collect
-from orla.provenance.code import part_files
+from orla.provenance.code import files_of_parts
 from orla.provenance.tables import write_table
 
 params, output = snakemake.params, snakemake.output
@@ -24,7 +24,7 @@ with job(snakemake.log[0], output.losses):
     room = adaptation.room_request(settings, adapters, params.grids)
     language = models.open_model(params.config["model"], folder, room)
     losses, norms = adaptation.losses_and_norms(language, given, settings, adapters, params.grids)
-    optimizers = [file for n in adapters["optimizers"] for file in part_files("optimizer", n)]
+    optimizers = files_of_parts(("optimizer", name) for name in adapters["optimizers"])
     source = collect.collect(
         "orla.language.adaptation", *optimizers, config=params.config, datasets={}
     )

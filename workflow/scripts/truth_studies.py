@@ -3,7 +3,7 @@
 from orla.jobs import job
 from orla.programs import machine
 from orla.provenance import collect
-from orla.provenance.code import part_files
+from orla.provenance.code import files_of_parts
 from orla.provenance.tables import write_table
 from orla.truth import studies, worlds
 
@@ -13,7 +13,7 @@ with job(snakemake.log[0], output):
     machine.configure(compute, snakemake.threads)
     numbers = range(truth["studies"])
     models = studies.simulate_models(world, numbers, truth["pairs"], truth["seeds"], truth["steps"])
-    files = [file for part in worlds.PARTS for file in part_files(*part)]
+    files = files_of_parts(worlds.PARTS)
     config = {"truth": dict(truth), "compute": dict(compute)}
     source = collect.collect("orla.truth.studies", *files, world=world, config=config)
     write_table(models, output, source)

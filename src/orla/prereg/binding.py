@@ -15,7 +15,7 @@ from orla.files import atomic, sha256
 from orla.prereg import asked
 from orla.prereg.documents import read_yaml
 from orla.prereg.registration import Registration
-from orla.provenance.code import hash_of, part_files, source_digests
+from orla.provenance.code import files_of_parts, hash_of, source_digests
 from orla.study.config import plan_from_config, sort_and_drop_nulls
 from orla.study.declarations import job_parts
 from orla.study.plan import Condition, Plan
@@ -162,7 +162,7 @@ def code_roots(plan: Plan, run: Sequence[Condition]) -> list[str | Path]:
     """Modules, and files of parts, that conditions are computed and judged by."""
     named = {part for c in run for part in job_parts(plan.job(c), plan.declared)}
     named |= {("task", plan.spec("task", c.task)["kind"]) for c in run}
-    return [*_ROOTS, *(file for kind, name in sorted(named) for file in part_files(kind, name))]
+    return [*_ROOTS, *files_of_parts(sorted(named))]
 
 
 def syntax_hash(plan: Plan, run: Sequence[Condition]) -> str:

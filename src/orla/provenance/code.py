@@ -8,7 +8,7 @@ import ast
 import hashlib
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
@@ -70,6 +70,11 @@ def part_files(kind: str, form: str) -> list[Path]:
         if name in files_by_name:
             return files_by_name[name]
     raise OrlaError(f"{kind} {form!r} is unknown; {nearest(form, files_by_name)}")
+
+
+def files_of_parts(parts: Iterable[tuple[str, str]]) -> list[Path]:
+    """`part_files` of each (kind, name or short form), one after the other."""
+    return [file for kind, form in parts for file in part_files(kind, form)]
 
 
 def _plugin_files() -> Iterator[Path]:

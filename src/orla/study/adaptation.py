@@ -23,7 +23,7 @@ from orla.errors import OrlaError
 from orla.programs.store import say
 from orla.provenance import collect, cost, digest, networks
 from orla.provenance.arrays import read_arrays, write_arrays
-from orla.provenance.code import part_files
+from orla.provenance.code import files_of_parts
 from orla.provenance.tables import merge_provenances, read_table, write_table
 from orla.sessions.streams import Streams, episode_settings
 from orla.study import tidy
@@ -210,9 +210,8 @@ def _collect_provenance(
 ) -> dict[str, Any]:
     """The provenance of a result of this module, parts, episode and seeds, with further entries."""
     parts = [*parts, ("loss", episode.loss)]
-    files = [file for kind, name in parts for file in part_files(kind, name)]
     data = {"dataset": episode.dataset, "seeds": list(range(seeds))}
-    return collect.collect(module, *files, **data, **entries)
+    return collect.collect(module, *files_of_parts(parts), **data, **entries)
 
 
 def _read_result(path: str) -> tuple[Mapping[str, Any], tuple[pd.DataFrame, dict[str, np.ndarray]]]:
