@@ -184,6 +184,7 @@ OTHER = with_change("day b", cursor="hand_pos")
         ),
         ({"a": with_change(unit_spikes=silenced), "n_inputs": 4}, "channel 'M1 003' is constant"),
         ({"b": RENAMED}, r"day b: lacks 1 of the 3 channels.*'M1 003'"),
+        ({"b": with_change("day b")}, "day a and day b hold the same steps; give two recordings"),
         ({"b": OTHER}, "day b: its cursor is hand_pos, but cursor_pos in day a"),
     ],
 )
@@ -194,7 +195,7 @@ def test_days_and_settings_that_cannot_be_are_named_with_their_mend(given, words
 
 
 def test_what_is_refused_of_one_day_is_taken_of_both_or_where_it_does_no_harm():
-    make(with_change(cursor="hand_pos"), OTHER)
+    make(with_change(cursor="hand_pos"), replace(session("day b", 2), cursor="hand_pos"))
     make(with_change(unit_spikes=silenced), n_inputs=3)
 
 

@@ -29,6 +29,12 @@ def test_a_value_far_from_all_others_again_and_again_is_refused(value, samples):
         refuse_stand_ins("x", marked(value, samples))
 
 
+def test_values_at_either_end_do_not_hide_each_other():
+    both = marked(9999, slice(200, 300), values=marked(-9999, slice(100, 200)))
+    with pytest.raises(OrlaError, match=r"x: column 1 is -9999 at 100 samples"):
+        refuse_stand_ins("x", both)
+
+
 @pytest.mark.parametrize(
     "values",
     [

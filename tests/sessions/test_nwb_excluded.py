@@ -63,7 +63,7 @@ def test_a_table_on_another_clock_reversed_or_without_a_time_is_refused(
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_intervals_in_part_outside_and_a_last_one_without_a_stop_are_taken(name, tmp_path):
+def test_intervals_in_part_outside_and_a_last_one_without_a_stop_are_taken(name, tmp_path, capsys):
     """Seconds 10 to 20 and 30 to the end; of those before and after nothing is recorded."""
     end = 99.0 if "units" in name else np.nan
     rows = np.array([(-5.0, -1.0), (10.0, 20.0), (30.0, end)])
@@ -71,6 +71,7 @@ def test_intervals_in_part_outside_and_a_last_one_without_a_stop_are_taken(name,
     inside = ((session.time_s >= 10) & (session.time_s <= 20)) | (session.time_s >= 30)
     is_left_out = session.interval_index() > 0
     np.testing.assert_array_equal(is_left_out, inside if name == "invalid_times" else ~inside)
+    assert f"{name}: 1 of 3 intervals lie outside the recording" in capsys.readouterr().err
 
 
 SHORT = np.array([(start + 0.0515, start + 0.0585) for start in np.arange(10, 30, 0.1)])

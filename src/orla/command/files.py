@@ -155,8 +155,6 @@ def _read_pair(source: str, recordings: Sequence[str], **assigned: dict[str, Any
                 f"{path}: {count} steps leave nothing to learn from; take a recording of "
                 f"{FEWEST_STEPS} steps or more"
             )
-    if all(np.array_equal(getattr(a, each), getattr(b, each)) for each in ("inputs", "targets")):
-        raise OrlaError(f"{files[0]} and {files[1]} hold the same steps; give two recordings")
     same, in_b = match.columns == "same", {*b.keys}
     features = Features(method="top_channels" if same else "pca")
     bin_s = preparation.get("bin_s", a.bin_s)

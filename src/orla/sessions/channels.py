@@ -73,7 +73,10 @@ def find_same_channels(
 def require_compatible(
     a: Binned, b: Binned, correspondence: Correspondence, preparation: Preparation
 ) -> None:
-    """Refuse bins of another width, other targets, and features that the channels do not allow."""
+    """Refuse bins of another width, other targets, features that the channels do not allow.
+
+    A recording that was saved twice, under two names, is refused too: nothing drifts in it.
+    """
     target, columns, option = a.about["target"], correspondence.columns, correspondence.option
     if not np.isclose(a.bin_s, b.bin_s, rtol=1e-6, atol=0):
         raise OrlaError(
@@ -114,6 +117,8 @@ def require_compatible(
             )
     if features.align:
         _require_alignable(a, b, correspondence, features)
+    if np.array_equal(a.inputs, b.inputs) and np.array_equal(a.targets, b.targets):
+        raise OrlaError(f"{a.name} and {b.name} hold the same steps; give two recordings")
 
 
 def _require_alignable(

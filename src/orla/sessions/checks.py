@@ -1,6 +1,7 @@
 """Checks of recordings: sizes, kinds and ranges of arrays, and the clocks of spikes."""
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -79,7 +80,8 @@ def require_sample_times(name: str, time_s: np.ndarray) -> None:
 def require_intervals(name: str, bounds: np.ndarray, first: float, last: float) -> None:
     """Refuse intervals (n, 2) in seconds that end before they start or lack a time.
 
-    Where more than half lie outside the recording, `first` to `last`, they are of another clock.
+    Where more than half lie outside the recording, `first` to `last`, they are of another clock;
+    fewer are printed.
     """
     start, stop = bounds.T
     if (wrong := np.flatnonzero(~(start <= stop))).size:
@@ -94,6 +96,12 @@ def require_intervals(name: str, bounds: np.ndarray, first: float, last: float) 
             f"{name}: {outside} of {len(bounds)} intervals, which start at {start.min():.10g} to "
             f"{start.max():.10g} s, lie outside the recording, {first:.10g} to {last:.10g} s; give "
             "them in seconds on its clock, or remove them"
+        )
+    if outside:
+        print(
+            f"{name}: {outside} of {len(bounds)} intervals lie outside the recording, {first:.10g} "
+            f"to {last:.10g} s, and are not used",
+            file=sys.stderr,
         )
 
 

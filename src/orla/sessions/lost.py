@@ -14,9 +14,10 @@ def refuse_stand_ins(name: str, values: np.ndarray) -> None:
     Where half of the others are one number, as at rest, their SD says nothing of what is far away.
     """
     for i, column in enumerate(values.astype(np.float64).T):
-        for value in (column.min(), column.max()):
-            others = column[column != value]
-            count = len(column) - len(others)
+        ends = column.min(), column.max()
+        others = column[~np.isin(column, ends)]  # a file may have one at either end
+        for value in ends:
+            count = np.count_nonzero(column == value)
             if count < _TIMES or not others.size or not np.ptp(np.quantile(others, [0.25, 0.75])):
                 continue
             if abs(value - others.mean()) > _SDS * others.std():
