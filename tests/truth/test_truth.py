@@ -53,6 +53,8 @@ def test_the_parts_of_made_up_studies_are_named_for_their_provenance(monkeypatch
 
     monkeypatch.setattr(catalogue, "make", make)
     monkeypatch.setattr(worlds, "PRETRAINING", worlds.PRETRAINING | {"max_epochs": 1})
+    monkeypatch.setattr(worlds, "RATES", worlds.RATES[:1])
+    monkeypatch.setattr(worlds, "GROWTH", 0)
     for world in worlds.WORLDS:
         studies.simulate_models(world, [0], 1, 1, STEPS)
     assert named == set(worlds.PARTS)
