@@ -103,3 +103,18 @@ def test_ctrl_c_takes_two_lines_and_leaves_no_lock(study):
     last = said.rstrip().splitlines()[-2:]
     assert last[0].startswith("Stopped: ") and last[1].startswith("Go on with the same command")
     assert not [*(study / ".snakemake/locks").glob("*")]
+
+
+def test_what_snakemakes_config_option_says_is_in_the_plan(study, capsys):
+    options = ("--cores", "1", "--config", "pathvars={reports: elsewhere}", "name=other", "-k")
+    config = Study(study, options=options).enter_and_plan().config
+    assert (config["pathvars"]["reports"], config["name"]) == ("elsewhere", "other")
+    assert (
+        config["pathvars"]["results"] == Study(study).enter_and_plan().config["pathvars"]["results"]
+    )
+    (study / "elsewhere").mkdir()
+    (study / "elsewhere/answer.txt").write_text("an answer\n")
+    main(["show", str(study), "--", *options])
+    assert capsys.readouterr().out == "an answer\n"
+    said = refused(capsys, "show", study, "--", "--config", "reports")
+    assert said.startswith("error: --config reports: Invalid config definition")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import queue
 import signal
@@ -53,7 +54,21 @@ class Study:
     def enter_and_plan(self) -> Plan:
         """Make the study's folder the working directory; answer the plan of its config."""
         os.chdir(self.folder)
-        return read_plan(self.overlays)
+        return read_plan(self.overlays, self._config_values())
+
+    def _config_values(self) -> dict[str, Any]:
+        """The settings that Snakemake's options give by ``--config KEY=VALUE ...``."""
+        parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+        parser.add_argument("--config", "-C", nargs="*")
+        words = parser.parse_known_args(self.options)[0].config
+        if not words:
+            return {}
+        from snakemake.cli import parse_config
+
+        try:
+            return parse_config(words)
+        except ValueError as error:
+            raise OrlaError(f"--config {' '.join(words)}: {error}") from None
 
     def read_answer(self, since: float = 0.0) -> str:
         """The answer of the last run that wrote a page since that Unix time; "" where none did."""

@@ -191,12 +191,16 @@ def write_binds(path: Path, binds: Mapping[str, Any]) -> None:
         partial.write_text(text.rstrip("\n") + "\n" + block, encoding="utf-8")
 
 
-def read_plan(files: Iterable[Path]) -> Plan:
-    """The plan of ``config.yaml`` with overlays, a later one first, as Snakemake reads them."""
+def read_plan(files: Iterable[Path], values: Mapping[str, Any] | None = None) -> Plan:
+    """The plan of ``config.yaml`` with overlays, a later one first, as Snakemake reads them.
+
+    `values` come last, as those of Snakemake's ``--config``.
+    """
     base = Path("config.yaml")
     config: dict[str, Any] = {}
     for path in [base, *(file for file in files if file.resolve() != base.resolve())]:
         _merge_overlay(config, read_yaml(path) or {})
+    _merge_overlay(config, values or {})
     return plan_from_config(sort_and_drop_nulls(config))
 
 
