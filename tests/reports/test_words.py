@@ -5,7 +5,10 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+from orla.prereg.binding import read_plan
+from orla.reports.study import StudyFacts
 from orla.reports.words import PartNames
+from tests.running import ROOT
 
 NAMES = PartNames(instances={
     "learner": {"trace-05": {"kind": "trace", "decay": 0.5}, "short": {"kind": "tbptt", "window": 9,
@@ -69,11 +72,14 @@ def test_titles_say_what_varies(simulated, few):
     }
 
 
-def test_the_papers_numbers_are_about_one_task(simulated):
+def test_the_papers_numbers_are_about_one_task_and_pair(simulated):
     [task] = simulated.recordings
-    keys = {"task": task, "architecture": "rnn", "intervention": "none", "start": "pretrained"}
-    for papers, fits in (("", True), (task, True), ("another", False)):
-        assert (replace(simulated, papers_task=papers).paper_for(keys) is not None) == fits
+    keys = {"architecture": "rnn", "intervention": "none", "start": "pretrained"}
+    keys |= {"task": task, "pair": "default"}
+    for name in ("task", "pair"):
+        for papers, fits in (("", True), (keys[name], True), ("another", False)):
+            study = replace(simulated, **{f"papers_{name}": papers})
+            assert (study.paper_for(keys) is not None) == fits
 
 
 def test_a_network_of_the_same_options_as_another_keeps_its_own_name(simulated):
@@ -85,3 +91,21 @@ def test_a_network_of_the_same_options_as_another_keeps_its_own_name(simulated):
     study = replace(simulated, instances={"architecture": networks})
     names = {name: study.called("architecture", name) for name in ("rnn", *networks)}
     assert [*names.values()] == ["RNN", "RNN (other)", "RNN, hidden 99", "RNN, cond(W_hh) 50"]
+
+
+@pytest.mark.parametrize(
+    ("overlays", "papers"),
+    [
+        ([], ("recordings", "indy")),
+        (["pretraining"], ("recordings", "indy")),  # whose questions are about other arrays
+        (["structure"], ("structure-arrays", "")),  # which stand for the paper's pair
+    ],
+)
+def test_the_papers_pair_is_told_by_its_sessions(overlays, papers):
+    plan = read_plan([ROOT / f"config/{name}.yaml" for name in overlays])
+    datasets = {domain: {"source": "simulated", "label": "made"} for domain in plan.domains}
+    study = StudyFacts.from_config(plan.config, {"datasets": datasets})
+    assert (study.papers_task, study.papers_pair) == papers
+    study = StudyFacts.from_config(plan.config, {"datasets": {}})
+    assert study.papers_task == plan.config["registrations"]["assume"]["task"]
+    assert study.papers_pair == ""

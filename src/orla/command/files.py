@@ -24,6 +24,7 @@ from orla.command.new import MOST_INPUTS, TAIL
 from orla.errors import OrlaError
 from orla.files import load_arrays
 from orla.prereg.documents import parse_yaml
+from orla.reports.paper import load
 from orla.schema import nearest
 from orla.sessions import binned, from_spikes, nwb
 from orla.sessions.channels import (
@@ -48,7 +49,6 @@ OPTIONS = {
     "target": {"binned": "target"},
     "columns": {"nwb": "channels", "binned": "columns"},
 }
-PAPERS_PAIR = ("indy_20160630_01", "indy_20170131_02")
 BIN_S = 0.05
 # Fewer steps than these leave no windows to adapt by.
 FEWEST_STEPS = 200
@@ -137,8 +137,9 @@ def _read_pair(source: str, recordings: Sequence[str], **assigned: dict[str, Any
         seconds = (task.duration_a_s, task.duration_b_s)
         return Pair(source, ("day_1", "day_2"), tuple(int(s / BIN_S) for s in seconds), 96, 96)
     if source == "odoherty":
-        names = tuple(recordings) or PAPERS_PAIR
-        _require_two(names, "sessions, such as " + " ".join(PAPERS_PAIR))
+        papers = tuple(load().sessions)
+        names = tuple(recordings) or papers
+        _require_two(names, "sessions, such as " + " ".join(papers))
         return Pair(source, names, (USUAL_STEPS, USUAL_STEPS), 96, 96)
     _require_two(recordings, f"files, session A and session B: --from {source} A B")
     files = tuple(Path(name).expanduser().resolve() for name in recordings)

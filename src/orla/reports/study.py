@@ -36,6 +36,17 @@ class Group(NamedTuple):
     rows: pd.DataFrame
 
 
+def _find_papers_pair(tasks: Mapping[str, Any], datasets: Mapping[str, Any]) -> tuple[str, str]:
+    """Task and name of the paper's pair of sessions; "" both where the study did not run it."""
+    for task, spec in tasks.items():
+        pairs = spec.get("pairs", {})
+        for pair, sessions in pairs.items():
+            place = f"{task}/{pair}" if len(pairs) > 1 else task
+            if place in datasets and [sessions[side] for side in "ab"] == load().sessions:
+                return task, pair
+    return "", ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class StudyFacts(PartNames):
     """Facts for captions and titles, and the names of parts in them.
@@ -46,7 +57,8 @@ class StudyFacts(PartNames):
         reproduces: whether it is the paper's study: on the paper's recordings or their simulation,
             or on a synthetic task that the paper has.
         recordings: the tasks that are recorded (or simulated) sessions, as the paper's are.
-        papers_task: the one of them that the paper's numbers are about; empty for any.
+        papers_task, papers_pair: the one of them, and the pair of sessions, that the paper's
+            numbers are about; empty for any.
         main: the comparison that a figure of one comparison shows.
         pretraining, passes: network -> steps of the window it is pretrained with; most passes.
         rates_of: the precision whose chosen rates are carried over to others.
@@ -62,6 +74,7 @@ class StudyFacts(PartNames):
     alpha: float = 0.05
     recordings: tuple[str, ...] = ()
     papers_task: str = ""
+    papers_pair: str = ""
     comparisons: Mapping[str, Comparison] = field(default_factory=dict)
     main: str = PAPERS
     pretraining: Mapping[str, int] = field(default_factory=dict)
@@ -78,6 +91,9 @@ class StudyFacts(PartNames):
         made = (place.split("/")[0] for place, data in datasets.items() if data.get("drift"))
         synthetic = {domain.split("/")[0] for domain in datasets} - {*recordings}
         sources = {dataset["source"] for dataset in datasets.values()}
+        papers_task, papers_pair = _find_papers_pair(tasks, datasets)
+        if not papers_task:
+            papers_task = config["registrations"]["assume"]["task"] or ""
         usual = config["pretraining"]
         pretrained = {n: usual | usual.get("of", {}).get(n, {}) for n in config["networks"]}
         sections = {kind: section for kind, section in SECTIONS.items() if kind != "task"}
@@ -93,7 +109,8 @@ class StudyFacts(PartNames):
             margin_pp=settings.margin_pp,
             alpha=settings.alpha,
             recordings=recordings,
-            papers_task=config["registrations"]["assume"]["task"] or "",
+            papers_task=papers_task,
+            papers_pair=papers_pair,
             comparisons=settings.comparisons,
             main=settings.main,
             rates_of=settings.rates_of,
@@ -221,6 +238,7 @@ class StudyFacts(PartNames):
         size = network.get("hidden", HIDDEN) if isinstance(network, Mapping) else HIDDEN
         fits = self.reproduces and keys["task"] in self.recordings and size == HIDDEN
         fits = fits and self.papers_task in ("", keys["task"])
+        fits = fits and self.papers_pair in ("", keys["pair"])
         fits = fits and all(keys[kind] == value for kind, value in DEFAULTS.items())
         if fits and comparison is not None:
             _, minuend, subtrahend = self.comparison(comparison)

@@ -103,33 +103,26 @@ def claim_lines(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[
     """Every claim of the paper, with our figures (`ours`) and the verdict of its registration.
 
     It is [] where no claim has a figure. A claim is compared only with conditions to which the
-    paper's numbers apply (see `StudyFacts.paper_for`); of several pairs of sessions, with each.
+    paper's numbers apply (see `StudyFacts.paper_for`), of one pair of sessions: as the paper's
+    numbers are of one, they tell nothing beside each of several others.
     """
     verdicts = verdict_lines(results.get("verdicts", pd.DataFrame()), study)
     judged = {verdict["registration"]: verdict for verdict in verdicts}
-    by_pair: dict[tuple, dict[str, pd.DataFrame]] = {}
-    for name, frame in _comparable_rows(results, study).items():
-        for pair, rows in frame.groupby(["task", "pair"], sort=False):
-            by_pair.setdefault(pair, {})[name] = rows
+    comparable = _comparable_rows(results, study)
+    pairs = {tuple(p) for rows in comparable.values() for p in rows[["task", "pair"]].to_numpy()}
+    if len(pairs) > 1:
+        return []
     told = []
     for claim in load().claims:
         verdict = judged.get(claim.get("registration"), {})
         # Our figures may be of another network than the one that the verdict is about.
         network = or_default(verdict.get("network"), "")
         words = verdict.get("words", "") + (f" ({network})" if network else "")
-        ours = [text for spec in claim["ours"] for text in _pair_figures(spec, by_pair)]
+        ours = [claim_figure(spec, comparable) for spec in claim["ours"]]
         line = {"registration": "", **claim} | {"ours": ours, "words": words}
         line["results"] = list(dict.fromkeys(spec["result"] for spec in claim["ours"]))
         told.append(line | {name: verdict.get(name, "") for name in ("outcome", "amended")})
     return told if any(not text.endswith(NOT_RUN) for line in told for text in line["ours"]) else []
-
-
-def _pair_figures(spec: Mapping[str, Any], by_pair: Mapping[tuple, Mapping]) -> list[str]:
-    """Our figure of each pair that has one; that it was not run is said once."""
-    figures = [(pair, claim_figure(spec, results)) for (_, pair), results in by_pair.items()]
-    texts = [f"{pair}: {text}" if len(figures) > 1 else text for pair, text in figures]
-    texts = [text for text in texts if not text.endswith(NOT_RUN)]
-    return texts or [f"{spec['label']}: {NOT_RUN}"]
 
 
 def _comparable_rows(

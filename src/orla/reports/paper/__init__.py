@@ -68,6 +68,11 @@ class Paper:
         return {kind: {row.get(kind) for row in rows} for kind in ("task", "learner")}
 
     @property
+    def sessions(self) -> list[str]:
+        """The names of the sessions A and B that stand for the paper's."""
+        return self.document["sessions"]
+
+    @property
     def claims(self) -> list[dict[str, Any]]:
         """The claims: id, text, paper, place, optional registration, and ``ours``."""
         return self.document["claims"]
