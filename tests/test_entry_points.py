@@ -25,11 +25,11 @@ class Linear(Loss, name="linear", label="absolute error"):
 '''
 ASKED = """
 import json
-from orla.provenance.code import part_files, source_digests
+from orla.provenance.code import declaring_files, source_digests
 from orla.study.declarations import read_declarations
 
 found = read_declarations()["loss"]
-files = part_files("loss", "linear") if "linear" in found else []
+files = declaring_files("loss", "linear") if "linear" in found else []
 digests = source_digests(*files)
 print(json.dumps({"losses": list(found), "files": [str(f) for f in files]} | digests))
 """

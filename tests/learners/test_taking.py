@@ -152,7 +152,7 @@ ROW = 3 + 5 + 1  # of a unit's inputs, units and bias
         ("diagonal", "s4", 2 * 2 * 5 * (3 + 1 + 1 + 2 + 2), False),
     ],
 )
-def test_a_sensitivity_has_so_many_numbers(name, kind, numbers, masked):
+def test_size_of_a_sensitivity(name, kind, numbers, masked):
     architecture, _ = NETWORKS[kind]
     learner, params = make_learner(name, architecture), networks(architecture, models=7)
     assert sum(e.numel() for e in pytree.tree_leaves(learner.init(params))) == 7 * numbers

@@ -187,9 +187,12 @@ def test_columns_of_hand_made_gradients():
     assert {name: found[name] for name in expected} == pytest.approx(expected)
 
 
-def test_the_direction_may_lie_elsewhere_and_the_coordinates_are_those_named():
-    found = summary([[1, 0, 0, 0, 0, 2]] * 2, np.ones((2, 6)))
-    assert (found["whh_share"], found["wout_share"]) == pytest.approx((1 / 5, 4 / 5))
+def test_shares_of_the_first_direction_count_all_weights():
+    measures = summary([[1, 0, 0, 0, 0, 2]] * 2, np.ones((2, 6)))
+    assert (measures["whh_share"], measures["wout_share"]) == pytest.approx((1 / 5, 4 / 5))
+
+
+def test_dominance_is_over_the_named_weights():
     past = [[2, 2, 2, 2, 8, 8], [2, 2, 2, 2, 8, 8]]
     now = np.ones((2, 6))
     assert summary(past, now)["dominance"] == 2

@@ -30,7 +30,7 @@ print(json.dumps([torch.backends.cpu.get_cpu_capability(), pick_vec_isa().bit_wi
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="names x86 instruction sets")
-def test_a_job_that_asks_for_less_uses_less():
+def test_a_job_uses_the_older_instruction_set_that_it_asks_for():
     clean = {k: v for k, v in os.environ.items() if k not in ("ATEN_CPU_CAPABILITY",)}
 
     def used(asked):

@@ -126,7 +126,9 @@ def test_an_import_is_found_in_any_block(house, block):
 def test_one_changed_line_changes_what_depends_on_it(house, changed):
     def hashes():
         return {
-            optimizer: code.code_hash("orla.study.sweep", *code.part_files("optimizer", optimizer))
+            optimizer: code.code_hash(
+                "orla.study.sweep", *code.declaring_files("optimizer", optimizer)
+            )
             for optimizer in ("adam", "sgd")
         } | {"simulated": code.code_hash("orla.simulator")}
 
@@ -154,25 +156,25 @@ def test_the_hash_is_that_of_the_contents_wherever_they_stand(house, tmp_path, m
 
 
 def test_a_part_is_found_by_its_name_or_short_form(house, plugins):
-    assert code.part_files("optimizer", "adam") == [house / "orla/optimizers/adam.py"]
-    assert code.part_files("learner", "tbptt-20-5") == [house / "orla/learners/tbptt.py"]
-    assert code.part_files("optimizer", "rms") == [plugins / "rms.py"]
+    assert code.declaring_files("optimizer", "adam") == [house / "orla/optimizers/adam.py"]
+    assert code.declaring_files("learner", "tbptt-20-5") == [house / "orla/learners/tbptt.py"]
+    assert code.declaring_files("optimizer", "rms") == [plugins / "rms.py"]
     for kind, name, words in [
         ("optimizer", "adm", 'the nearest is "adam"'),
         ("optimizer", "hidden", "is unknown"),
         ("optimizers", "adam", 'the nearest is "optimizer"'),
     ]:
         with pytest.raises(OrlaError, match=words):
-            code.part_files(kind, name)
+            code.declaring_files(kind, name)
 
 
 def test_a_plug_in_counts_with_its_helpers_and_bases(house, plugins):
     def of(name):
-        return code.code_hash("orla.study.sweep", *code.part_files("optimizer", name))
+        return code.code_hash("orla.study.sweep", *code.declaring_files("optimizer", name))
 
     assert {"plugins/rms.py", "plugins/shared_by_parts.py", "orla/optimizers/adam.py"} == {
         name
-        for name in code.source_digests(*code.part_files("optimizer", "rms"))
+        for name in code.source_digests(*code.declaring_files("optimizer", "rms"))
         if "__init__" not in name
     } - {"orla/optimizers/base.py"}
     for file, expected in {
@@ -233,7 +235,9 @@ def test_of_the_real_package_imports_agree_with_what_python_loads():
     found = set(code.source_digests("orla.study.sweep"))
     assert modules - silent <= found and not silent & found
     assert "orla/programs/kernels.cpp" not in found
-    assert "orla/programs/kernels.cpp" in code.source_digests(*code.part_files("learner", "rtrl"))
+    assert "orla/programs/kernels.cpp" in code.source_digests(
+        *code.declaring_files("learner", "rtrl")
+    )
     assert "orla/sessions/simulator/days.py" not in found
     simulated = set(code.source_digests("orla.sessions.simulator"))
     assert "orla/engine/loop.py" not in simulated and "orla/study/sweep.py" not in simulated
@@ -242,7 +246,7 @@ def test_of_the_real_package_imports_agree_with_what_python_loads():
 def test_nothing_is_imported_to_find_it():
     program = (
         "import sys\nfrom orla.provenance import code\n"
-        "code.code_hash('orla.study.sweep', *code.part_files('statistic', 'gaps'))\n"
+        "code.code_hash('orla.study.sweep', *code.declaring_files('statistic', 'gaps'))\n"
         "assert not {'torch', 'numpy', 'orla.study.sweep'} & set(sys.modules), 'imported'"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

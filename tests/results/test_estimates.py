@@ -240,7 +240,7 @@ def test_one_seed_has_a_gap_and_no_interval():
         ("constant_error", 0.2, "is no lower than that of the best constant, 0.2"),
     ],
 )
-def test_the_table_is_guarded(column, value, words):
+def test_a_failed_guard_is_named_in_every_row(column, value, words):
     frame = varied(seeds=[("a", 3), ("b", 3)], lost=0, drawn=5)
     frame = frame.assign(edge=False, edge_on_adapt=False)
     clean = table("estimates", frame, margin_pp=50)

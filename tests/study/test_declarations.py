@@ -32,7 +32,7 @@ def test_they_are_what_the_parts_say_of_themselves():
     found = read_declarations()
     assert list(found) == list(catalogue.ROOMS)
     tbptt = found["learner"]["tbptt"]
-    assert tbptt["forms"] == catalogue.short_forms(catalogue.part("learner", "tbptt"))
+    assert tbptt["forms"] == catalogue.short_form_patterns(catalogue.part("learner", "tbptt"))
     assert tbptt["defaults"] == {"errors": "all", "window": 200, "update_every": 200}
     assert tbptt["more"]["stride"] == "update_every"
     assert found["task"]["recordings"]["needs_files"] is True

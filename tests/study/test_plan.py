@@ -149,7 +149,7 @@ def test_windows_variants_and_steps_of_probes_are_what_parts_declare():
     }
     study = plan(probes=CONFIG["probes"] | probes)
     tone = study.declared["task"]["sine"]["defaults"]["window"]
-    assert [study.window(task) for task in ("days", "wave", "tone")] == [100, 50, tone]
+    assert [study.window_steps(task) for task in ("days", "wave", "tone")] == [100, 50, tone]
     assert study.variants("days") == ["50-50", "80-20", "stationary"]
     assert study.variants("wave") == ["shift", "stationary"]
     looks = {"seldom": 70, "condition_number": 1000, "past": 0}

@@ -242,7 +242,7 @@ def test_motions_of_an_arm_are_a_recording():
     assert made.cut(found, "stationary").heldout.starts.sum() == 11
 
 
-def test_reaches_with_gaps_in_time_are_a_recording():
+def test_the_first_step_after_a_gap_in_time_is_not_scored():
     """Other neurons on the other day; rows follow each other only where `timestep` rises by one."""
     made, found, raw = recorded(
         "chewie",

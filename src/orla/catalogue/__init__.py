@@ -106,7 +106,7 @@ def _defining_file(part: type[Part]) -> str:
     return getattr(sys.modules[part.__module__], "__file__", None) or ""
 
 
-def kinds_from_outside() -> list[str]:
+def kinds_with_plugin_parts() -> list[str]:
     """The kinds that plug-in folders and installed packages, which are imported, add parts to."""
     if not plugins.import_plugins(_plugins):
         return []
@@ -181,7 +181,9 @@ def specification(kind: str, spec: str | Mapping[str, Any]) -> tuple[type[Any], 
                 numbers = [int(n) for n in spec[len(name) + 1 :].split("-")]
                 if len(numbers) == len(chosen.part.short):
                     return chosen, dict(zip(chosen.part.short, numbers, strict=True))
-                raise OrlaError(f"{kind} {spec!r}: write {' or '.join(short_forms(chosen))}")
+                raise OrlaError(
+                    f"{kind} {spec!r}: write {' or '.join(short_form_patterns(chosen))}"
+                )
         raise OrlaError(f"{kind} {spec!r} is unknown; {nearest(spec, all_short_forms(kind))}")
     if not isinstance(spec, Mapping) or "kind" not in spec:
         raise OrlaError(f"{kind}: {spec!r} names none; give a name, or kind: and options")
@@ -189,7 +191,7 @@ def specification(kind: str, spec: str | Mapping[str, Any]) -> tuple[type[Any], 
     return part(kind, str(options.pop("kind"))), options
 
 
-def short_forms(part: type[Any]) -> list[str]:
+def short_form_patterns(part: type[Any]) -> list[str]:
     """The short forms of a part: its name, and its name with its short options in capitals."""
     declaration = part.part
     if not declaration.short:
@@ -199,7 +201,7 @@ def short_forms(part: type[Any]) -> list[str]:
 
 def all_short_forms(kind: str) -> list[str]:
     """The short forms of all parts of a kind."""
-    return [form for part in parts(kind).values() for form in short_forms(part)]
+    return [form for part in parts(kind).values() for form in short_form_patterns(part)]
 
 
 def make(kind: str, spec: str | Mapping[str, Any], **context: Any) -> Any:

@@ -149,7 +149,7 @@ class Loop(Parts):
                     seldom.setdefault(name, []).append(value)
                 part = self.with_noise(part, state)
                 results += self.driver.advance(state, rates, part, updates)
-                for name, values in self._pop_kept_states(state).items():
+                for name, values in self._take_probe_states(state).items():
                     seldom.setdefault(name, []).append(values)
                 if state.step in snapshots:
                     networks[state.step] = (_clone_tree(state.params), state.network.clone())
@@ -186,7 +186,7 @@ class Loop(Parts):
                 none |= {n: np.empty((models, 0, *v.shape[1:])) for n, v in state_of_probe.items()}
         return none | {name: torch.stack(rows, 1).cpu().numpy() for name, rows in values.items()}
 
-    def _pop_kept_states(self, state: State) -> dict[str, Tensor]:
+    def _take_probe_states(self, state: State) -> dict[str, Tensor]:
         """The states of the probes whose states are kept after this step, and begin anew."""
         states: dict[str, Tensor] = {}
         for i, probe in enumerate(self.probes):

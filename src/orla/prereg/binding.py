@@ -50,7 +50,7 @@ def study_record(plan: Plan, registration: Registration) -> dict[str, Any]:
     were is compared with the record of then.
     """
     former = bool(registration.binds) and "recordings" not in registration.binds
-    settings = _former_settings if former else _settings
+    settings = _former_bound_settings if former else _bound_settings
     if registration.quantity:
         study = _quantity_record(plan, registration.quantity, settings) or {}
     else:
@@ -79,7 +79,7 @@ def _quantity_record(plan: Plan, name: str, settings: Settings) -> dict[str, Any
     return _conditions_record(plan, run) | settings(plan, run) | {"quantity": entry}
 
 
-def _settings(plan: Plan, run: Sequence[Condition]) -> dict[str, Any]:
+def _bound_settings(plan: Plan, run: Sequence[Condition]) -> dict[str, Any]:
     """Tasks of conditions, by pair, and numeric configurations; no file, and no seed of a lock."""
     tasks: dict[str, Any] = {}
     for c in run:
@@ -91,7 +91,7 @@ def _settings(plan: Plan, run: Sequence[Condition]) -> dict[str, Any]:
     return {"tasks": tasks, "numerics": {c.precision: numerics.get(c.precision) for c in run}}
 
 
-def _former_settings(plan: Plan, run: Sequence[Condition]) -> dict[str, Any]:
+def _former_bound_settings(plan: Plan, run: Sequence[Condition]) -> dict[str, Any]:
     """What stood in the place of `_settings`: whole tasks, with the paths of their files."""
     tasks, pairs = {}, {c.pair for c in run}
     for name in {c.task for c in run}:

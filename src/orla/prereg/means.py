@@ -51,7 +51,7 @@ def read_evidence(
         what = registration.quantity or reading.columns["estimate"]
         obstacles.append(f"{what} has no finite t interval")
     elif not obstacles:
-        _check_numbers(registration, estimate, n or 0, pairs)
+        _check_estimate_consistency(registration, estimate, n or 0, pairs)
     if obstacles:
         return Evidence(reading, estimate, n or 0, obstacles=tuple(dict.fromkeys(obstacles)))
     others = _other_estimates(registration, row, n or 0, pairs)
@@ -209,7 +209,7 @@ def _pair_problems(
     return problems + _failing_pair_problems(registration, len(bad), first)
 
 
-def _check_numbers(
+def _check_estimate_consistency(
     registration: Registration, estimate: Estimate, n: int, pairs: pd.DataFrame | None
 ) -> None:
     """Refuse an estimate that disagrees with its interval, its units or the pairs' own rows."""

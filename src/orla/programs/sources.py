@@ -26,7 +26,7 @@ def digest() -> str:
 
 @functools.cache
 def _digest_with_plugins(plugins: tuple[Path, ...]) -> str:
-    roots = [Path(__file__).parents[1], *plugins, *_entry_point_files()]
+    roots = [Path(__file__).parents[1], *plugins, *_entry_point_paths()]
     sums = [
         f"{files.sha256(file)}  {file.relative_to(root)}"
         for root in roots
@@ -36,7 +36,7 @@ def _digest_with_plugins(plugins: tuple[Path, ...]) -> str:
     return hashlib.sha256("\n".join(sums).encode()).hexdigest()
 
 
-def _entry_point_files() -> Iterator[Path]:
+def _entry_point_paths() -> Iterator[Path]:
     """The folders of the packages, or the single files, that the entry points name."""
     for point in entry_points(group=plugins.ENTRY_POINTS):
         spec = find_spec(point.module.partition(".")[0])

@@ -53,7 +53,7 @@ def source_digests(*roots: Root) -> dict[str, str]:
     return {name: digest for name, digest, _ in entries}
 
 
-def part_files(kind: str, form: str) -> list[Path]:
+def declaring_files(kind: str, form: str) -> list[Path]:
     """The files that declare a part: in its room, and in plug-in folders and installed plug-ins.
 
     `form` is its name or a short form. A plug-in's file that declares a part of another kind under
@@ -73,8 +73,8 @@ def part_files(kind: str, form: str) -> list[Path]:
 
 
 def files_of_parts(parts: Iterable[tuple[str, str]]) -> list[Path]:
-    """`part_files` of each (kind, name or short form), one after the other."""
-    return [file for kind, form in parts for file in part_files(kind, form)]
+    """`declaring_files` of each (kind, name or short form), one after the other."""
+    return [file for kind, form in parts for file in declaring_files(kind, form)]
 
 
 def _plugin_files() -> Iterator[Path]:

@@ -39,7 +39,7 @@ class Baselines(Summary, name="baselines"):
     cells = (
         seeds("recovery", "Networks beside which it stands."),
         mean("heldout_error", "Mean held-out error", t95="heldout_error_t95_{}"),
-        mean("recovery_percent", "Mean held-out recovery", of="recovery", t95="t95_{}_percent"),
+        mean("recovery_percent", "Mean held-out recovery", source="recovery", t95="t95_{}_percent"),
         mean(
             "over_best_percent",
             "The same over the better of the frozen network and the best constant",

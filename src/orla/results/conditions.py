@@ -49,7 +49,7 @@ class Conditions(Summary, name="conditions"):
         mean(
             "over_best_percent",
             "Mean held-out recovery over the better of the frozen network and the best constant",
-            of=OVER_BEST,
+            source=OVER_BEST,
             t95="over_best_t95_{}_percent",
         ),
         mean(

@@ -10,7 +10,7 @@ import pandas as pd
 
 from orla.results.base import Settings
 from orla.results.estimands import ESTIMANDS, Estimand
-from orla.results.grids import Grid, Key, Side, grids, marked_side, seed_values
+from orla.results.grids import Grid, Key, Side, condition_grids, marked_side, seed_values
 from orla.results.scales import PP, VARIANCE
 from orla.statistics.resampling import finite_means, values_at_rates
 
@@ -110,7 +110,7 @@ def contrasts(
         OrlaError: As in `grids`, or a condition is marked at several rates.
     """
     ran: dict[tuple, dict[str, Grid]] = defaultdict(dict)
-    for grid in grids(models, **columns):
+    for grid in condition_grids(models, **columns):
         setting = tuple(item for item in grid.key.items() if item[0] != "learner")
         ran[setting][grid.key["learner"]] = grid
     for setting in sorted(ran):

@@ -73,7 +73,7 @@ _SOUND = tuple(
     mean(
         scale.gap_column("without_failing"),
         "Gap over the pairs without guards",
-        of=scale.gap_column(),
+        source=scale.gap_column(),
         t90=scale.ends_pattern("without_failing"),
     )
     for scale in SCALES.values()

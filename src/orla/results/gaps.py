@@ -47,12 +47,12 @@ class Gaps(Summary, name="gaps"):
         equivalence_test(_GAP),
         significance_level(_GAP),
         *DENOMINATOR,
-        mean("r2_gap", "Mean difference of held-out R2 (mean over outputs)", of="r2_mean"),
+        mean("r2_gap", "Mean difference of held-out R2 (mean over outputs)", source="r2_mean"),
         mean("error_gap", "Mean held-out error of the second learner minus the first's"),
         mean(
             "adapt_gap_pp",
             "Mean over seeds of the difference of recovery while adapting",
-            of="recovery_adapt_percent",
+            source="recovery_adapt_percent",
             t95="adapt_t95_{}_pp",
         ),
     )

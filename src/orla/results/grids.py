@@ -213,11 +213,11 @@ def seed_values(one: Side, column: str) -> np.ndarray:
 
 def selected_sides(models: pd.DataFrame, *columns: Any) -> Iterator[Side]:
     """Each condition at its selected rate; `columns` are those arguments of `grids`."""
-    sides = (marked_side(grid, AT_END) for grid in grids(models, *columns))
+    sides = (marked_side(grid, AT_END) for grid in condition_grids(models, *columns))
     return (one for one in sides if one is not None)
 
 
-def grids(
+def condition_grids(
     models: pd.DataFrame,
     more: Iterable[str] = (),
     needed: Sequence[str] = NEEDED,

@@ -12,7 +12,7 @@ from orla.errors import OrlaError
 from orla.results import guards
 from orla.results.base import Settings, Statistic
 from orla.results.estimands import ESTIMANDS
-from orla.results.grids import Grid, Side, condition_name, grids, marked_side
+from orla.results.grids import Grid, Side, condition_grids, condition_name, marked_side
 from orla.results.summary import end_columns
 from orla.schema import nearest
 from orla.statistics.means import Moments, moments, t_interval
@@ -200,7 +200,7 @@ def _pair_quantities(
     if quantity.pair:
         read = read[read["pair"] == quantity.pair]
     by_pair: dict[str, dict[Where, Grid]] = {}
-    for grid in grids(read, {term.column: None for term in quantity.terms}):
+    for grid in condition_grids(read, {term.column: None for term in quantity.terms}):
         by_pair.setdefault(grid.key["pair"], {})[_condition_key(grid.key)] = grid
     for key, where in wanted.items():
         if not by_pair or any(key not in run for run in by_pair.values()):

@@ -88,12 +88,12 @@ def equivalence_test(column: str, scale: Scale = PP) -> Cell:
     return Cell(column, {name: _with_unit(name, text) for name, text in names.items()}, values)
 
 
-def mean(name: str, text: str, of: str = "", **intervals: str) -> Cell:
+def mean(name: str, text: str, source: str = "", **intervals: str) -> Cell:
     """The mean of a column's finite values, with intervals.
 
     Args:
         name, text: Column of the mean, whose unit a last _pp or _percent is; what it is.
-        of: Column that is read, where it has another name.
+        source: Column that is read, where it has another name.
         intervals: Kind -> pattern of the columns of its ends: `bootstrap`, `t95`, or `t90` for that
             of 1 - 2 alpha.
     """
@@ -110,7 +110,7 @@ def mean(name: str, text: str, of: str = "", **intervals: str) -> Cell:
         }
         return [over_seeds.mean, *(end for kind in intervals for end in of_kind[kind]())]
 
-    return Cell(of or name, texts, values)
+    return Cell(source or name, texts, values)
 
 
 def finite_count(name: str, column: str, text: str) -> Cell:

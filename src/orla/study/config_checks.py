@@ -118,7 +118,7 @@ def check_numerics(plan: Plan) -> None:
 def check_strides(plan: Plan) -> None:
     """Refuse a learner's stride that divides no window, and a probe's that is no multiple of it."""
     for c in plan.conditions:
-        window, stride = plan.window(c.task), plan.stride(c.learner)
+        window, stride = plan.window_steps(c.task), plan.stride(c.learner)
         if window % stride:
             raise OrlaError(
                 f"config: {c.learner} updates every {stride} steps and a window of {c.task} has"
@@ -205,7 +205,7 @@ def check_horizons(plan: Plan) -> None:
         for learner in horizons["learners"]:
             where = f", of which no condition runs on {task}, {horizons['split']}"
             require_one_of("horizons.learners", learner, learners, where)
-        window = plan.window(task)
+        window = plan.window_steps(task)
         for step in horizons["steps"]:
             if step % window or step < 2 * window:
                 raise OrlaError(

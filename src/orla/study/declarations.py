@@ -46,7 +46,7 @@ def read_declarations(plugins: Sequence[str | Path] = ()) -> Declarations:
     to, the parts are imported.
     """
     catalogue.use_plugins(plugins)
-    return read_entry("parts") | describe_parts(catalogue.kinds_from_outside())
+    return read_entry("parts") | describe_parts(catalogue.kinds_with_plugin_parts())
 
 
 def describe_parts(kinds: Iterable[str] = tuple(catalogue.ROOMS)) -> Declarations:
@@ -111,7 +111,7 @@ def _describe_part(part: type[Any]) -> dict[str, Any]:
     schema = fields_schema(part, options_of(part))
     return {
         **dataclasses.asdict(part.part),
-        "forms": catalogue.short_forms(part),
+        "forms": catalogue.short_form_patterns(part),
         "defaults": dict(_plain_defaults(defaults_of(part))),
         "schema": schema,
         "lists": lists_of_parts(part),

@@ -183,7 +183,7 @@ class Plan:
         names = self.declaration("task", task)["variants"]
         return list(names) if names else [*self.cut_settings(task)["splits"], STATIONARY]
 
-    def window(self, task: str) -> int:
+    def window_steps(self, task: str) -> int:
         """Steps of a window of a task: every cut is a multiple of it."""
         if self.declaration("task", task)["needs_files"]:
             return self.cut_settings(task)["cut"]
