@@ -109,3 +109,11 @@ def test_the_papers_pair_is_told_by_its_sessions(overlays, papers):
     study = StudyFacts.from_config(plan.config, {"datasets": {}})
     assert study.papers_task == plan.config["registrations"]["assume"]["task"]
     assert study.papers_pair == ""
+
+
+def test_the_papers_task_and_pair_come_first_and_pairs_by_their_numbers(simulated):
+    study = replace(simulated, papers_task="recordings", papers_pair="indy")
+    pairs = ["array-10", "array-2", "indy", "array-01", "7"]
+    assert study.ordered("pair", pairs) == ["indy", "7", "array-01", "array-2", "array-10"]
+    assert study.ordered("task", ["arrays", "sine", "recordings"])[0] == "recordings"
+    assert study.ordered("split", ["50-50", "80-20"]) == ["80-20", "50-50"]

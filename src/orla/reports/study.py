@@ -1,5 +1,6 @@
 """Facts of a study that reports need beside its results: name, comparisons, data, parts."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
@@ -34,6 +35,11 @@ class Group(NamedTuple):
     title: str
     keys: dict[str, str]
     rows: pd.DataFrame
+
+
+def _numbers_and_words(name: str) -> list[str | int]:
+    """A name in words and numbers, to sort by: array-2 comes before array-10."""
+    return [int(word) if word.isdigit() else word for word in re.split(r"(\d+)", name)]
 
 
 def _find_papers_pair(tasks: Mapping[str, Any], datasets: Mapping[str, Any]) -> tuple[str, str]:
@@ -175,6 +181,14 @@ class StudyFacts(PartNames):
         if kind == "comparison":
             return self.comparison(slug).label or slug
         return super().called(kind, slug)
+
+    def ordered(self, kind: str, slugs: Iterable[str]) -> list[str]:
+        """Names in declared order; of tasks and pairs the paper's first, pairs by their numbers."""
+        slugs = super().ordered(kind, slugs)
+        if kind == "pair":
+            slugs = sorted(slugs, key=_numbers_and_words)
+        papers = {"task": self.papers_task, "pair": self.papers_pair}.get(kind)
+        return sorted(slugs, key=lambda slug: slug != papers)
 
     def marks(self, kind: str, slugs: Iterable[str]) -> dict[str, Mark]:
         """The look of each of these series, no two alike."""
