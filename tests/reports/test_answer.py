@@ -157,7 +157,10 @@ def test_background_says_what_was_asked_over_what_and_how_far_to_trust_it(few, s
         ("Over what", "by 5 learners with SGD, Adafactor, Adam and LARS"),
         ("How far to trust it", "The sessions are simulated"),
         ("How far to trust it", "There is one pair of sessions"),
-        ("How far to trust it", "Of 400 made-up studies with a known answer 3 got a wrong verdict"),
+        (
+            "How far to trust it",
+            "Of 500 made-up studies whose gap is known and not on the margin 3 got",
+        ),
     ):
         assert words in said[what]
     larger = few["heldout"].assign(architecture="large")

@@ -11,6 +11,8 @@ from report_results import build
 
 from orla.reports import estimates as told
 from orla.reports.estimates import find_square
+from orla.reports.numbers import MISSING
+from orla.reports.report import Report
 from orla.reports.study import Comparison
 from orla.reports.tables.trust import specifications, varying_choices
 
@@ -171,5 +173,28 @@ def test_figures_of_power_and_truth_controls_draw_the_results(results, simulated
     figure, caption = draw("truth_controls", results, simulated)
     widths = [[bar.get_width() for bar in bars] for bars in figure.axes[0].containers]
     assert np.transpose(widths)[1].tolist() == [83, 2, 15, 0]
-    assert np.sum(widths, axis=0).tolist() == [100.0] * 4
+    assert np.sum(widths, axis=0).tolist() == [100.0] * 8
     assert "planted" in caption.alt and "2.0 % wrong" in caption.alt
+    assert (
+        "gap of one margin, present rules" in caption.alt and "5.0 % wrong, n = 100" in caption.alt
+    )
+
+
+def test_the_former_rules_stand_beside_the_present_ones(results, simulated):
+    table = Report(results, simulated).tables["truth_controls"]
+    own, scatter = table.panels
+    assert [row[0] for row in own.rows] == [
+        f"made of {name}" for name in ("a-a", "planted-2", "delayed", "no-drift")
+    ]
+    assert own.rows[2][1:3] == (MISSING, "above 0") and own.rows[0][-2:] == (MISSING, MISSING)
+    assert scatter.title == "Scatter of RNN, float64, 80/20: Adam"
+    words = simulated.called("comparison", "paper")
+    assert scatter.rows[1][:3] == (words, "+0.02", "within ±0.02")
+    assert scatter.rows[1][-3].startswith("5.0\n") and scatter.rows[1][-2].startswith("9.0\n")
+    assert scatter.rows[1][-1] == "91"
+
+
+def test_the_opening_counts_wrong_verdicts_off_the_margin_by_the_present_rules(results, simulated):
+    trust = Report(results, simulated).opening.background["How far to trust it"]
+    said = "Of 500 made-up studies whose gap is known and not on the margin 3 got a wrong verdict"
+    assert f"{said}, at most 2.0 % of one kind (made of planted-2)." in trust

@@ -130,6 +130,8 @@ def _template_facts(
     counted = [f"{pluralize(pairs, 'pair')} of sessions"] * bool(pairs)
     counted += [pluralize(synthetic, "synthetic stream")] * bool(synthetic)
     controls = results.get("truth_controls", pd.DataFrame())
+    if len(controls):  # on the margin every decision is wrong
+        controls = where(controls[controls["margins"] != 1], rules="present")
     full, immediate = (study.called("learner", name) for name in study.comparison(study.main)[1:])
     compares = len(estimates) > 0 or "heldout" not in results
     return {

@@ -24,7 +24,14 @@ from orla.results.estimates import OverPairs
 from orla.results.summary import cells_row
 from orla.statistics.means import moments
 from orla.study.keys import SETTING
-from orla.truth.verdicts import COLUMNS, count_verdicts, judge_registration, make_registration
+from orla.truth.verdicts import (
+    COLUMNS,
+    FORMER,
+    PRESENT,
+    count_verdicts,
+    judge_registration,
+    make_registration,
+)
 from orla.truth.worlds import ESTIMAND_NAME
 
 LEAST_PAIRS = 6
@@ -57,20 +64,19 @@ def matched_control_table(
         if len(pairs) < LEAST_PAIRS:
             continue
         keys = dict(zip(_AT, values, strict=True))
-        name = f"{keys['optimizer']}, {keys['comparison']}, {keys['architecture']}"
         gaps = former.get(tuple(values), np.empty(0))
         for margins, answers in _ANSWERS.items():
             ways = {
-                "": (
+                PRESENT: (
                     variance,
                     _verdicts_by_rules(pairs, studies, margins, keys, settings, variance),
                 ),
-                ", former rules": (pp, _verdicts_by_test(gaps, studies, margins, settings, pp)),
+                FORMER: (pp, _verdicts_by_test(gaps, studies, margins, settings, pp)),
             }
             for way, (rule, outcomes) in ways.items():
                 if len(verdicts := pd.DataFrame(outcomes)):
-                    row = {"world": f"{keys['task']}: {name}{way}", "means": "its own scatter"}
-                    row["true_gap"] = margins * rule.value
+                    row = keys | {"world": "", "means": "scatter of the study", "rules": way}
+                    row |= {"margins": margins, "true_gap": margins * rule.value}
                     rows.append(row | count_verdicts(verdicts, rule, *answers))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 

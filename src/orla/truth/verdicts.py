@@ -16,16 +16,23 @@ from orla.prereg.registration import PAIR, RESULT, SEED, Registration
 from orla.prereg.rules import MeanRule
 from orla.results import base
 from orla.results.scales import VARIANCE
+from orla.study.keys import SETTING
 from orla.truth import worlds
 from orla.truth.studies import reselect_rates
 from orla.truth.worlds import Control
 
 _OUTCOMES = ("supported", "falsified", "inconclusive", "untestable")
+PRESENT, FORMER = "present", "former"
 COLUMNS = {
-    "world": "Name of the control.",
+    "world": "Name of the control; empty for the scatter of a contrast of the study.",
     "means": "What it is made of.",
-    "true_gap": "Gap that was planted, in the claim's unit; null where learners differ.",
-    "claim": "What was claimed.",
+    **{name: f"Of that contrast: {text}" for name, text in SETTING.items() if name != "pair"},
+    "comparison": "Of that contrast: the comparison, as the config names it.",
+    "rules": f'Rules that it was judged by: "{PRESENT}"; or "{FORMER}": recovery at a rate chosen '
+    "by one freezing, judged by its test alone.",
+    "margins": "Gap that was planted, in margins; null where learners differ.",
+    "true_gap": "The same in the claim's unit.",
+    "claim": "Region in which the gap was claimed to lie.",
     "studies": "Made-up studies.",
     **dict.fromkeys(_OUTCOMES, "Studies with this verdict."),
     "right": "Studies whose verdict is right.",
@@ -56,8 +63,11 @@ def control_table(
             verdicts = judge_studies(name, control, models[control.world], networks, settings)
             counts = count_verdicts(verdicts, control.rule, control.right, control.wrong)
             gap = np.nan if control.planted is None else control.planted
-            rows.append({"world": name, "means": control.means, "true_gap": gap} | counts)
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+            gaps = {"true_gap": gap, "margins": gap / worlds.MARGIN, "rules": PRESENT}
+            rows.append({"world": name, "means": control.means} | gaps | counts)
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    contrast = [*SETTING.keys() - {"pair"}, "comparison"]
+    return table.assign(**dict.fromkeys(contrast, ""))
 
 
 def judge_studies(
@@ -159,7 +169,7 @@ def count_verdicts(
     so = {"right": sum(map(each.get, right)), "wrong": sum(map(each.get, wrong))}
     share = stats.binomtest(so["wrong"], n).proportion_ci(0.95)
     return {
-        "claim": f"{rule.name} {rule.value:g}",
+        "claim": rule.region.describe(),
         "studies": n,
         **each,
         **so,

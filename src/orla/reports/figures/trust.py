@@ -9,7 +9,7 @@ from matplotlib.figure import Figure as Canvas
 from orla.reports import style
 from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
-from orla.reports.numbers import MISSING, interval, is_missing, number
+from orla.reports.numbers import interval, number
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
 from orla.reports.tables.trust import CHOICES, sample_text, specifications, varying_choices
@@ -22,6 +22,9 @@ _ANSWERS = {
     "undecided": ("#d9d9d9", ""),
     "untestable": ("#ffffff", "////"),
 }
+# What was planted into the scatter of the study, by its size in margins.
+_PLANTED = {0: "no gap planted", 1: "gap of one margin", 2: "gap of two margins"}
+_OUTCOMES = ("supported", "falsified", "inconclusive", "untestable")
 _CURVE, _CHOICES = "curve", "choices"
 _HOLLOW = {"markerfacecolor": "white"}
 _BAR = {"color": style.INK, "linewidth": 3, "alpha": 0.3, "zorder": 1}
@@ -56,19 +59,26 @@ class Power(Figure, name="power", label="Power of each registration", chapter="t
 class TruthControls(
     Figure, name="truth_controls", label="Verdicts on known answers", chapter="trust", order=10
 ):
-    """Shares of right, wrong, undecided and untestable verdicts, a bar a world and claim."""
+    """Shares of right, wrong, undecided and untestable verdicts, a bar a world."""
 
     caption = """Verdicts on made-up studies whose true gap is known, through the same rules to the
-    same judge. At the right, the share of wrong verdicts with its 95 % interval over made-up
-    studies. Untestable is the right answer where nothing drifts."""
+    same judge, and the share of wrong ones (of worlds with its 95 % interval over made-up studies).
+    Last, the scatter of this study's contrasts over pairs, all of them together, with a gap of
+    zero, one or two margins planted, by the rules as they are and the former ones. On the margin
+    every decision is wrong. Untestable is the right answer where nothing drifts."""
     by = ("world",)
 
     def select(self, truth_controls: pd.DataFrame, *, study: StudyFacts) -> Selection:
-        rows = truth_controls.reset_index(drop=True)
-        gaps = [MISSING if is_missing(gap) else f"{gap:+.3g}" for gap in rows["true_gap"]]
-        cells = zip(rows["world"], gaps, rows["claim"], strict=True)
-        worlds = [f"{world}, true gap {gap}: {claim}" for world, gap, claim in cells]
-        return Selection(rows.assign(world=worlds))
+        own = truth_controls[truth_controls["world"] != ""]
+        rest = truth_controls[truth_controls["world"] == ""]
+        counts = ["studies", *_OUTCOMES, "right", "wrong", "undecided"]
+        pooled = rest.groupby(["rules", "margins"], sort=False)[counts].sum().reset_index()
+        pooled = pooled.sort_values("rules", key=lambda rules: rules == "former", kind="stable")
+        at = zip(pooled["margins"], pooled["rules"], strict=True)
+        words = [f"{_PLANTED[margins]}, {rules} rules" for margins, rules in at]
+        pooled = pooled.assign(wrong_share=pooled["wrong"] / pooled["studies"], world=words)
+        rows = pd.concat([own.assign(world=own["means"]), pooled], ignore_index=True)
+        return Selection(rows.drop(columns="task"))
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows = selection.rows
@@ -93,7 +103,8 @@ class TruthControls(
     def numbers_in_words(self, rows: pd.DataFrame) -> str:
         [row] = rows.to_dict("records")
         ends = interval(100 * row["wrong_low"], 100 * row["wrong_high"])
-        return f"{number(100 * row['wrong_share'])} % wrong {ends}, n = {int(row['studies'])}"
+        words = f"{number(100 * row['wrong_share'])} % wrong {ends}".rstrip()
+        return f"{words}, n = {int(row['studies'])}"
 
 
 class Multiverse(

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -13,8 +14,9 @@ from orla.reports.estimates import METRICS, find_square
 from orla.reports.numbers import MISSING, count, estimate, is_missing, number
 from orla.reports.study import StudyFacts, where
 from orla.reports.tables.base import Contents, Table
-from orla.reports.verdicts import verdict_lines
+from orla.reports.verdicts import threshold_text, verdict_lines
 from orla.reports.words import PartNames
+from orla.study.keys import SETTING
 
 # What a choice is called, in the order of the rows of the picture.
 CHOICES = {
@@ -25,36 +27,66 @@ CHOICES = {
     "pretraining": "Pretrained by",
     "network": "Network",
 }
-_VERDICTS = ("supported", "falsified", "inconclusive", "untestable")
+# The header of each verdict's column.
+_VERDICTS = {
+    "supported": "supp.",
+    "falsified": "fals.",
+    "inconclusive": "incon.",
+    "untestable": "untes.",
+}
 _FORMER = "By the former rules"
+_FORMER_COLUMNS = ["inconclusive", *(f"wrong_{name}" for name in ("share", "low", "high"))]
 
 
-def _wrong_share_text(line: Line) -> str:
+def _wrong_share_text(line: Line, ending: str = "") -> str:
     """The share of wrong verdicts in percent, over its interval."""
-    share = (100 * line.row[f"wrong_{name}"] for name in ("share", "low", "high"))
-    return estimate(*share).replace(" ", "\n", 1)
+    ends = (f"wrong_{name}{ending}" for name in ("share", "low", "high"))
+    return estimate(*(100 * line.row[end] for end in ends)).replace(" ", "\n", 1)
+
+
+def _claim_text(claim: str) -> str:
+    """The region of a claim; a symmetric one as "within ±0.02"."""
+    return threshold_text(re.sub(r"strictly between -(\S+) and \1$", r"within ±\1", claim))
 
 
 class TruthControls(
     Table, name="truth_controls", label="Verdicts in worlds with a known answer", chapter="trust",
     order=10, needs=("truth_controls",),
 ):  # fmt: skip
-    """How many made-up studies of each world got the right, the wrong and no verdict."""
+    """How many made-up studies of each world and contrast got the right and the wrong verdict."""
 
-    says = """Made-up studies with a known true gap, through the same rules to the same judge: their
-    verdicts, and how many of these are right, wrong and undecided. Brackets: 95 % interval of the
-    wrong share over made-up studies."""
+    says = f"""Made-up studies with a known true gap, through the same rules to the same judge:
+    verdicts, and the share of wrong ones with its 95 % interval over made-up studies. First worlds
+    of their own; then each contrast of this study that is over pairs, centred and resampled, with a
+    gap of zero, one or two margins planted. On the margin every decision is wrong. {_FORMER}: by
+    recovery at a rate chosen by one freezing."""
     layout: ClassVar = {"kept": 3, "widest": 8}
     cells = (
-        value("World", "world", str, align=r"p{0.16\linewidth}"),
-        value("True gap", "true_gap", "{:+.3g}".format),
-        value("Claim", "claim", str, align=r"p{0.13\linewidth}"),
+        value("World or contrast", "words", str, align=r"p{0.26\linewidth}"),
+        value("True gap", "true_gap", partial(number, digits=2, signed=True)),
+        value("Claim", "claim", _claim_text, align="l"),
         value("n", "studies", count),
-        *(value(name[:5] + ".", name, count, "Verdict") for name in _VERDICTS),
-        *(value(name, name, count, "Answer") for name in ("right", "wrong", "undecided")),
+        *(value(header, name, count, "Verdict") for name, header in _VERDICTS.items()),
         cell("Wrong (%)", _wrong_share_text),
+        cell("Wrong (%)", lambda line: _wrong_share_text(line, "_former"), _FORMER),
+        value("incon.", "inconclusive_former", count, _FORMER),
     )
+    optional = (_FORMER,)
     remarks = "supp., fals., incon., untes.: supported, falsified, inconclusive, untestable."
+
+    def rows(self, truth_controls: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
+        """A row a world, or contrast and planted gap: by the rules as they are, and the former."""
+        by = [*SETTING.keys() - {"pair"}, "comparison", "world", "margins"]
+        former = where(truth_controls, rules="former")[[*by, *_FORMER_COLUMNS]]
+        present = where(truth_controls, rules="present")
+        return present.merge(former, how="left", on=by, suffixes=("", "_former"))
+
+    def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
+        own = rows[rows["world"] != ""]
+        yield "Worlds of their own", own.assign(words=own["means"]).to_dict("records")
+        for title, _, group in study.groups(rows[rows["world"] == ""], "optimizer"):
+            words = [study.called("comparison", name) for name in group["comparison"]]
+            yield f"Scatter of {title}", group.assign(words=words).to_dict("records")
 
 
 class Power(
