@@ -265,7 +265,48 @@ def test_a_plugin_may_import_a_file_beside_it(plugins):
     code = "from _beside_for_test import WORD\n" + LOSS.format(cls="L", name="{WORD}", order=1)
     plugins("part.py", code.replace('"{WORD}"', "WORD"))
     assert "beside" in catalogue.parts("loss")
-    del sys.modules["_beside_for_test"]
+    catalogue.use_plugins([])
+    assert "_beside_for_test" not in sys.modules
+
+
+HELPED = "from _helper_for_test import WORD\n" + LOSS.replace('"a plug-in"', "WORD")
+
+
+@pytest.mark.parametrize("helper", ["_helper_for_test.py", "_helper_for_test/__init__.py"])
+def test_two_folders_with_one_helper_are_refused(plugins, tmp_path, helper):
+    for folder in ("a", "b"):
+        (tmp_path / folder / helper).parent.mkdir(parents=True)
+        (tmp_path / folder / helper).write_text(f"WORD = 'of {folder}'\n")
+    plugins("one.py", HELPED.format(cls="One", name="one", order=1), "a")
+    plugins("two.py", HELPED.format(cls="Two", name="two", order=1), "b")
+    message = refusal(catalogue.parts, "loss")
+    assert "import _helper_for_test could take either of" in message and "rename one" in message
+    for folder in ("a", "b"):  # one after the other each has its own
+        catalogue.use_plugins([tmp_path / folder])
+        [part] = {"one", "two"} & set(catalogue.parts("loss"))
+        assert catalogue.part("loss", part).part.label == f"of {folder}"
+
+
+def test_a_helper_that_hides_behind_an_installed_module_is_refused(plugins):
+    file = plugins("_csv.py", "WORD = 'mine'\n")
+    plugins("part.py", "import os, _csv\n" + LOSS.format(cls="L", name="l", order=1))
+    message = refusal(catalogue.parts, "loss")
+    assert message == f"{file}: import _csv takes the installed module of that name; rename yours"
+
+
+def test_a_file_with_parts_that_another_imports_is_refused(plugins):
+    file = plugins("first_for_test.py", LOSS.format(cls="First", name="first", order=1))
+    plugins("second.py", "from first_for_test import First\n")
+    message = refusal(catalogue.parts, "loss")
+    assert message.startswith(f"{file}: another plug-in file imports it")
+    assert "begins with an underscore" in message
+
+
+def test_two_folders_of_one_name_are_refused(tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder / "mine").mkdir(parents=True)
+    message = refusal(catalogue.use_plugins, [tmp_path / "a/mine", tmp_path / "b/mine"])
+    assert "two folders called mine" in message and "rename one" in message
 
 
 def test_files_whose_names_differ_in_signs_alone_are_both_read(plugins):
@@ -295,6 +336,7 @@ def test_a_plugin_cannot_take_the_name_of_a_built_in_part(plugins):
         ("def broken(:", "SyntaxError"),
         (LOSS.format(cls="Half", name="half", order=1) + "\n1 / 0\n", "ZeroDivisionError"),
         ("from orla.losses.base import Loss\nclass L(Loss, name='l', units='m'): pass", '"unit"'),
+        ("raise SystemExit('bye')", "SystemExit: bye"),
     ],
 )
 def test_a_broken_plugin_is_one_line_that_names_its_file(plugins, code, reason):

@@ -189,6 +189,36 @@ def test_a_plug_in_counts_with_its_helpers_and_bases(house, plugins):
         assert {name for name in before if of(name) != before[name]} == expected
 
 
+def test_helpers_in_any_plug_in_folder_are_followed(tmp_path):
+    """As Python finds them: from the folders in use, wherever the importing file lies."""
+    for name, text in {
+        "mine/part.py": "from lib.outer import k\nimport _kk\nimport os, _late\n",
+        "mine/lib/outer.py": "from lib.inner import K\n",
+        "mine/lib/inner.py": "from .beside import x\n",
+        "mine/lib/beside.py": "",
+        "mine/_late.py": "",
+        "other/_kk.py": "import lib.more\n",
+        "other/os.py": "",
+        "mine/lib/more.py": "",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    catalogue.use_plugins([tmp_path / "mine", tmp_path / "other"])
+    names = ("part", "lib/outer", "lib/inner", "lib/beside", "lib/more", "_late")
+    expected = {f"mine/{name}.py" for name in names} | {"other/_kk.py"}
+    assert set(code.source_digests(tmp_path / "mine/part.py")) - {"other/os.py"} == expected
+    catalogue.use_plugins([])
+
+
+def test_a_name_that_is_a_constant_of_the_file_is_read(plugins):
+    text = "NAME = 'constant'\nclass C(Adam, name=NAME): pass\n"
+    (plugins / "constant.py").write_text(text)
+    assert code.declaring_files("optimizer", "constant") == [plugins / "constant.py"]
+    (plugins / "formed.py").write_text("class C(Adam, name='a' + 'b'): pass\n")
+    with pytest.raises(OrlaError, match="write the name of a plug-in's part as text"):
+        code.declaring_files("optimizer", "ab")
+
+
 def test_a_plug_in_package_is_followed_within_itself(house, tmp_path):
     for name, text in {
         "site-packages/gru/__init__.py": "from gru.parts import GRU\n",

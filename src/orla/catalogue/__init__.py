@@ -56,7 +56,14 @@ def use_plugins(folders: Sequence[str | Path]) -> None:
                 f'config: "plugins" has {folder}, which is no folder; mend the path (it leads to '
                 f"{path})"
             )
+    names = [path.name for path in paths]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise OrlaError(
+            f'config: "plugins" has two folders called {twice[0]}, by which provenance names their '
+            "files; rename one"
+        )
     if paths != _plugins:
+        plugins.forget_helpers(_plugins)
         _plugins[:] = paths
         _parts.clear()
 
@@ -87,6 +94,11 @@ def _parts_by_name(kind: str) -> dict[str, type[Part]]:
         name, file = part.part.name, _defining_file(part)
         if classes.get(name, part) is not part:
             files = sorted((_defining_file(classes[name]), file))
+            if files[0] == files[1] and file:
+                raise OrlaError(
+                    f"{file}: another plug-in file imports it, and so its parts stand twice; move "
+                    "what both need to a file whose name begins with an underscore"
+                )
             raise OrlaError(
                 f"two parts of the kind {kind} are called {name!r}: {' and '.join(files)};"
                 " rename one"

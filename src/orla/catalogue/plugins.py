@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib.util
 import re
@@ -21,12 +22,15 @@ PREFIX = "orla_plugin_"
 def import_plugins(folders: Sequence[Path]) -> bool:
     """Import what entry points name and the folders' files; whether there are any.
 
-    Files that an underscore begins are left out. OrlaError where an import fails.
+    Files that an underscore begins are left out. OrlaError where an import fails, or could take
+    another module than the one beside the file.
     """
     points = entry_points(group=ENTRY_POINTS)
     for point in points:
         with _refuse_failed_import(f"entry point {point.name} ({point.value})"):
             point.load()
+    _refuse_ambiguous_imports(folders)
+    sys.path += [str(folder) for folder in folders if str(folder) not in sys.path]
     for folder in folders:
         for file in sorted(folder.glob("*.py")):
             if file.name.startswith("_"):
@@ -39,8 +43,6 @@ def import_plugins(folders: Sequence[Path]) -> bool:
             spec = importlib.util.spec_from_file_location(module_name, file)
             module = importlib.util.module_from_spec(spec)
             sys.modules[module_name] = module
-            if str(folder) not in sys.path:
-                sys.path.append(str(folder))  # for helper modules beside the parts
             try:
                 with _refuse_failed_import(str(file)):
                     spec.loader.exec_module(module)
@@ -50,12 +52,52 @@ def import_plugins(folders: Sequence[Path]) -> bool:
     return bool(points or folders)
 
 
+def forget_helpers(folders: Sequence[Path]) -> None:
+    """Take folders off the path of imports, and their helper modules out of those imported."""
+    sys.path[:] = [path for path in sys.path if path not in map(str, folders)]
+    for name, module in list(sys.modules.items()):
+        file = Path(getattr(module, "__file__", None) or "")
+        if not name.startswith(PREFIX) and any(folder in file.parents for folder in folders):
+            del sys.modules[name]
+
+
+def _refuse_ambiguous_imports(folders: Sequence[Path]) -> None:
+    """Refuse an import that two folders answer, or a folder and an installed module."""
+    files = [file for folder in folders for file in folder.rglob("*.py")]
+    for name in sorted({name for file in files for name in _imported_names(file)}):
+        places = [folder / name for folder in folders if (folder / name).is_dir()]
+        places += [f for folder in folders if (f := folder / f"{name}.py").is_file()]
+        if len(places) > 1:
+            raise OrlaError(
+                f"plug-ins: import {name} could take either of {' and '.join(map(str, places))}; "
+                "rename one"
+            )
+        spec = importlib.util.find_spec(name) if places else None
+        if spec and spec.origin and places[0].parent not in Path(spec.origin).parents:
+            raise OrlaError(
+                f"{places[0]}: import {name} takes the installed module of that name; rename yours"
+            )
+
+
+def _imported_names(file: Path) -> Iterator[str]:
+    """The first names of what a file imports absolutely; of none that is no Python."""
+    try:
+        nodes = ast.walk(ast.parse(file.read_bytes()))
+    except (SyntaxError, ValueError):
+        return
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+
+
 @contextmanager
 def _refuse_failed_import(place: str) -> Iterator[None]:
     """Turn any error of the block into an OrlaError that names `place`."""
     try:
         yield
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise OrlaError(
             f"{place}: the plug-in cannot be imported: {type(error).__name__}: {error}"
         ) from error

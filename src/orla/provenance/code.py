@@ -13,6 +13,7 @@ from functools import lru_cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from orla import catalogue
 from orla.catalogue import plugins
@@ -49,7 +50,7 @@ def source_digests(*roots: Root) -> dict[str, str]:
     is included. Paths of orla begin with ``orla/``, others with the name of their folder. OrlaError
     where there is no such module.
     """
-    entries = (_name_digest_imports(file, _stamp(file)) for file in _reachable_files(roots))
+    entries = (_name_digest_imports(*_reading(file)) for file in _reachable_files(roots))
     return {name: digest for name, digest, _ in entries}
 
 
@@ -64,12 +65,15 @@ def declaring_files(kind: str, form: str) -> list[Path]:
     room = _HOME.joinpath("orla", *catalogue.ROOMS[kind].split("."))
     files_by_name: dict[str, list[Path]] = {}
     for file in [*_public_modules(room), *_plugin_files()]:
-        for name in _imports_and_part_names(file, _stamp(file))[1]:
+        for name in _imports_and_part_names(*_reading(file))[1]:
             files_by_name.setdefault(name, []).append(file)
     for name in (form, re.sub(r"(-\d+)+$", "", form)):
         if name in files_by_name:
             return files_by_name[name]
-    raise OrlaError(f"{kind} {form!r} is unknown; {nearest(form, files_by_name)}")
+    raise OrlaError(
+        f"{kind} {form!r} is unknown; {nearest(form, files_by_name)}; or write the name of a "
+        "plug-in's part as text in its class statement"
+    )
 
 
 def files_of_parts(parts: Iterable[tuple[str, str]]) -> list[Path]:
@@ -105,7 +109,7 @@ def _reachable_files(roots: list[Root] | tuple[Root, ...]) -> set[Path]:
         if file in files:
             continue
         files.add(file)
-        todo += _name_digest_imports(file, _stamp(file))[2]
+        todo += _name_digest_imports(*_reading(file))[2]
     return files
 
 
@@ -124,13 +128,31 @@ def _imported_files(module: str, importer: Path) -> list[Path]:
     if any(f"{module}.".startswith(f"{silent}.") for silent in SILENT):
         return []
     parts = module.split(".")
+    for home in _import_homes(parts[0], importer):
+        if files := _module_files(home, parts):
+            return files
+    return []
+
+
+def _import_homes(package: str, importer: Path) -> list[Path]:
+    """The folders in which an importing file finds a package or module of that name."""
+    if package == "orla":
+        return [_HOME]
+    if _plugin_folder(importer):
+        return [] if package in sys.stdlib_module_names else catalogue.plugin_folders()
     top = _top_folder(importer)
-    home = _HOME if parts[0] == "orla" else top
-    loose = top == importer.parent
-    if home != _HOME and loose and top.name in ("site-packages", "dist-packages"):
-        return []
-    if home != _HOME and not loose and parts[0] != importer.relative_to(top).parts[0]:
-        return []
+    if top == importer.parent:
+        return [] if top.name in ("site-packages", "dist-packages") else [top]
+    return [top] if package == importer.relative_to(top).parts[0] else []
+
+
+def _plugin_folder(file: Path) -> Path | None:
+    """The plug-in folder that a file lies in, itself or in a folder of it."""
+    return next((folder for folder in catalogue.plugin_folders() if folder in file.parents), None)
+
+
+def _module_files(home: Path, parts: list[str]) -> list[Path]:
+    """The files of a module below a folder, and of the packages that it lies in."""
     files = []
     for depth in range(1, len(parts) + 1):
         place = home.joinpath(*parts[:depth])
@@ -143,7 +165,9 @@ def _imported_files(module: str, importer: Path) -> list[Path]:
 
 
 def _top_folder(file: Path) -> Path:
-    """The folder of a file's outermost package; without a package its own folder."""
+    """The plug-in folder of a file, or that of its outermost package, or else its own folder."""
+    if folder := _plugin_folder(file):
+        return folder
     folder = file.parent
     while (folder / "__init__.py").is_file():
         folder = folder.parent
@@ -156,14 +180,14 @@ def _source_name(file: Path) -> str:
     return file.relative_to(top if top == _HOME else top.parent).as_posix()
 
 
-def _stamp(file: Path) -> tuple[int, int]:
-    """A file's time of change and size, by which a cached reading of it is found."""
+def _reading(file: Path) -> tuple[Path, tuple[Any, ...]]:
+    """A file, and what a cached reading depends on: time of change, size, the plug-in folders."""
     status = file.stat()
-    return status.st_mtime_ns, status.st_size
+    return file, (status.st_mtime_ns, status.st_size, *catalogue.plugin_folders())
 
 
 @lru_cache(maxsize=4096)
-def _name_digest_imports(file: Path, stamp: tuple[int, int]) -> tuple[str, str, tuple[Path, ...]]:
+def _name_digest_imports(file: Path, stamp: tuple[Any, ...]) -> tuple[str, str, tuple[Path, ...]]:
     """A file's name and SHA-256, and the files that it imports or has beside it if it is Python."""
     imports: set[Path] = set()
     if file.suffix == ".py":
@@ -176,11 +200,11 @@ def _name_digest_imports(file: Path, stamp: tuple[int, int]) -> tuple[str, str, 
 
 
 @lru_cache(maxsize=4096)
-def _imports_and_part_names(file: Path, stamp: tuple[int, int]) -> tuple[set[str], list[str]]:
+def _imports_and_part_names(file: Path, stamp: tuple[Any, ...]) -> tuple[set[str], list[str]]:
     """What a file imports ("a.b" too of ``from a import b``); names that its classes declare."""
     modules: set[str] = set()
-    names = []
-    for node in _statements(file):
+    names, constants = [], {}
+    for node in sorted(_statements(file), key=lambda node: getattr(node, "lineno", 0)):
         if isinstance(node, ast.Import):
             modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -188,8 +212,12 @@ def _imports_and_part_names(file: Path, stamp: tuple[int, int]) -> tuple[set[str
             modules |= {f"{module}.{alias.name}" for alias in node.names} | {module}
         elif isinstance(node, ast.ClassDef):
             keywords = {keyword.arg: keyword.value for keyword in node.keywords}
-            if isinstance(name := keywords.get("name"), ast.Constant):
+            if isinstance(name := keywords.get("name"), ast.Name):
+                name = constants.get(name.id)
+            if isinstance(name, ast.Constant):
                 names.append(name.value)
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            constants[node.targets[0].id] = node.value
     return modules, names
 
 
