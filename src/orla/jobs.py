@@ -4,17 +4,13 @@ import signal
 
 signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C while libraries load is no traceback
 
-import ctypes  # noqa: E402
-import sys  # noqa: E402
 from collections.abc import Iterator, Sequence  # noqa: E402
 from contextlib import contextmanager  # noqa: E402
 from pathlib import Path  # noqa: E402
 
-from orla import catalogue  # noqa: E402
+from orla import catalogue, processes  # noqa: E402
 from orla.errors import log_stderr  # noqa: E402
 from orla.provenance import cost  # noqa: E402
-
-_PR_SET_PDEATHSIG = 1
 
 
 @contextmanager
@@ -26,10 +22,8 @@ def job(
     SIGTERM ends it as Ctrl-C does, without half-written files. On Linux the end of Snakemake,
     however it came, is such a signal: a job does not outlive the run that it belongs to.
     """
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    processes.treat_as_interrupt(signal.SIGINT, signal.SIGTERM)
+    processes.end_with_parent(signal.SIGTERM)
     with log_stderr(log), cost.record(result, rest):
         catalogue.use_plugins(plugins)
         yield

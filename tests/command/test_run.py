@@ -5,6 +5,8 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -103,6 +105,42 @@ def test_ctrl_c_takes_two_lines_and_leaves_no_lock(study):
     last = said.rstrip().splitlines()[-2:]
     assert last[0].startswith("Stopped: ") and last[1].startswith("Go on with the same command")
     assert not [*(study / ".snakemake/locks").glob("*")]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a process ends with its parent on Linux")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_nothing_outlives_a_run_that_is_ended(study, number):
+    mark = f"orla-test-{os.getpid()}-{number}"
+    command = [sys.executable, "-m", "orla", "run", "--directory", str(study)]
+    paths = {"PYTHONPATH": Study.snakemake_environment()["PYTHONPATH"], "MARK": mark}
+    begun = subprocess.Popen(
+        command, env=os.environ | paths | {"ORLA_CACHE": str(study / "cache")}, stderr=-1, text=True
+    )
+    begun.stderr.readline()  # Snakemake has read the workflow by then
+    begun.send_signal(number)
+    begun.wait()
+
+    def left():
+        for folder in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                alive = ") Z " not in (folder / "stat").read_text()
+                if alive and f"MARK={mark}".encode() in (folder / "environ").read_bytes():
+                    yield (folder / "cmdline").read_bytes()
+
+    end = time.monotonic() + 20
+    while [*left()] and time.monotonic() < end:
+        time.sleep(0.2)
+    assert not [*left()]
+    assert not [*(study / ".snakemake/locks").glob("*")]
+
+
+def test_a_dry_run_is_snakemakes_own_and_shows_no_answer(study, capfd):
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "--directory", str(study), "--", "-n"])
+    said = capfd.readouterr()
+    assert ended.value.code == 0 and "This was a dry-run" in said.out + said.err
+    assert "report: " not in said.out
+    assert refused(capfd, "run", "", "--directory", study).endswith("has no name; leave it out")
 
 
 def test_what_snakemakes_config_option_says_is_in_the_plan(study, capsys):

@@ -102,7 +102,11 @@ def _run_study(arguments: argparse.Namespace) -> None:
     from orla.study import forecast
 
     study = _find_study(arguments)
+    if not all(map(str.strip, arguments.targets)):
+        raise OrlaError("a target has no name; leave it out")
     plan = study.enter_and_plan()
+    if study.only_shows:
+        sys.exit(study.show(arguments.targets or ["all"]))
     forecasts = forecast.Forecast(plan, forecast.session_lengths(plan))
     results = plan.config["pathvars"]["results"]
     costs = {f"{results}/{c.path}": forecasts.sweep_cpu_s(c) for c in plan.conditions}

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import orla
+from orla import processes
 from orla.command import logger
 from orla.command.watching import Watch
 from orla.errors import OrlaError
@@ -28,6 +29,11 @@ _LOG = Path(".snakemake/log/orla.log")
 # Seconds that a stopped run has to end its jobs.
 _PATIENCE_S = 20.0
 INTERRUPTED = 130
+# Options with which Snakemake runs nothing.
+_SHOWS = {
+    "-n", "--dry-run", "--dryrun", "--dag", "--rulegraph", "--filegraph", "--summary", "-S",
+    "--detailed-summary", "-D", "--report", "--list-rules", "-l", "--help", "-h", "--version", "-v",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -88,15 +94,25 @@ class Study:
     def _answer_file(self, config: Mapping[str, Any]) -> Path:
         return self.folder / config["pathvars"]["reports"] / "answer.txt"
 
-    def snakemake_command(self, *arguments: str) -> list[str]:
+    def snakemake_command(self, *arguments: str, logger: str = "orla") -> list[str]:
         """Snakemake's command line; its working directory is to be `folder`."""
         if find_spec("snakemake") is None:
             raise OrlaError("Snakemake is not installed; run: pip install 'orla[workflow]'")
         overlays = ["--configfile", *map(str, self.overlays)] if self.overlays else []
         return [
-            *(sys.executable, "-m", "snakemake", "--logger", "orla"),
+            *(sys.executable, "-m", "snakemake", *(["--logger", logger] if logger else [])),
             *("--snakefile", str(find_snakefile()), *arguments, *self.options, *overlays),
         ]
+
+    @property
+    def only_shows(self) -> bool:
+        """Whether Snakemake's options ask it for something to read, and for no run."""
+        return not _SHOWS.isdisjoint(self.options)
+
+    def show(self, targets: Sequence[str]) -> int:
+        """Let Snakemake show what it is asked for, in its own words; its exit status."""
+        command, where = self.snakemake_command(*targets, logger=""), self.folder
+        return subprocess.run(command, cwd=where, env=self.snakemake_environment()).returncode
 
     def start_snakemake(self, *arguments: str) -> subprocess.Popen[str]:
         """Start Snakemake in the folder, in its own process group, with all that it says piped."""
@@ -110,10 +126,12 @@ class Study:
             text=True,
             errors="replace",
             start_new_session=True,
+            preexec_fn=_end_as_by_ctrl_c,
         )
 
     def run(self, targets: Sequence[str], watch: Watch) -> int:
         """Run targets to the end or Ctrl-C (`INTERRUPTED`); OrlaError with why a run failed."""
+        processes.treat_as_interrupt(signal.SIGTERM, signal.SIGHUP)
         log = self.folder / _LOG
         log.parent.mkdir(parents=True, exist_ok=True)
         process = self.start_snakemake(*targets)
@@ -145,6 +163,12 @@ class Study:
         if path := os.environ.get("PYTHONPATH"):
             paths.append(path)
         return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+
+
+def _end_as_by_ctrl_c() -> None:
+    """Make a Snakemake that is started now end with the process that started it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell's background jobs ignore it
+    processes.end_with_parent(signal.SIGINT)
 
 
 def find_snakefile() -> Path:
