@@ -371,6 +371,19 @@ def test_a_broken_entry_point_is_one_line(monkeypatch):
     assert message.startswith("entry point mine (no_such_module_here:Thing): the plug-in cannot")
 
 
+def test_an_error_of_a_part_from_outside_names_its_file_and_line(plugins):
+    code = LOSS.format(cls="F", name="failing", order=1) + "    def f(self): return 1 / 0\n"
+    file, division = plugins("failing.py", code), "ZeroDivisionError: division by zero"
+    part = catalogue.make("loss", "failing")
+    with pytest.raises(OrlaError) as failed, importing.name_failing_part(part):
+        part.f()
+    said = f"{file}: loss failing fails ({division}, in line {len(code.splitlines())}); mend it"
+    assert str(failed.value) == said
+    of_orla = importing.name_failing_part(catalogue.make("loss", "squared_error"))
+    with pytest.raises(ZeroDivisionError), of_orla:
+        part.f()
+
+
 # Declarations
 
 

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
+from orla.__main__ import main
 from orla.errors import OrlaError
 from orla.provenance import digest, networks
 from orla.provenance.arrays import read_arrays, write_arrays
@@ -182,3 +183,15 @@ def test_equal_results_are_equal_bytes(make, tmp_path):
     paths = [make(tmp_path / f"{name}.npz", source)[0] for name, source in sources.items()]
     a, b, c = (path.read_bytes() for path in paths)
     assert a == b != c
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("", "there is no such file"), ("gone.csv", "no such file"), ("a.csv", "holds no record")],
+)
+def test_provenance_is_printed_of_results_alone(tmp_path, name, words, capsys):
+    (tmp_path / "a.csv").write_text("a\n1\n")
+    with pytest.raises(SystemExit):
+        main(["provenance", str(tmp_path / name)])
+    said = capsys.readouterr().err
+    assert words in said and said.count("\n") == 1

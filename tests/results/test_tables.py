@@ -331,7 +331,7 @@ NEEDED += ["edge_on_adapt", "constant_error", "updates", "pair"]
 def test_bad_tables_are_named(name):
     good = models(["immediate", "tbptt-200-200"], seeds=2)
     twice = pd.concat([good, good[good["learner"] == "immediate"].iloc[:1]])
-    refused = {f"lacks the column {c}; rebuild it": good.drop(columns=c) for c in NEEDED} | {
+    refused = {f"lacks the column {c}; delete it": good.drop(columns=c) for c in NEEDED} | {
         "has a row without intervention": good.assign(intervention=None),
         r"recordings/rnn/.*/adam.* selected marks 2 learning rates": good.assign(selected=True),
         "seed 0 occurs twice at the rate 0.001": twice,

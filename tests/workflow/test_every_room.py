@@ -17,6 +17,7 @@ from running import ROOT, Study, merged
 from safetensors.numpy import load_file
 
 from orla import catalogue
+from orla.__main__ import main
 from orla.files import load_arrays, sha256
 from orla.provenance import networks
 from orla.provenance.tables import read_table
@@ -136,6 +137,12 @@ def test_each_plug_in_leaves_its_mark_in_the_results(results, episode):
     [gap] = read_table(results / "gaps.parquet").query("intervention == 'none'").to_dict("records")
     assert (gap["learner_full"], gap["learner_immediate"]) == ("discounted", "immediate")
     assert len(read_table(results / "gradient_norms.parquet").query("task == 'echo'")) == 4
+
+
+def test_provenance_names_the_plug_ins(results, capsys):
+    main(["provenance", str(results / "echo/sweeps/mgu/immediate/adagrad/shift/damped-05.parquet")])
+    first, *_ = capsys.readouterr().out.splitlines()
+    assert all(f"plug-in plugins/{name}.py" in first for name in ("adagrad", "damped", "mgu"))
 
 
 def test_the_start_is_made_of_the_pretrained_network(results, episode):

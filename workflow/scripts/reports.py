@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from orla import catalogue
+from orla.catalogue.plugins import name_failing_part
 from orla.files import atomic
 from orla.jobs import job
 from orla.provenance.tables import read_table
@@ -26,9 +27,10 @@ with job(snakemake.log[0], snakemake.log[0].removesuffix(".log"), "reports", par
         if snakemake.rule == "reports":
             report.write_tables(folder)
         for name in params.figures:
-            figure = catalogue.part("figure", name)
+            figure = catalogue.make("figure", name)
             paths = [folder / f"figure_{name}.{form}" for form in ("pdf", "png")]
-            figure().render(*report.needed_results(figure), paths=paths, study=facts)
+            with name_failing_part(figure):
+                figure.render(*report.needed_results(type(figure)), paths=paths, study=facts)
             pictures[name] = paths[1]
         texts = {
             output.html: page.page_html(report, pictures),

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 
-from orla.errors import OrlaError
+from orla.errors import OrlaError, describe_error
 
 ENTRY_POINTS = "orla.plugins"
 # Begins the name of a module that was imported from a folder.
@@ -50,6 +51,21 @@ def import_plugins(folders: Sequence[Path]) -> bool:
                 del sys.modules[module_name]
                 raise
     return bool(points or folders)
+
+
+@contextmanager
+def name_failing_part(part: Any) -> Iterator[None]:
+    """Turn any error of a part from outside of orla into one line that names its file."""
+    try:
+        yield
+    except OrlaError:
+        raise
+    except Exception as error:
+        if type(part).__module__.partition(".")[0] == "orla":
+            raise
+        file = sys.modules[type(part).__module__].__file__ or ""
+        what = f"{part.kind} {part.part.name}"
+        raise OrlaError(f"{file}: {what} fails ({describe_error(error, file)}); mend it") from error
 
 
 def forget_helpers(folders: Sequence[Path]) -> None:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from orla import catalogue
 from orla.catalogue import Part
+from orla.catalogue.plugins import name_failing_part
 from orla.reports import opening
 from orla.reports.chapters import CARDS, chapter, chapter_sort_key
 from orla.reports.study import StudyFacts
@@ -46,12 +47,13 @@ class Report:
     @cached_property
     def tables(self) -> dict[str, TableDocument]:
         """Every table of the catalogue whose results there are, in the order of the page."""
-        parts = catalogue.parts("table")
-        return {
-            name: parts[name]().build(*needed, study=self.study)
-            for name in sorted(parts, key=lambda name: chapter_sort_key(parts[name].part.chapter))
-            if (needed := self.needed_results(parts[name])) is not None
-        }
+        parts, documents = catalogue.parts("table"), {}
+        for name in sorted(parts, key=lambda name: chapter_sort_key(parts[name].part.chapter)):
+            table = parts[name]()
+            if (needed := self.needed_results(parts[name])) is not None:
+                with name_failing_part(table):
+                    documents[name] = table.build(*needed, study=self.study)
+        return documents
 
     @cached_property
     def shown(self) -> list[TableDocument]:

@@ -12,12 +12,20 @@ import pandas as pd
 
 from orla import catalogue
 from orla.catalogue import Part
+from orla.catalogue.plugins import name_failing_part
 from orla.errors import OrlaError
 from orla.schema import nearest
 from orla.statistics.resampling import RESAMPLES
 
 GIVEN = ("models", "horizon", "alignment", "profile")
 """Tables made from sweeps: a row a model; a model and horizon, observer, or place in a profile."""
+
+
+MADE_BY_RULES = (
+    *("heldout", "lr_curves", "traces", "horizon", "alignment", "profile", "drift_report"),
+    *("verdicts", "power", "truth_controls", "peers", "speed", "tta", "language", "language_norms"),
+)
+"""Results that a rule makes, and no statistic."""
 
 
 class Comparison(NamedTuple):
@@ -122,7 +130,9 @@ def build(name: str, tables: Mapping[str, pd.DataFrame], settings: Settings) -> 
         OrlaError: A table cannot be read, or that made has other columns than those declared.
     """
     statistic = catalogue.part("statistic", name)()
-    table = statistic.table(*(tables[other] for other in needed_tables(name)), settings=settings)
+    needed = [tables[other] for other in needed_tables(name)]
+    with name_failing_part(statistic):
+        table = statistic.table(*needed, settings=settings)
     if list(table.columns) != list(statistic.columns):
         wrong = set(table.columns) ^ set(statistic.columns) or "the order of its columns"
         raise OrlaError(f"statistic {name}: table and declared columns differ in {wrong}")

@@ -262,7 +262,7 @@ def require_columns(models: pd.DataFrame, wanted: Iterable[str]) -> None:
         if not lacks and name in (*KEYS, "seed") and models[name].isna().any():
             lacks = f"has a row without {name}"
         if lacks:
-            raise OrlaError(f"the table of models {lacks}; rebuild it with the sweeps rule")
+            raise OrlaError(f"the table of models {lacks}; delete it and run again")
 
 
 def condition_name(key: Key) -> str:

@@ -17,6 +17,7 @@ import pandas as pd
 import torch
 
 from orla import catalogue
+from orla.catalogue.plugins import name_failing_part
 from orla.engine.network import network_of
 from orla.engine.state import dtype_of
 from orla.errors import OrlaError
@@ -56,7 +57,8 @@ class Episodes(dict[str, Episode]):
         if self.files:
             self[split] = task.cut(Streams.read(*self.files, self.task), split)
         else:
-            self[split] = task.episode(split, range(self.seeds))
+            with name_failing_part(task):
+                self[split] = task.episode(split, range(self.seeds))
         return self[split]
 
 

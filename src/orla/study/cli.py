@@ -55,6 +55,13 @@ def _print_provenance(arguments: argparse.Namespace) -> None:
     """Print what a result was made from, file by file, indented by depth."""
     from orla.study.verification import SEALED, read_provenance
 
+    if not arguments.file.is_file():
+        raise OrlaError(f"{arguments.file}: there is no such file; name one of a study's results")
+    if arguments.file.suffix not in SEALED:
+        raise OrlaError(
+            f"{arguments.file}: holds no record of what it was made from; name a result "
+            f"({', '.join(SEALED)}) that it was made from"
+        )
     queue, paths = [(arguments.file, 0)], set()
     while queue:
         path, depth = queue.pop()
@@ -67,6 +74,11 @@ def _print_provenance(arguments: argparse.Namespace) -> None:
         source = read_provenance(path)
         code, data = source.get("code", {}), source.get("dataset", {})
         facts = [str(code.get("commit", ""))[:12], str(data.get("label", ""))]
+        facts += [
+            f"plug-in {name} {digest[:9]}"
+            for name, digest in code.get("files", {}).items()
+            if isinstance(digest, str) and not name.startswith("orla/")
+        ]
         for key, value in source.get("keys", {}).items():
             several = value["mixed"] if isinstance(value, dict) else [value]
             facts += [f"{key} {' and '.join(map(str, several))}"] * bool(value)

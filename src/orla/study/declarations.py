@@ -18,8 +18,9 @@ from typing import Any
 from orla import catalogue
 from orla.catalogue.entries import read_entry
 from orla.catalogue.options import defaults_of, fields_schema, lists_of_parts, options_of
-from orla.errors import OrlaError
+from orla.errors import OrlaError, prefix_errors
 from orla.schema import nearest
+from orla.study.keys import KEYS
 
 Declarations = dict[str, dict[str, dict[str, Any]]]
 
@@ -46,7 +47,34 @@ def read_declarations(plugins: Sequence[str | Path] = ()) -> Declarations:
     to, the parts are imported.
     """
     catalogue.use_plugins(plugins)
-    return read_entry("parts") | describe_parts(catalogue.kinds_with_plugin_parts())
+    kinds = catalogue.kinds_with_plugin_parts()
+    declarations = read_entry("parts") | describe_parts(kinds)
+    for kind in kinds:
+        for name, part in catalogue.parts(kind).items():
+            if part.__module__.partition(".")[0] != "orla":
+                with prefix_errors(f"{sys.modules[part.__module__].__file__}: {kind} {name}"):
+                    _check_names(kind, name, declarations)
+    return declarations
+
+
+def _check_names(kind: str, name: str, declarations: Declarations) -> None:
+    """Refuse a result or column whose name another has, and needs that nothing makes."""
+    from orla.results.base import GIVEN, MADE_BY_RULES  # imports pandas, as all plug-ins do
+    from orla.study.tidy import LONG
+
+    results = [*MADE_BY_RULES, *declarations["statistic"]]
+    if kind == "statistic" and name in (*MADE_BY_RULES, *GIVEN):
+        raise OrlaError(f"{name} is the name of a result that a rule makes; rename it")
+    if kind in ("table", "figure"):
+        for other in declarations[kind][name]["more"]["needs"]:
+            if other not in results:
+                raise OrlaError(f'needs "{other}"; {nearest(other, results)}')
+    if kind == "probe":
+        others = {n: part["more"]["columns"] for n, part in declarations["probe"].items()}
+        columns, others["every table"] = others.pop(name), {**KEYS, **LONG, "loss": ""}
+        for column in columns:
+            if holders := [other for other, its in others.items() if column in its]:
+                raise OrlaError(f'its column "{column}" is also of {holders[0]}; rename it')
 
 
 def describe_parts(kinds: Iterable[str] = tuple(catalogue.ROOMS)) -> Declarations:

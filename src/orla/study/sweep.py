@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from orla import progress
+from orla.errors import OrlaError
 from orla.study import probe_measures, rates, rolling, scores, stable, tidy
 from orla.study.batches import measure_in_batches
 from orla.study.rolling import Batch, Measures
@@ -118,7 +119,10 @@ def _adapt_and_measure(
         batch.measures.update(rolling.error_measures(batch))
         batch.measures.update(stable.frozen_networks(batch, ends))
         batch.measures.update(rolling.horizon_measures(batch, horizons))
-        batch.measures.update(probe_measures.measure_probes(batch))
+        of_probes = probe_measures.measure_probes(batch)
+        for name in batch.measures.keys() & of_probes.keys():
+            raise OrlaError(f'a probe has the column "{name}", which every model has; rename it')
+        batch.measures.update(of_probes)
         batch.measures["last_adapt_error"] = rolling.last_adapt_error(batch)
         return batch.measures
 
