@@ -19,7 +19,7 @@ from numpy.lib import format as npy
 
 from orla.errors import OrlaError
 
-_FULL = {errno.ENOSPC, errno.EDQUOT}
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FORBIDDEN = {errno.EROFS, errno.EACCES, errno.EPERM}
 MOST_BYTES = 2 << 30  # of a file that is read whole
 MOST_NUMBERS = 1 << 26  # in what is read of a recording: 512 MiB; an hour of 50 ms bins has 3e6

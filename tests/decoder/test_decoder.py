@@ -144,6 +144,9 @@ def test_the_command_writes_a_decoder(study, capsys):
     assert "mine.safetensors: 12 channels to 2 outputs" in capsys.readouterr().out
     assert networks.read_provenance("mine.safetensors")["config"]["frozen"] is True
     Decoder.load("mine.safetensors")
+    with pytest.raises(SystemExit):
+        main(["decoder", "mine.npz", CONDITION, "--configfile", "tiny.yaml"])
+    assert "mine.npz: a decoder is written as .safetensors" in capsys.readouterr().err
 
 
 def test_a_decoder_is_adapted_by_the_numeric_configuration_of_its_condition(study, monkeypatch):

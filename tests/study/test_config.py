@@ -197,6 +197,9 @@ def test_the_main_comparison_is_run_where_any_is():
     )
     config["statistics"] = config["statistics"] | {"main": "per_step"}
     assert plan_from_config(config)
+    del config["statistics"]["main"]
+    assert "is missing; name one of" in said_of(config)
+    assert plan_from_config(config | {"comparisons": {}})  # nothing is compared
 
 
 @pytest.mark.parametrize("part", ["pretraining", "adapt", "heldout"])

@@ -121,6 +121,8 @@ def _run_study(arguments: argparse.Namespace) -> None:
 def _write_decoder(arguments: argparse.Namespace) -> None:
     from orla.decoder import export
 
+    if arguments.file.suffix != ".safetensors":
+        raise OrlaError(f"{arguments.file}: a decoder is written as .safetensors; name it so")
     file, plan = arguments.file.resolve(), _find_study(arguments).enter_and_plan()
     what = plan, arguments.condition, file, arguments.seed
     decoder = export.write_decoder(*what, frozen=arguments.frozen)

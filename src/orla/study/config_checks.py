@@ -222,7 +222,10 @@ def check_comparisons(plan: Plan) -> None:
             plan.check_name("learner", learner, f"comparisons.{name}")
     if not learners_of:
         return
-    main = plan.config["statistics"]["main"]
+    if (main := plan.config["statistics"].get("main")) is None:
+        raise OrlaError(
+            f'config: "statistics.main" is missing; name one of {", ".join(learners_of)}'
+        )
     require_one_of("statistics.main", main, learners_of)
     run = defaultdict(set)  # learners of conditions that differ in nothing else
     for c in plan.conditions:
