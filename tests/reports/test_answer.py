@@ -106,6 +106,16 @@ def test_pairs_are_told_where_three_are_sound(many, simulated):
         assert "Over pairs of sessions (" in told and words in told
 
 
+def test_beside_pairs_one_of_two_networks_is_not_told(many, simulated):
+    for networks, told in ((3, True), (2, False)):
+        estimates = many["estimates"].assign(n_seeds=networks)
+        answer = Report(many | {"estimates": estimates}, simulated).opening
+        assert "Over pairs of sessions (" in answer.sentences[0]
+        assert bool(answer.further) == told
+        alone = {n: f for n, f in many.items() if n != "over_pairs"}
+        assert Report(alone | {"estimates": estimates}, simulated).opening.further
+
+
 def test_nothing_was_estimated(few, simulated):
     nothing = {name: frame.iloc[:0] for name, frame in few.items()}
     none = "No difference between learners has been estimated. No registration has been judged."

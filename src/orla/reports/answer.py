@@ -22,6 +22,8 @@ from orla.reports.words import OUTCOME_SIGNS, join_names, pluralize
 from orla.statistics.means import t_interval, t_quantile
 
 FEWEST_PAIRS = 3
+# With fewer a t interval over networks is many times as wide as their scatter.
+FEWEST_NETWORKS = 3
 _T95 = ("t95_low_pp", "t95_high_pp")
 
 

@@ -91,6 +91,8 @@ def _answer(
         texts = [over or alone, alone if over else answer.two_by_two_sentence(best, study)]
         texts.append(answer.pretraining_sentence(best, estimates, study))
         texts.append(answer.baseline_sentence(best, results, study))
+        if over and best.rows["n_seeds"].max() < answer.FEWEST_NETWORKS:
+            texts = [over]  # of one pair's few networks an interval tells nothing
         quoted = where(estimates, estimand=best.estimand)["quotable"]
         note = (
             f"Gaps are of held-out recovery ({ESTIMANDS[best.estimand]}), in percentage points "
