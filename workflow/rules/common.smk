@@ -113,7 +113,9 @@ wildcard_constraints:
 
 @cache
 def hash_of(modules, parts):
-    return code_hash(*modules, *(file for kind, name in parts for file in declaring_files(kind, name)))
+    return code_hash(
+        *modules, *(file for kind, name in parts for file in declaring_files(kind, name))
+    )
 
 
 def code(*modules, parts=()):
