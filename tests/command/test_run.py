@@ -144,7 +144,7 @@ def test_a_dry_run_is_snakemakes_own_and_shows_no_answer(study, capfd):
 
 
 def test_what_snakemakes_config_option_says_is_in_the_plan(study, capsys):
-    options = ("--cores", "1", "--config", "pathvars={reports: elsewhere}", "name=other", "-k")
+    options = ("--cores", "1", "--config", "pathvars={reports: elsewhere}", "name=other", "-h")
     config = Study(study, options=options).enter_and_plan().config
     assert (config["pathvars"]["reports"], config["name"]) == ("elsewhere", "other")
     assert (

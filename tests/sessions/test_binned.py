@@ -140,6 +140,8 @@ def test_a_long_bin_is_one_that_the_config_has_too(tmp_path):
         path, r"bin_s: a bin of 50 s is long; give it in seconds, or, .*preparation\.bin"
     )
     assert read_binned(path, PLAIN, Preparation(bin_s=50.0)).bin_s == 50.0
+    with pytest.raises(OrlaError, match="a bin of 50 s is long"):
+        read_binned(path, PLAIN, Preparation(bin_s=51.0))
     assert read_binned(saved(tmp_path, bin_s=np.array(5.0)), PLAIN).bin_s == 5.0
 
 
