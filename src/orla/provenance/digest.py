@@ -22,6 +22,14 @@ BLANK = f"{KEY}:{64 * '0'}"
 _MARK = re.compile(KEY.encode() + rb":([0-9a-f]{64})")
 
 
+class ChangedInput(OrlaError):
+    """A result that was made from another file than the one that stands at `path` now."""
+
+    def __init__(self, message: str, path: Path) -> None:
+        super().__init__(message)
+        self.path = path
+
+
 def write_digest(path: Path) -> None:
     """Compute a file's digest and write it over the one `BLANK` in the file."""
     content = path.read_bytes()
@@ -80,9 +88,10 @@ def check_provenance(
     for relative, digest in provenance.get("inputs", {}).items():
         file = Path(os.path.normpath(Path(path).parent / relative))
         if file.is_file() and _file_digest(file) != digest:
-            raise OrlaError(
+            raise ChangedInput(
                 f"{path}: made from another {file} than the one that stands there;"
-                f" delete {path} and run again"
+                f" delete {path} and run again",
+                file,
             )
 
 

@@ -36,7 +36,11 @@ def sealed_files(results: Path) -> list[Path]:
 
 
 def find_problems(plan: Plan, results: Path, *, left_over: bool = True) -> Iterator[str]:
-    """One line for each result that is damaged or not what is asked; `left_over`: others too."""
+    """One line for each result that is damaged or not what is asked; `left_over`: others too.
+
+    What was made from a damaged result is not told: that one is to be made again.
+    """
+    problems: dict[Path, OrlaError] = {}
     expected = {results / name: entries for name, entries in _expected_entries(plan).items()}
     for path in sealed_files(results):
         if not left_over and path not in expected:
@@ -50,6 +54,9 @@ def find_problems(plan: Plan, results: Path, *, left_over: bool = True) -> Itera
             for name, value in expected.get(path, {}).items():
                 digest.refuse_others(path, config.get(name), value, name)
         except OrlaError as error:
+            problems[path] = error
+    for error in problems.values():
+        if not (isinstance(error, digest.ChangedInput) and error.path in problems):
             yield str(error)
 
 
