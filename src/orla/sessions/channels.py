@@ -75,7 +75,8 @@ def require_compatible(
 ) -> None:
     """Refuse bins of another width, other targets, features that the channels do not allow.
 
-    A recording that was saved twice, under two names, is refused too: nothing drifts in it.
+    A recording that was saved twice, under two names, is refused too: nothing drifts in it. One
+    that is given as both, itself, is meant: drift is made in it.
     """
     target, columns, option = a.about["target"], correspondence.columns, correspondence.option
     if not np.isclose(a.bin_s, b.bin_s, rtol=1e-6, atol=0):
@@ -117,7 +118,8 @@ def require_compatible(
             )
     if features.align:
         _require_alignable(a, b, correspondence, features)
-    if np.array_equal(a.inputs, b.inputs) and np.array_equal(a.targets, b.targets):
+    alike = np.array_equal(a.inputs, b.inputs) and np.array_equal(a.targets, b.targets)
+    if alike and a is not b:
         raise OrlaError(f"{a.name} and {b.name} hold the same steps; give two recordings")
 
 
