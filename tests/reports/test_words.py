@@ -103,7 +103,8 @@ def test_a_network_of_the_same_options_as_another_keeps_its_own_name(simulated):
 )
 def test_the_papers_pair_is_told_by_its_sessions(overlays, papers):
     plan = read_plan([ROOT / f"config/{name}.yaml" for name in overlays])
-    datasets = {domain: {"source": "simulated", "label": "made"} for domain in plan.domains}
+    places = {"/".join((c.task, c.pair, c.split)) for c in plan.conditions}
+    datasets = {place: {"source": "simulated", "label": "made"} for place in places}
     study = StudyFacts.from_config(plan.config, {"datasets": datasets})
     assert (study.papers_task, study.papers_pair) == papers
     study = StudyFacts.from_config(plan.config, {"datasets": {}})

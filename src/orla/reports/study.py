@@ -43,12 +43,14 @@ def _numbers_and_words(name: str) -> list[str | int]:
 
 
 def _find_papers_pair(tasks: Mapping[str, Any], datasets: Mapping[str, Any]) -> tuple[str, str]:
-    """Task and name of the paper's pair of sessions; "" both where the study did not run it."""
+    """Task and name of the paper's pair of sessions; "" both where the study did not run it.
+
+    `datasets` are by task, pair and split, joined by slashes.
+    """
+    ran = {tuple(place.split("/")[:2]) for place in datasets}
     for task, spec in tasks.items():
-        pairs = spec.get("pairs", {})
-        for pair, sessions in pairs.items():
-            place = f"{task}/{pair}" if len(pairs) > 1 else task
-            if place in datasets and [sessions[side] for side in "ab"] == load().sessions:
+        for pair, sessions in spec.get("pairs", {}).items():
+            if (task, pair) in ran and [sessions.get(side) for side in "ab"] == load().sessions:
                 return task, pair
     return "", ""
 
