@@ -159,6 +159,8 @@ def test_a_part_is_found_by_its_name_or_short_form(house, plugins):
     assert code.declaring_files("optimizer", "adam") == [house / "orla/optimizers/adam.py"]
     assert code.declaring_files("learner", "tbptt-20-5") == [house / "orla/learners/tbptt.py"]
     assert code.declaring_files("optimizer", "rms") == [plugins / "rms.py"]
+    parts = [("learner", "tbptt-20-5"), ("optimizer", "rms")]
+    assert code.files_of_parts(parts) == [house / "orla/learners/tbptt.py", plugins / "rms.py"]
     for kind, name, words in [
         ("optimizer", "adm", 'the nearest is "adam"'),
         ("optimizer", "hidden", "is unknown"),

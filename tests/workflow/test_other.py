@@ -316,4 +316,6 @@ def test_truth_controls_are_those_of_the_library(results):
     counted = verdicts.control_table(made, given["seeds"], settings)
     pd.testing.assert_frame_equal(controls, counted, check_dtype=False)
     assert list(controls["world"]) == list(worlds.CONTROLS)
+    planted = controls.set_index("world").loc[["planted-0", "planted-1", "planted-2"], "margins"]
+    assert planted.tolist() == [0.0, 1.0, 2.0]
     assert (controls[["right", "wrong", "undecided"]].sum(axis=1) == given["studies"]).all()
