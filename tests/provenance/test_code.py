@@ -52,14 +52,18 @@ HOUSE = {
 }
 
 
+def write_files(folder, texts):
+    """Write texts into files, by their paths below a folder."""
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
 @pytest.fixture
 def house(tmp_path, monkeypatch):
     """A small package that stands in the place of orla."""
     home = tmp_path / "src"
-    for name, text in HOUSE.items():
-        file = home / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
+    write_files(home, HOUSE)
     monkeypatch.setattr(code, "_HOME", home)
     code._name_digest_imports.cache_clear()
     yield home
@@ -193,7 +197,7 @@ def test_a_plug_in_counts_with_its_helpers_and_bases(house, plugins):
 
 def test_helpers_in_any_plug_in_folder_are_followed(tmp_path):
     """As Python finds them: from the folders in use, wherever the importing file lies."""
-    for name, text in {
+    texts = {
         "mine/part.py": "from lib.outer import k\nimport _kk\nimport os, _late\n",
         "mine/lib/outer.py": "from lib.inner import K\n",
         "mine/lib/inner.py": "from .beside import x\n",
@@ -202,13 +206,12 @@ def test_helpers_in_any_plug_in_folder_are_followed(tmp_path):
         "other/_kk.py": "import lib.more\n",
         "other/os.py": "",
         "mine/lib/more.py": "",
-    }.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
+    }
+    write_files(tmp_path, texts)
     catalogue.use_plugins([tmp_path / "mine", tmp_path / "other"])
     names = ("part", "lib/outer", "lib/inner", "lib/beside", "lib/more", "_late")
     expected = {f"mine/{name}.py" for name in names} | {"other/_kk.py"}
-    assert set(code.source_digests(tmp_path / "mine/part.py")) - {"other/os.py"} == expected
+    assert set(code.source_digests(tmp_path / "mine/part.py")) == expected
     catalogue.use_plugins([])
 
 
@@ -222,7 +225,7 @@ def test_a_name_that_is_a_constant_of_the_file_is_read(plugins):
 
 
 def test_a_plug_in_package_is_followed_within_itself(house, tmp_path):
-    for name, text in {
+    texts = {
         "site-packages/gru/__init__.py": "from gru.parts import GRU\n",
         "site-packages/gru/parts.py": "import torch\nimport gru.deep.maths\nfrom . import words\n",
         "site-packages/gru/words.py": "",
@@ -231,9 +234,8 @@ def test_a_plug_in_package_is_followed_within_itself(house, tmp_path):
         "site-packages/gru/tables.py": "",
         "site-packages/torch/__init__.py": "",
         "site-packages/single.py": "import torch\n",
-    }.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
+    }
+    write_files(tmp_path, texts)
     site = tmp_path / "site-packages"
     found = {Path(name).name for name in code.source_digests(site / "gru" / "parts.py")}
     assert found == {"__init__.py", "parts.py", "words.py", "maths.py", "tables.py"}

@@ -8,7 +8,7 @@ from orla.engine.memory_request import job_mb
 from orla.errors import OrlaError, exit_in_one_line
 from orla.prereg import documents
 from orla.programs import store
-from orla.provenance.code import code_hash, declaring_files
+from orla.provenance.code import code_hash, files_of_parts
 from orla.sessions.streams import stream_settings
 from orla.study.config import plan_from_config
 from orla.study.forecast import Forecast, session_lengths
@@ -113,9 +113,7 @@ wildcard_constraints:
 
 @cache
 def hash_of(modules, parts):
-    return code_hash(
-        *modules, *(file for kind, name in parts for file in declaring_files(kind, name))
-    )
+    return code_hash(*modules, *files_of_parts(parts))
 
 
 def code(*modules, parts=()):

@@ -125,7 +125,7 @@ def kinds_with_plugin_parts() -> list[str]:
     kinds = {
         part.kind
         for part in _subclasses(Part)
-        if part.part and _belongs(part) and not part.__module__.startswith("orla.")
+        if part.part and _belongs(part) and plugins.is_from_outside(part)
     }
     return [kind for kind in ROOMS if kind in kinds]
 

@@ -30,8 +30,9 @@ def import_plugins(folders: Sequence[Path]) -> bool:
     for point in points:
         with _refuse_failed_import(f"entry point {point.name} ({point.value})"):
             point.load()
-    _refuse_ambiguous_imports(folders)
-    sys.path += [str(folder) for folder in folders if str(folder) not in sys.path]
+    if absent := [str(folder) for folder in folders if str(folder) not in sys.path]:
+        _refuse_ambiguous_imports(folders)  # once: the folders are on the path from then on
+        sys.path += absent
     for folder in folders:
         for file in sorted(folder.glob("*.py")):
             if file.name.startswith("_"):
@@ -53,6 +54,11 @@ def import_plugins(folders: Sequence[Path]) -> bool:
     return bool(points or folders)
 
 
+def is_from_outside(part: type) -> bool:
+    """Whether a part's class stands in a plug-in, and not in this package."""
+    return part.__module__.partition(".")[0] != "orla"
+
+
 @contextmanager
 def name_failing_part(part: Any) -> Iterator[None]:
     """Turn any error of a part from outside of orla into one line that names its file."""
@@ -61,7 +67,7 @@ def name_failing_part(part: Any) -> Iterator[None]:
     except OrlaError:
         raise
     except Exception as error:
-        if type(part).__module__.partition(".")[0] == "orla":
+        if not is_from_outside(type(part)):
             raise
         file = sys.modules[type(part).__module__].__file__ or ""
         what = f"{part.kind} {part.part.name}"

@@ -104,10 +104,10 @@ def contrasts(
 ) -> Iterator[Contrast]:
     """Every setting, comparison whose learners both ran (of these names), and estimand.
 
-    `columns` say what is read of the table; see `grids`.
+    `columns` say what is read of the table; see `condition_grids`.
 
     Raises:
-        OrlaError: As in `grids`, or a condition is marked at several rates.
+        OrlaError: As in `condition_grids`, or a condition is marked at several rates.
     """
     ran: dict[tuple, dict[str, Grid]] = defaultdict(dict)
     for grid in condition_grids(models, **columns):

@@ -27,7 +27,7 @@ from orla.results.summary import (
 from orla.statistics.means import moments, prediction_interval
 from orla.statistics.mixed import random_intercept
 from orla.statistics.resampling import draw_resamples, expanded_percentiles, finite_means
-from orla.study.keys import SETTING
+from orla.study.keys import OVER_PAIRS, SETTING
 
 _AT = {**SETTING, **COMPARED, "estimand": TEXT}
 _OVER_PAIRS = {name: text for name, text in _AT.items() if name != "pair"}
@@ -186,7 +186,7 @@ class OverPairs(Statistic, name="over_pairs", needs=("models", "estimates")):
     ) -> pd.DataFrame:
         # Estimates have a row a contrast, in their order.
         pairs = estimates.assign(contrast=list(contrasts(models, settings)))
-        pairs = pairs.sort_values([name for name in SETTING if name != "pair"], kind="stable")
+        pairs = pairs.sort_values([*OVER_PAIRS], kind="stable")
         rows = [
             dict(zip(_OVER_PAIRS, key, strict=True)) | self._row(group, settings)
             for key, group in pairs.groupby([*_OVER_PAIRS], sort=False)

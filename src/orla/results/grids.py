@@ -212,7 +212,7 @@ def seed_values(one: Side, column: str) -> np.ndarray:
 
 
 def selected_sides(models: pd.DataFrame, *columns: Any) -> Iterator[Side]:
-    """Each condition at its selected rate; `columns` are those arguments of `grids`."""
+    """Each condition at its selected rate; `columns` are those arguments of `condition_grids`."""
     sides = (marked_side(grid, AT_END) for grid in condition_grids(models, *columns))
     return (one for one in sides if one is not None)
 

@@ -187,7 +187,7 @@ def _pair_quantities(
     """The quantity on each pair, or what was not run.
 
     Raises:
-        OrlaError: A column is not in the table of models, or as in `grids`.
+        OrlaError: A column is not in the table of models, or as in `condition_grids`.
     """
     for term in quantity.terms:
         if term.column not in models:

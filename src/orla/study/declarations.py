@@ -18,6 +18,7 @@ from typing import Any
 from orla import catalogue
 from orla.catalogue.entries import read_entry
 from orla.catalogue.options import defaults_of, fields_schema, lists_of_parts, options_of
+from orla.catalogue.plugins import is_from_outside
 from orla.errors import OrlaError, prefix_errors
 from orla.schema import nearest
 from orla.study.keys import KEYS
@@ -51,7 +52,7 @@ def read_declarations(plugins: Sequence[str | Path] = ()) -> Declarations:
     declarations = read_entry("parts") | describe_parts(kinds)
     for kind in kinds:
         for name, part in catalogue.parts(kind).items():
-            if part.__module__.partition(".")[0] != "orla":
+            if is_from_outside(part):
                 with prefix_errors(f"{sys.modules[part.__module__].__file__}: {kind} {name}"):
                     _check_names(kind, name, declarations)
     return declarations

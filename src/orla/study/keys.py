@@ -23,6 +23,10 @@ SETTING: dict[str, str] = {name: text for name, text in KEYS.items() if name != 
 """Column -> what it holds, for two learners that are compared: all keys but the learner."""
 
 
+OVER_PAIRS: dict[str, str] = {name: text for name, text in SETTING.items() if name != "pair"}
+"""Column -> what it holds, for two learners that are compared over pairs."""
+
+
 def peer_column(peer: str) -> str:
     """The column of prequential accuracy (%) of one of River's models on the same stream."""
     return f"{peer}_accuracy"

@@ -15,6 +15,7 @@ from orla import catalogue
 from orla.architectures.base import Architecture, Parameters
 from orla.architectures.rnn import RNN
 from orla.catalogue.options import lists_of_parts
+from orla.catalogue.plugins import is_from_outside
 from orla.engine.loop import Loop
 from orla.engine.network import network_of
 from orla.errors import OrlaError, describe_error
@@ -81,7 +82,7 @@ def _make_part(kind: str, spec: Mapping[str, Any], networks: Mapping[str, Archit
 def _plugin_classes(kind: str, spec: str | Mapping[str, Any]) -> Iterator[type]:
     """The class of a specification, and of those in its lists of parts, where orla has it not."""
     part, options = catalogue.specification(kind, spec)
-    if part.__module__.partition(".")[0] != "orla":
+    if is_from_outside(part):
         yield part
     for option, inner_kind in lists_of_parts(part).items():
         for entry in options.get(option, ()):

@@ -23,7 +23,7 @@ from orla.results.estimands import AT_END
 from orla.results.estimates import OverPairs
 from orla.results.summary import cells_row
 from orla.statistics.means import moments
-from orla.study.keys import SETTING
+from orla.study.keys import OVER_PAIRS
 from orla.truth.verdicts import (
     COLUMNS,
     FORMER,
@@ -36,7 +36,7 @@ from orla.truth.worlds import ESTIMAND_NAME
 
 LEAST_PAIRS = 6
 """With fewer pairs a contrast has no scatter to resample."""
-_AT = [*(name for name in SETTING if name != "pair"), *COMPARED]
+_AT = [*OVER_PAIRS, *COMPARED]
 # The former choice and score: weights frozen once, before the last fifth and at the end.
 _FORMER = replace(AT_END, selected="selected_on_tail", validation="validation_error")
 # Margins planted -> the outcomes that are right, and those that are wrong.

@@ -16,7 +16,7 @@ from orla.prereg.registration import PAIR, RESULT, SEED, Registration
 from orla.prereg.rules import MeanRule
 from orla.results import base
 from orla.results.scales import VARIANCE
-from orla.study.keys import SETTING
+from orla.study.keys import OVER_PAIRS
 from orla.truth import worlds
 from orla.truth.studies import reselect_rates
 from orla.truth.worlds import Control
@@ -26,7 +26,7 @@ PRESENT, FORMER = "present", "former"
 COLUMNS = {
     "world": "Name of the control; empty for the scatter of a contrast of the study.",
     "means": "What it is made of.",
-    **{name: f"Of that contrast: {text}" for name, text in SETTING.items() if name != "pair"},
+    **{name: f"Of that contrast: {text}" for name, text in OVER_PAIRS.items()},
     "comparison": "Of that contrast: the comparison, as the config names it.",
     "rules": f'Rules that it was judged by: "{PRESENT}"; or "{FORMER}": recovery at a rate chosen '
     "by one freezing, judged by its test alone.",
@@ -66,8 +66,7 @@ def control_table(
             gaps = {"true_gap": gap, "margins": gap / worlds.MARGIN, "rules": PRESENT}
             rows.append({"world": name, "means": control.means} | gaps | counts)
     table = pd.DataFrame(rows, columns=list(COLUMNS))
-    contrast = [*SETTING.keys() - {"pair"}, "comparison"]
-    return table.assign(**dict.fromkeys(contrast, ""))
+    return table.assign(**dict.fromkeys([*OVER_PAIRS, "comparison"], ""))
 
 
 def judge_studies(

@@ -16,7 +16,7 @@ from orla.reports.study import StudyFacts, where
 from orla.reports.tables.base import Contents, Table
 from orla.reports.verdicts import threshold_text, verdict_lines
 from orla.reports.words import PartNames
-from orla.study.keys import SETTING
+from orla.study.keys import OVER_PAIRS
 
 # What a choice is called, in the order of the rows of the picture.
 CHOICES = {
@@ -76,7 +76,7 @@ class TruthControls(
 
     def rows(self, truth_controls: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """A row a world, or contrast and planted gap: by the rules as they are, and the former."""
-        by = [*SETTING.keys() - {"pair"}, "comparison", "world", "margins"]
+        by = [*OVER_PAIRS, "comparison", "world", "margins"]
         former = where(truth_controls, rules="former")[[*by, *_FORMER_COLUMNS]]
         present = where(truth_controls, rules="present")
         return present.merge(former, how="left", on=by, suffixes=("", "_former"))
