@@ -13,6 +13,7 @@ from orla import catalogue
 from orla.architectures.base import Architecture, Pattern, matvec
 from orla.architectures.elementwise import ElementWise
 from orla.architectures.rnn import RNN
+from orla.catalogue.options import options_of
 from orla.derivatives import derivatives
 from orla.derivatives.automatic import AutomaticDerivatives
 from orla.derivatives.structured import StructuredDerivatives
@@ -285,6 +286,30 @@ def make_optimizer(name):
     return catalogue.make("optimizer", name)
 
 
+RATES = torch.tensor([0.003, 0.01, 0.03], dtype=torch.float64)
+STEPS, SEGMENT = 48, 24
+
+# Options of probes and interventions: the gradient that they compare with is an observer's.
+PART_OPTIONS = {
+    "immediate": "present",
+    "full": "own",
+    "observer": "present",
+    "window": SEGMENT,
+    "stride": SEGMENT,
+    "windows": 2,
+}
+
+
+def make_part(kind, name):
+    """The part called so; each option that is in PART_OPTIONS has its value there."""
+    options = {f.name for f in options_of(catalogue.part(kind, name))} & PART_OPTIONS.keys()
+    return catalogue.make(kind, {"kind": name, **{o: PART_OPTIONS[o] for o in options}})
+
+
+# Every probe and intervention.
+WATCHING = [(k, n) for k in ("probe", "intervention") for n in catalogue.parts(k)]
+
+
 SQUARED_ERROR = catalogue.make("loss", "squared_error")
 
 
@@ -301,10 +326,6 @@ def networks(architecture, models=2, scale=1.5, dtype=torch.float64):
     """Networks lively enough that the past matters: initial weights times `scale`."""
     params = initial_parameters(architecture, range(models), dtype)
     return {name: scale * p for name, p in params.items()}
-
-
-RATES = torch.tensor([0.003, 0.01, 0.03], dtype=torch.float64)
-STEPS, SEGMENT = 48, 24
 
 
 def make_loop(name, kind, rule=None, segment=SEGMENT, **parts):

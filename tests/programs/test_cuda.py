@@ -9,18 +9,19 @@ from harness import (
     RATES,
     SEGMENT,
     STEPS,
+    WATCHING,
     adapt,
     in_full,
     make_learner,
     make_loop,
     make_optimizer,
+    make_part,
     networks,
     ran,
     stream,
 )
 
 from orla import catalogue
-from orla.catalogue.options import options_of
 from orla.programs import compiling
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
@@ -69,27 +70,8 @@ def test_every_optimizer_gives_the_numbers_of_the_cpu(optimizer):
     assert_same_numbers(on_cuda(loop), adapt(loop, lively(), RATES, *stream(STEPS)))
 
 
-# Options of probes and interventions: the gradient that they compare with is an observer's.
-PART_OPTIONS = {
-    "immediate": "present",
-    "full": "own",
-    "observer": "present",
-    "window": SEGMENT,
-    "stride": SEGMENT,
-    "windows": 2,
-}
-
-
-def part(kind, name):
-    """The part called so; each option that is in PART_OPTIONS has its value there."""
-    options = {f.name for f in options_of(catalogue.part(kind, name))} & PART_OPTIONS.keys()
-    return catalogue.make(kind, {"kind": name, **{o: PART_OPTIONS[o] for o in options}})
-
-
-@pytest.mark.parametrize(
-    ("kind", "name"), [(k, n) for k in ("probe", "intervention") for n in catalogue.parts(k)]
-)
+@pytest.mark.parametrize(("kind", "name"), WATCHING)
 def test_every_probe_and_intervention_gives_the_numbers_of_the_cpu(kind, name):
     observers = {"present": make_learner("immediate", NETWORKS["rnn"][0])}
-    loop = make_loop("rtrl", "rnn", observers=observers, **{f"{kind}s": [part(kind, name)]})
+    loop = make_loop("rtrl", "rnn", observers=observers, **{f"{kind}s": [make_part(kind, name)]})
     assert_same_numbers(on_cuda(loop), adapt(loop, lively(), RATES, *stream(STEPS)))

@@ -18,6 +18,7 @@ from torch.utils import _pytree as pytree
 
 from orla.errors import OrlaError
 from orla.programs import packages as programs
+from orla.programs.recording import Recordings
 from orla.programs.store import lock_on, say
 from orla.provenance import cost
 
@@ -90,6 +91,7 @@ class Compiled:
     ) -> None:
         self.function, self.what, self.key_parts = function, what, key_parts
         self._programs: dict[Any, Callable[..., Any]] = {}
+        self._recordings = Recordings()
 
     def __call__(self, *arguments: Any) -> Any:
         return self.program(*arguments)(*arguments)
@@ -97,10 +99,10 @@ class Compiled:
     def program(self, *arguments: Any) -> Callable[..., Any]:
         """The compiled program for arguments of these shapes, which it does not check.
 
-        Where compilation is off, the function itself.
+        Where compilation is off, the function itself, whose loops are recorded in time.
         """
         if not enabled():
-            return self.function
+            return self._run_uncompiled
         shapes = _argument_layouts(arguments)
         if shapes not in self._programs:
             with cost.phase("compiling"):
@@ -108,13 +110,17 @@ class Compiled:
                 self._programs[shapes] = self._load_or_make(_argument_layouts(usual), usual)
         return self._programs[shapes]
 
+    def _run_uncompiled(self, *arguments: Any) -> Any:
+        with self._recordings.call():
+            return self.function(*arguments)
+
     def _load_or_make(self, shapes: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
         """The program from disk, or compiled now; `function` where a condition forbids it."""
         start = time.perf_counter()
         parts = self.key_parts
         path = None if parts is None else programs.program_folder(self.what, shapes, parts)
         if (condition := _settings["condition"]) and not (path and condition(path)):
-            return self.function
+            return self._run_uncompiled
         with lock_on(path):
             if path and (program := programs.load_program(path)):
                 say(f"{self.what}: compiled before, loaded in {time.perf_counter() - start:.1f} s")

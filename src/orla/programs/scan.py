@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from orla.programs import torch_private
+from orla.programs.recording import run_loop
 from orla.programs.tracing import TRACING, traced_body
 
 
@@ -29,12 +30,9 @@ def scan(
     """
     length = _first_axis_length(inputs)
     if length == 1 or not TRACING["on"]:
-        outputs: list[Any] = []
-        order = range(length - 1, -1, -1) if reverse else range(length)
-        for index in order:
-            carry, output = body(carry, _entry_at(inputs, index), *constants)
-            outputs.append(output)
-        return carry, stack_trees(outputs[::-1] if reverse else outputs)
+        order = range(length)
+        carry, outputs = run_loop(body, carry, inputs, constants, order[::-1] if reverse else order)
+        return carry, pytree.tree_map(lambda t: t.flip(0), outputs) if reverse else outputs
     trees = carry, inputs, constants
     structure = pytree.tree_structure(trees)
     carry_leaves, input_leaves, constant_leaves = map(pytree.tree_leaves, trees)
@@ -72,17 +70,10 @@ def scan_in_place(
     all.
     """
     if not TRACING["on"]:
-        outputs: Any = None
-        after = state
-        for index in range(int(start), int(stop)):
-            after, output = body(after, _entry_at(inputs, index), *constants)
-            if outputs is None:
-                outputs = pytree.tree_map(
-                    lambda t: t.new_empty(_first_axis_length(inputs), *t.shape), output
-                )
-            pytree.tree_map(lambda rows, entry, at=index: rows[at].copy_(entry), outputs, output)
+        steps = range(int(start), int(stop))
+        after, outputs = run_loop(body, state, inputs, constants, steps)
         overwrite(state, after)
-        return stop, outputs
+        return stop, pytree.tree_map(lambda t: _spread(t, steps, inputs), outputs)
     run, (_, example) = traced_body(body, (state, _entry_at(inputs, 0), *constants))
     outputs = pytree.tree_map(
         lambda t: torch.empty(_first_axis_length(inputs), *t.shape, dtype=t.dtype, device=t.device),
@@ -157,7 +148,9 @@ def in_layout_of(tensor: Tensor, like: Tensor) -> Tensor:
     Left to itself the compiler may lay out whatever is computed from it the other way round, and
     then goes through `like` number by number.
     """
-    return torch_private.with_strides_of(tensor, like) if TRACING["on"] else tensor
+    if not (TRACING["on"] and TRACING["layouts"]):
+        return tensor
+    return torch_private.with_strides_of(tensor, like)
 
 
 def materialize(tensor: Tensor) -> Tensor:
@@ -166,7 +159,7 @@ def materialize(tensor: Tensor) -> Tensor:
     Left to itself the compiler computes what is cheap anew wherever it is read: a vector that is
     multiplied with a matrix, once a row.
     """
-    return _Stored.apply(tensor) if TRACING["on"] else tensor
+    return _Stored.apply(tensor) if TRACING["on"] and TRACING["layouts"] else tensor
 
 
 class _Stored(torch.autograd.Function):
@@ -187,6 +180,13 @@ class _Stored(torch.autograd.Function):
 
 def _first_axis_length(inputs: Any) -> int:
     return pytree.tree_leaves(inputs)[0].shape[0]
+
+
+def _spread(outputs: Tensor, steps: range, inputs: Any) -> Tensor:
+    """Outputs of some `steps` as rows of as many as there are inputs; the others are unset."""
+    rows = outputs.new_empty(_first_axis_length(inputs), *outputs.shape[1:])
+    rows[steps.start : steps.stop] = outputs
+    return rows
 
 
 def _entry_at(inputs: Any, index: int) -> Any:

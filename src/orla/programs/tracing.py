@@ -12,17 +12,23 @@ from torch.utils import _pytree as pytree
 
 from orla.programs import torch_private
 
-# Whether a program is traced now, and whether its loops change their state in place.
-TRACING = {"on": False, "in place": True}
+# Whether a function is traced now, whether its loops change their state in place, and whether it is
+# told how to lay out tensors in memory.
+TRACING = {"on": False, "in place": True, "layouts": True}
 
 
 def trace(
-    function: Callable[..., Any], arguments: tuple[Any, ...], *, in_place: bool = True
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    *,
+    in_place: bool = True,
+    layouts: bool = True,
 ) -> tuple[GraphModule, pytree.TreeSpec]:
     """The graph of the tensor operations of `function`, and the structure of its answer.
 
     The graph leads from the arguments' leaves to the answer's, and has the loops as operations.
-    Loops change their state in place, which is faster, or carry new tensors. RuntimeError where the
+    Loops change their state in place, which is faster, or carry new tensors. `layouts` that only
+    the compiler needs are left out where the operations run as they are. RuntimeError where the
     program reads what a loop in it changes in place, or a loop's body closes over a tensor of it.
     """
     leaves, arguments_structure = pytree.tree_flatten(arguments)
@@ -35,7 +41,8 @@ def trace(
         return outputs
 
     before = dict(TRACING)
-    TRACING.update({"on": True, "in place": in_place and TRACING["in place"]})
+    asked = {"in place": in_place, "layouts": layouts}
+    TRACING.update({"on": True} | {name: before[name] and value for name, value in asked.items()})
     try:
         with torch.no_grad():  # else no loop may change anything in place
             graph = torch_private.graph_of(flat, leaves)

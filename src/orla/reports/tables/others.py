@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from orla.probes.prequential import Prequential
 from orla.reports.cells import Row, cell, ends, value
 from orla.reports.numbers import count, memory, number, rate
 from orla.reports.paper import load
@@ -14,7 +13,7 @@ from orla.reports.tables.base import PANEL, Contents, Table
 from orla.reports.tables.shared import mean_intervals
 from orla.study.keys import KEYS
 
-MEASURE = next(iter(Prequential.part.more["columns"]))
+MEASURE = "prequential_accuracy"
 # Name of one of River's models -> what a reader calls it, in the order of tables and legends.
 PEERS = {
     "forest": "Adaptive Random Forest",

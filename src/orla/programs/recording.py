@@ -1,0 +1,183 @@
+"""Loops that run uncompiled: a body as it is written, then as the operations that it carries out.
+
+A step under `torch.func.vmap` spends most of its time in vmap. Its operations, recorded once and
+carried out one after the other, give the same bits in a half to a quarter of the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.fx import GraphModule
+from torch.utils import _pytree as pytree
+
+from orla.programs.tracing import TRACING, trace
+
+# Steps as written before a body is recorded: fewer take less time than recording it does.
+_WORTH_RECORDING = 200
+# First steps of a loop at which a recording is looked for: tensors may come to a loop in another
+# memory layout than its steps give them.
+_FIRST_STEPS = 3
+
+Leaves = list[Tensor]
+
+
+@dataclass
+class Recording:
+    """A body's operations: from the leaves of its arguments to those of the carry and output."""
+
+    run: Callable[..., Leaves]
+    output_structure: pytree.TreeSpec
+
+
+@dataclass
+class _Loop:
+    """What is known of one loop of a program; None where its body cannot be recorded."""
+
+    steps: int = 0
+    recordings: dict[Any, Recording | None] = field(default_factory=dict)
+
+
+class Recordings:
+    """The loops of one function, in the order in which a call of it comes to them."""
+
+    def __init__(self) -> None:
+        self._loops: list[_Loop] = []
+        self._next = 0
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        """A block that is one call of the function: its loops, not those within, are recorded."""
+        before, self._next = _active[-1], 0
+        _active[-1] = self
+        try:
+            yield
+        finally:
+            _active[-1] = before
+
+    def next_loop(self) -> _Loop:
+        """The loop that comes next in this call."""
+        if self._next == len(self._loops):
+            self._loops.append(_Loop())
+        self._next += 1
+        return self._loops[self._next - 1]
+
+
+# Whose call runs now, if any; None within a loop's body.
+_active: list[Recordings | None] = [None]
+
+
+def run_loop(
+    body: Callable[..., tuple[Any, Any]],
+    carry: Any,
+    inputs: Any,
+    constants: tuple[Any, ...],
+    order: Sequence[int],
+) -> tuple[Any, Any]:
+    """`carry, output = body(carry, entry, *constants)` over the entries of `inputs` in `order`.
+
+    Answers the last carry, and the outputs, stacked in that order.
+    """
+    loop = None if TRACING["on"] or _active[-1] is None else _active[-1].next_loop()
+    carry_leaves, carry_structure = pytree.tree_flatten(carry)
+    input_leaves, input_structure = pytree.tree_flatten(inputs)
+    constant_leaves = pytree.tree_leaves(constants)
+    rows = [leaf.unbind(0) for leaf in input_leaves]
+    outputs: list[Leaves] = []
+    recording, structure = None, None
+    for count, index in enumerate(order):
+        entry_leaves = [row[index] for row in rows]
+        if loop and recording is None and count < _FIRST_STEPS:
+            trees = (
+                pytree.tree_unflatten(carry_leaves, carry_structure),
+                *(
+                    pytree.tree_unflatten(entry_leaves, input_structure),
+                    constants,
+                ),
+            )
+            recording = _recording(loop, body, trees, count)
+        if recording:
+            results = recording.run(*carry_leaves, *entry_leaves, *constant_leaves)
+            structure = recording.output_structure
+            carry_leaves, output = results[: len(carry_leaves)], results[len(carry_leaves) :]
+        else:
+            before = pytree.tree_unflatten(carry_leaves, carry_structure)
+            entry = pytree.tree_unflatten(entry_leaves, input_structure)
+            with _no_recordings():
+                after, output = body(before, entry, *constants)
+            carry_leaves = pytree.tree_leaves(_in_order(before, after))
+            output, structure = pytree.tree_flatten(output)
+        outputs.append(output)
+    if loop and recording is None:
+        loop.steps += len(outputs)
+    stacked = [torch.stack(leaves) for leaves in zip(*outputs, strict=True)]
+    return pytree.tree_unflatten(carry_leaves, carry_structure), pytree.tree_unflatten(
+        stacked, structure
+    )
+
+
+@contextmanager
+def _no_recordings() -> Iterator[None]:
+    before, _active[-1] = _active[-1], None
+    try:
+        yield
+    finally:
+        _active[-1] = before
+
+
+def _in_order(before: Any, after: Any) -> Any:
+    """`after` with the entries of its mappings in the order of those of `before`."""
+    return pytree.tree_map(lambda _, new: new, before, after)
+
+
+def _recording(
+    loop: _Loop, body: Callable[..., tuple[Any, Any]], trees: tuple[Any, ...], steps: int
+) -> Recording | None:
+    """The recording for arguments of this structure and layout; made after enough steps."""
+    leaves, structure = pytree.tree_flatten(trees)
+    key = structure, tuple(map(_layout, leaves))
+    if key not in loop.recordings and loop.steps + steps >= _WORTH_RECORDING:
+        loop.recordings[key] = _record(body, trees)
+    return loop.recordings.get(key)
+
+
+def _record(body: Callable[..., tuple[Any, Any]], trees: tuple[Any, ...]) -> Recording | None:
+    """The body's operations; None where it is not the same at each step.
+
+    That is so where its way depends on a number, where it holds a tensor that is none of its
+    arguments, and where the carry that it answers has another layout than the one before.
+    """
+
+    def in_order(carry: Any, entry: Any, constants: tuple[Any, ...]) -> tuple[Any, Any]:
+        after, output = body(carry, entry, *constants)
+        return _in_order(carry, after), output
+
+    try:
+        graph, structure = trace(in_order, trees, layouts=False)
+    except Exception:  # whatever the author of a part does that PyTorch cannot trace
+        return None
+    answers = [node.meta["val"] for node in graph.graph.output_node().args[0]]
+    carry = pytree.tree_leaves(trees[0])
+    same_layout = list(map(_layout, answers[: len(carry)])) == list(map(_layout, carry))
+    if not same_layout or _holds_tensors(graph):
+        return None
+    _, output = pytree.tree_unflatten(answers, structure)
+    return Recording(graph.forward, pytree.tree_structure(output))
+
+
+def _layout(tensor: Tensor) -> tuple[Any, ...]:
+    return tensor.shape, tensor.stride(), tensor.dtype, tensor.device
+
+
+def _holds_tensors(graph: GraphModule) -> bool:
+    """Whether the operations read tensors that are no arguments."""
+    return any(
+        isinstance(value, Tensor)
+        for part in graph.modules()
+        for value in [*vars(part).values(), *part.buffers(recurse=False)]
+    )

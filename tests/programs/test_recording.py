@@ -1,0 +1,187 @@
+"""Loops whose bodies are recorded: the bits of the loops as they are written."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+from harness import (
+    NETWORKS,
+    PAIRS,
+    RATES,
+    STEPS,
+    WATCHING,
+    adapt,
+    everything,
+    make_learner,
+    make_loop,
+    make_optimizer,
+    make_part,
+    networks,
+    ran,
+    same,
+    stream,
+)
+
+from orla import catalogue
+from orla.programs import recording
+from orla.programs.compiling import Compiled
+from orla.programs.scan import scan, while_loop
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    """Record at once: how many bodies were recorded, True, and how many could not be, False."""
+    record, counts = recording._record, Counter()
+
+    def counted(body, trees):
+        made = record(body, trees)
+        counts[made is not None] += 1
+        return made
+
+    monkeypatch.setattr(recording, "_WORTH_RECORDING", 0)
+    monkeypatch.setattr(recording, "_record", counted)
+    return counts
+
+
+def run(make_one, kind="rnn"):
+    return adapt(make_one(), networks(NETWORKS[kind][0], models=3), RATES, *stream(STEPS))
+
+
+def assert_same_bits(ours, written):
+    assert same(everything(ours.state), everything(written.state))
+    assert np.array_equal(ours.errors, written.errors)
+    assert ours.series.keys() == written.series.keys()
+    for name, values in written.series.items():
+        np.testing.assert_array_equal(ours.series[name], values, err_msg=name)
+
+
+@pytest.mark.parametrize(("kind", "name"), PAIRS)
+def test_a_recorded_pair_of_parts_has_the_bits_of_the_loop_as_written(kind, name, recorded):
+    written = ran(kind, name)
+    assert_same_bits(run(lambda: make_loop(name, kind), kind), written)
+    assert recorded[True]
+
+
+def with_optimizer(name):
+    return lambda: make_loop("immediate", "rnn", make_optimizer(name))
+
+
+def with_part(kind, name):
+    observers = {"present": make_learner("immediate", NETWORKS["rnn"][0])}
+    parts = {f"{kind}s": [make_part(kind, name)]}
+    return lambda: make_loop("trace", "rnn", observers=observers, **parts)
+
+
+FURTHER = {name: with_optimizer(name) for name in catalogue.parts("optimizer")} | {
+    f"{kind} {name}": with_part(kind, name) for kind, name in WATCHING
+}
+
+
+@pytest.mark.parametrize("name", FURTHER)
+def test_a_recorded_optimizer_probe_and_intervention_has_them_too(name, recorded, monkeypatch):
+    ours = run(FURTHER[name])
+    assert recorded[True]
+    monkeypatch.setattr(recording, "_WORTH_RECORDING", STEPS)
+    assert_same_bits(ours, run(FURTHER[name]))
+    assert True
+
+
+def test_recorded_kernels_have_them_too(with_kernels, recorded, monkeypatch):
+    ours = run(lambda: make_loop("rtrl", "rnn"))
+    assert recorded == {True: 1}
+    monkeypatch.setattr(recording, "_WORTH_RECORDING", STEPS)
+    assert_same_bits(ours, run(lambda: make_loop("rtrl", "rnn")))
+
+
+def looped(body):
+    """A function of one loop over numbers, which may be recorded."""
+    return Compiled(
+        lambda start, xs, *constants: scan(body, start, xs, constants=constants), "sums"
+    )
+
+
+def test_a_body_is_recorded_after_so_many_steps_and_then_not_called(monkeypatch):
+    calls = []
+
+    def body(carry, x):
+        calls.append(x)
+        return carry + x, 2 * carry
+
+    program, xs = looped(body), torch.arange(1.0, 5.0)
+    monkeypatch.setattr(recording, "_WORTH_RECORDING", 6)
+    for count in (4, 7, 7):  # two more steps as written, and one that is recorded
+        last, doubled = program(torch.zeros(()), xs)
+        assert last.item() == 10.0 and doubled.tolist() == [0.0, 2.0, 6.0, 12.0]
+        assert len(calls) == count
+    program(torch.zeros(2), xs)  # of another shape: as written, then recorded at once
+    assert len(calls) == 10
+
+
+def test_each_loop_of_a_function_has_its_own_recording(recorded):
+    def both(start, xs):
+        first = scan(lambda c, x: (c + x, c), start, xs)
+        return first, scan(lambda c, x: (c * x, c), start, xs, reverse=True)
+
+    program = Compiled(both, "sums and products")
+    for _ in range(2):
+        (total, _), (product, before) = program(torch.ones(()), torch.arange(1.0, 5.0))
+        assert [total.item(), product.item()] == [11.0, 24.0]
+        assert before.tolist() == [24.0, 12.0, 4.0, 1.0]
+    assert recorded == {True: 2}
+
+
+def test_loops_within_a_body_are_recorded_with_it(recorded):
+    def body(carry, x):
+        within, _ = scan(lambda c, y: (c + y, c), carry, x)
+        halved = while_loop(lambda c: c > 10, lambda c: (c / 2,), (within,))
+        return halved[0], within
+
+    last, sums = looped(body)(torch.zeros(()), torch.arange(6.0).view(3, 2))
+    assert sums.tolist() == [1.0, 6.0, 15.0] and last.item() == 7.5
+    assert recorded == {True: 1}
+
+
+def test_what_cannot_be_recorded_runs_as_it_is_written(recorded):
+    def growing(carry, x):
+        return torch.cat([carry, x[None]]), carry.sum()
+
+    def looking(carry, x):
+        return (carry + x if x > 2 else carry), carry
+
+    xs = torch.arange(1.0, 5.0)
+    grown, sums = looped(growing)(torch.zeros(1), xs)
+    assert grown.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0] and sums.tolist() == [0.0, 1.0, 3.0, 6.0]
+    last, _ = looped(looking)(torch.zeros(()), xs)
+    assert last.item() == 7.0
+    assert recorded[False] and not recorded[True]
+
+
+def test_a_tensor_that_is_no_argument_is_read_anew_in_each_call(recorded):
+    factor = torch.ones(())
+    program = looped(lambda carry, x: (carry + factor * x, carry))
+    assert program(torch.zeros(()), torch.arange(4.0))[0].item() == 6.0
+    factor = torch.full((), 2.0)
+    assert program(torch.zeros(()), torch.arange(4.0))[0].item() == 12.0
+    assert recorded == {False: 1}
+
+
+def test_a_carry_in_another_layout_than_the_steps_give_it(recorded):
+    """As the initial state of all models is, which is one row in memory."""
+    program = looped(lambda carry, x: (carry.clone(memory_format=torch.contiguous_format) + x, x))
+    last, _ = program(torch.zeros(1).expand(3), torch.arange(4.0))
+    assert last.tolist() == [6.0, 6.0, 6.0]
+    assert recorded == {False: 1, True: 1}
+
+
+def test_a_loop_that_fails_leaves_the_next_call_as_it_was(recorded):
+    def body(carry, x):
+        if carry.shape == (2,):
+            raise ValueError("two")
+        return carry + x, carry
+
+    program = looped(body)
+    with pytest.raises(ValueError, match="two"):
+        program(torch.zeros(2), torch.arange(4.0))
+    assert program(torch.zeros(()), torch.arange(4.0))[0].item() == 6.0
+    assert recording._active == [None]
