@@ -78,6 +78,7 @@ bench: $(STAMP)
 	@$(BIN)/python -m benchmarks scaling
 	@$(BIN)/python -m benchmarks memory
 	@$(BIN)/python -m benchmarks invariance
+	@$(BIN)/python -m benchmarks recorded
 
 lint: $(STAMP)
 	@$(BIN)/ruff check .

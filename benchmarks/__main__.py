@@ -33,6 +33,7 @@ def main() -> None:
             "invariance",
             "plans",
             "versions",
+            "recorded",
             "cuda",
         ],
     )
@@ -60,6 +61,11 @@ def main() -> None:
     from orla.programs import compiling
 
     compiling.configure(threads=1)
+    if arguments.what == "recorded":
+        from benchmarks.recorded import recorded
+
+        recorded(arguments.repeats)
+        return
     if arguments.what == "tables":
         from benchmarks.tables import tables
 

@@ -39,7 +39,7 @@ def recorded(monkeypatch):
         counts[made is not None] += 1
         return made
 
-    monkeypatch.setattr(recording, "_WORTH_RECORDING", 0)
+    monkeypatch.setattr(recording, "STEPS_AS_WRITTEN", 0)
     monkeypatch.setattr(recording, "_record", counted)
     return counts
 
@@ -82,7 +82,7 @@ FURTHER = {name: with_optimizer(name) for name in catalogue.parts("optimizer")} 
 def test_a_recorded_optimizer_probe_and_intervention_has_them_too(name, recorded, monkeypatch):
     ours = run(FURTHER[name])
     assert recorded[True]
-    monkeypatch.setattr(recording, "_WORTH_RECORDING", STEPS)
+    monkeypatch.setattr(recording, "STEPS_AS_WRITTEN", STEPS)
     assert_same_bits(ours, run(FURTHER[name]))
     assert True
 
@@ -90,7 +90,7 @@ def test_a_recorded_optimizer_probe_and_intervention_has_them_too(name, recorded
 def test_recorded_kernels_have_them_too(with_kernels, recorded, monkeypatch):
     ours = run(lambda: make_loop("rtrl", "rnn"))
     assert recorded == {True: 1}
-    monkeypatch.setattr(recording, "_WORTH_RECORDING", STEPS)
+    monkeypatch.setattr(recording, "STEPS_AS_WRITTEN", STEPS)
     assert_same_bits(ours, run(lambda: make_loop("rtrl", "rnn")))
 
 
@@ -109,7 +109,7 @@ def test_a_body_is_recorded_after_so_many_steps_and_then_not_called(monkeypatch)
         return carry + x, 2 * carry
 
     program, xs = looped(body), torch.arange(1.0, 5.0)
-    monkeypatch.setattr(recording, "_WORTH_RECORDING", 6)
+    monkeypatch.setattr(recording, "STEPS_AS_WRITTEN", 6)
     for count in (4, 7, 7):  # two more steps as written, and one that is recorded
         last, doubled = program(torch.zeros(()), xs)
         assert last.item() == 10.0 and doubled.tolist() == [0.0, 2.0, 6.0, 12.0]

@@ -19,7 +19,7 @@ from torch.utils import _pytree as pytree
 from orla.programs.tracing import TRACING, trace
 
 # Steps as written before a body is recorded: fewer take less time than recording it does.
-_WORTH_RECORDING = 200
+STEPS_AS_WRITTEN = 200
 # First steps of a loop at which a recording is looked for: tensors may come to a loop in another
 # memory layout than its steps give them.
 _FIRST_STEPS = 3
@@ -141,7 +141,7 @@ def _recording(
     """The recording for arguments of this structure and layout; made after enough steps."""
     leaves, structure = pytree.tree_flatten(trees)
     key = structure, tuple(map(_layout, leaves))
-    if key not in loop.recordings and loop.steps + steps >= _WORTH_RECORDING:
+    if key not in loop.recordings and loop.steps + steps >= STEPS_AS_WRITTEN:
         loop.recordings[key] = _record(body, trees)
     return loop.recordings.get(key)
 
