@@ -35,7 +35,7 @@ def recorded(repeats: int) -> None:
                 row |= {"us_a_step_as_written": written, "us_a_step_recorded": fast}
                 row |= {"ratio": fast / written, "same_bits": same, "load_average": max(load)}
                 rows.append(row)
-                print(*(f"{value:>16.6}" for value in map(_shown, row.values())), flush=True)
+                print(pd.DataFrame([row]).to_string(index=False, header=len(rows) == 1), flush=True)
                 measure.keep(pd.DataFrame(rows), "recorded")
 
 
@@ -47,7 +47,3 @@ def _as_written(run: Callable[[], Any]) -> Callable[[], Any]:
             return run()
 
     return go
-
-
-def _shown(value: Any) -> Any:
-    return value if isinstance(value, float) else str(value)
