@@ -7,7 +7,7 @@ import pytest
 from one_task import CONFIG
 
 from orla.engine.memory_request import job_mb
-from orla.provenance.cost import PROGRAM_S, START_S, STEP_US
+from orla.provenance.cost import PROGRAM_S, START_S, STEP_US, UNCOMPILED_US
 from orla.study.config import plan_from_config
 from orla.study.forecast import Forecast, session_lengths
 
@@ -37,6 +37,19 @@ def test_time_follows_the_work(plan):
     assert alone == pytest.approx(START_S + forecast.sweep_cpu_s(rtrl))
     assert forecast.adaptation_cpu_s([rtrl], pretrains=True) > alone
     assert forecast.sweep_cpu_s(of(plan, "immediate")) < 0.2 * forecast.sweep_cpu_s(rtrl)
+
+
+@pytest.mark.parametrize("eager", [{"compile": False}, {"device": "cuda"}])
+def test_uncompiled_time_follows_the_steps_of_batches(eager):
+    seconds = []
+    for models in (1, 1000):
+        compute = CONFIG["compute"] | eager | {"batch_models": models}
+        plan = plan_from_config(CONFIG | {"compute": compute})
+        rtrl = of(plan, "rtrl")
+        forecast = Forecast(plan, {"recordings": (20_000, 10_000)})
+        seconds.append(forecast.sweep_cpu_s(rtrl))
+    step = 8_000 * UNCOMPILED_US["exact"] + 10 * (1_600 + 2_000) * UNCOMPILED_US["scoring"]
+    assert seconds == pytest.approx([4e-6 * rtrl.seeds * step, 2e-6 * step])
 
 
 def test_exact_learning_is_as_dear_as_its_sensitivities_are_large():

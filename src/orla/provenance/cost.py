@@ -21,6 +21,14 @@ _STATUS = Path("/proc/self/status")
 # CPU microseconds of a step of one model, on a core of a busy AMD EPYC (Zen 4): a vanilla RNN of
 # 64 units and 40 inputs in float64.
 STEP_US = {"exact": 239.0, "step": 12.0, "window": 7.8, "pretraining": 5.5, "scoring": 2.2}
+# The same of a step of a whole batch where nothing is compiled: it waits for Python.
+UNCOMPILED_US = {
+    "exact": 2900.0,
+    "step": 700.0,
+    "window": 200.0,
+    "pretraining": 200.0,
+    "scoring": 110.0,
+}
 START_S = 2.5  # of a process that imports PyTorch
 PROGRAM_S = 11.0  # of one compilation
 _UNITS, _INPUTS = 64, 40

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -13,7 +14,7 @@ import numpy as np
 
 from orla.catalogue.entries import read_entry
 from orla.engine.memory_request import BESIDE, job_mb
-from orla.provenance.cost import PROGRAM_S, START_S, planned_cpu_s
+from orla.provenance.cost import PROGRAM_S, START_S, UNCOMPILED_US, planned_cpu_s
 from orla.study.condition import Condition
 from orla.study.plan import STATIONARY, Plan
 
@@ -47,7 +48,7 @@ PEER_US = {"forest": 800.0, "tree": 50.0, "logistic": 20.0, "no-change": 1.0, "m
 # Of a job of adaptation, beside what `memory_request` counts: what the allocator keeps.
 _ALLOCATOR_MB = 150.0
 # Rates by which a grid grows, usually.
-_GROWTH = 1.0
+_GROWTH = 1
 # Share of all epochs after which networks stop early, usually.
 _EPOCHS = 0.6
 # Megabytes of a condition's table and traces, of a network, and of reports.
@@ -99,24 +100,29 @@ class Forecast:
         """CPU seconds of a condition's sweep, compiling apart."""
         _, adapt, heldout = self.part_steps(c)
         kind = "exact" if self.plan.is_exact(c.learner) else self.plan.cadence(c.learner)
-        models = c.seeds * (len(self.plan.grid(c)) + _GROWTH)
+        models = [c.seeds * rates for rates in (len(self.plan.grid(c)), _GROWTH)]
         freezings = self.plan.config["stable_windows"] + len(self.plan.horizons(c))
         works = {kind: adapt, "scoring": freezings * (0.2 * adapt + heldout)}
-        hidden = self._hidden_units(c.architecture)
-        larger = {"exact": self._sensitivity_factor(c.architecture)}
-        return sum(
-            planned_cpu_s(kind, models * steps, hidden, larger.get(kind, 1.0))
-            for kind, steps in works.items()
-        )
+        return sum(self._cpu_s(c, kind, steps, models) for kind, steps in works.items())
 
     def pretraining_cpu_s(self, c: Condition, seeds: int) -> float:
         """CPU seconds to pretrain a condition's networks; 0 where it starts from none."""
         if not self.plan.takes_pretrained(c):
             return 0.0
         settings = self.plan.pretraining_settings(c.architecture)
-        steps = self.part_steps(c)[0] * max(1.0, _EPOCHS * settings["max_epochs"]) * seeds
+        steps = self.part_steps(c)[0] * max(1.0, _EPOCHS * settings["max_epochs"])
         kind = "pretraining" if settings["window"] > 1 else "step"
-        return planned_cpu_s(kind, steps, self._hidden_units(c.architecture))
+        return self._cpu_s(c, kind, steps, [seeds])
+
+    def _cpu_s(self, c: Condition, kind: str, steps: float, models: Sequence[int]) -> float:
+        """CPU seconds of a condition's work of one kind: so many models, then so many more."""
+        compute = self.plan.compute_settings(c.precision)
+        if not compute["compile"] or compute["device"] != "cpu":
+            batches = sum(math.ceil(count / compute["batch_models"]) for count in models)
+            return 1e-6 * batches * steps * UNCOMPILED_US[kind]
+        larger = self._sensitivity_factor(c.architecture) if kind == "exact" else 1.0
+        hidden = self._hidden_units(c.architecture)
+        return planned_cpu_s(kind, sum(models) * steps, hidden, larger)
 
     def adaptation_cpu_s(self, conditions: Sequence[Condition], pretrains: bool) -> float:
         """CPU seconds of a job of adaptation, which may pretrain its networks itself."""
