@@ -244,6 +244,6 @@ def drift_of(domain):
             each.name: BINDINGS[each.name].get("refused", "")
             for each in REGISTERED
             if each.name in BINDINGS
-            and {c.task for c in asked.compared_conditions(PLAN, each)} == {pair["task"]}
+            and {c.task for c in demands.compared_conditions(PLAN, each)} == {pair["task"]}
         },
     }

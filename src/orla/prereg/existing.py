@@ -16,14 +16,16 @@ from orla.study.keys import KEYS
 _PATH = ("architecture", "learner", "optimizer", "split")
 
 
-def existing_results(known: Registration, folder: Path | None) -> list[Path]:
+def existing_results(registration: Registration, folder: Path | None) -> list[Path]:
     """Results of a registration: in a folder, where it is bound to, and by the configs here."""
-    named = [folder] if folder else []
-    named += [*map(Path, known.binds.get("results", ())), *result_folders(known)]
+    folders = [folder] if folder else []
+    folders += [*map(Path, registration.binds.get("results", ())), *result_folders(registration)]
     return [
         path
-        for folder in dict.fromkeys(named) or [Path("results")]
-        for path in sorted({*_sweep_files(known, folder), *_table_files(known, folder)})
+        for folder in dict.fromkeys(folders) or [Path("results")]
+        for path in sorted(
+            {*_sweep_files(registration, folder), *_table_files(registration, folder)}
+        )
     ]
 
 
@@ -85,9 +87,9 @@ def _is_read(registration: Registration, path: str) -> bool:
     if registration.is_tested:
         keys["learner"] = list(registration.minus)
     parts = dict(zip(_PATH, rest.split("/"), strict=False)) | {"task": domain.split("/")[0]}
-    wanted = {key: [v] if isinstance(v, str) else v for key, v in keys.items() if v is not None}
+    criteria = {key: [v] if isinstance(v, str) else v for key, v in keys.items() if v is not None}
     return all(
-        parts.get(key) in values for key, values in wanted.items() if key in (*_PATH, "task")
+        parts.get(key) in values for key, values in criteria.items() if key in (*_PATH, "task")
     )
 
 
