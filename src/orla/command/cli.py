@@ -112,7 +112,7 @@ def _run_study(arguments: argparse.Namespace) -> None:
     costs = {f"{results}/{c.path}": forecasts.sweep_cpu_s(c) for c in plan.conditions}
     watch = Watch(study.folder, costs)
     status = study.run(arguments.targets or ["all"], watch)
-    since = watch.began if arguments.targets else 0.0
+    since = watch.start_time if arguments.targets else 0.0
     if not status and "--unlock" not in study.options and (answer := study.read_answer(since)):
         print(answer, end="")
     sys.exit(status)

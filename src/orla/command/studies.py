@@ -88,8 +88,8 @@ class Study:
         folders = config["registrations"]["folders"]
         registrations = (path for f in folders for path in sorted(Path(f).glob("*.yaml")))
         paths = [Path(CONFIG), *self.overlays, *registrations]
-        made = self._answer_file(config).stat().st_mtime
-        return [os.path.relpath(path) for path in paths if path.stat().st_mtime > made]
+        answer_time = self._answer_file(config).stat().st_mtime
+        return [os.path.relpath(path) for path in paths if path.stat().st_mtime > answer_time]
 
     def _answer_file(self, config: Mapping[str, Any]) -> Path:
         return self.folder / config["pathvars"]["reports"] / "answer.txt"
@@ -146,7 +146,7 @@ class Study:
             except KeyboardInterrupt:
                 _stop_process(process)
                 print(
-                    f"\nStopped: {watch.done} of {watch.total} jobs and {watch.conditions} "
+                    f"\nStopped: {watch.n_done} of {watch.total} jobs and {watch.conditions} "
                     "conditions are done and kept.\n"
                     "Go on with the same command: what is done is not done again.",
                     file=sys.stderr,
@@ -186,10 +186,10 @@ def failure_reason(watch: Watch, status: int, log: Path) -> str:
     """Why a run failed, in one line without ``error:``."""
     if watch.errors:
         return watch.errors[0]
-    if watch.failed:
+    if watch.failed_job:
         return (
-            f"{watch.failed}: {watch.raised or 'killed, perhaps for memory'}; all that was said "
-            f"stands in {log}"
+            f"{watch.failed_job}: {watch.exception or 'killed, perhaps for memory'}; all that was "
+            f"said stands in {log}"
         )
     return f"Snakemake ended with status {status}; all that it said stands in {log}"
 

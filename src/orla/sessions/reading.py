@@ -66,13 +66,13 @@ class Scaling:
     @classmethod
     def fit(
         cls,
-        pretraining: np.ndarray,
+        rows: np.ndarray,
         names: Sequence[str],
         where: str,
         mend: str = "ask for fewer inputs",
     ) -> Self:
         """Fit to rows (steps, columns); `mend` is what may be done where one is constant."""
-        mean, sd = pretraining.mean(axis=0), pretraining.std(axis=0)
+        mean, sd = rows.mean(axis=0), rows.std(axis=0)
         constant = np.flatnonzero(~(sd > _CONSTANT * np.maximum(1.0, np.abs(mean))))
         if constant.size:
             raise OrlaError(

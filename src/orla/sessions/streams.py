@@ -50,9 +50,9 @@ class Streams(Sealed):
         """
         streams = cls.load(path)
         settings = streams.dataset.get(_SETTINGS, {})
-        for name, value, expected in differences(settings, stream_settings(task)):
+        for name, value, setting in differences(settings, stream_settings(task)):
             raise OrlaError(
-                f"{path}: made of other settings ({name} is {value!r}, not {expected!r}); delete it"
+                f"{path}: made of other settings ({name} is {value!r}, not {setting!r}); delete it"
                 " and run again"
             )
         return streams

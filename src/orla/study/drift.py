@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orla.sessions.from_bins import OWN
+from orla.sessions.from_bins import OWN_COMPONENTS
 from orla.sessions.parts import pretraining_steps
 from orla.sessions.streams import Streams
 from orla.statistics.means import t_quantile
@@ -204,7 +204,7 @@ def drift_table(
     for name, why in study.get("registrations", {}).items():
         rows.append(("registration", name, Interval(np.nan), why))
     rows += drift_measures(streams, episode)
-    if files and streams.dataset["account"]["b"]["alignment"].startswith(OWN):
+    if files and streams.dataset["account"]["b"]["alignment"].startswith(OWN_COMPONENTS):
         rows.append(("made", "", score_lost_to_separate_components(task, files[0]), ""))
     flat = [(measure, at, *score, words) for measure, at, score, words in rows]
     return pd.DataFrame(flat, columns=[*COLUMNS])
