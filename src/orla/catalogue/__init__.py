@@ -189,12 +189,12 @@ def specification(kind: str, spec: str | Mapping[str, Any]) -> tuple[type[Any], 
             return parts_of_kind[spec], {}
         for name in sorted(parts_of_kind, key=len, reverse=True):
             if re.fullmatch(re.escape(name) + r"(-[0-9]+)+", spec):
-                chosen = parts_of_kind[name]
+                part_class = parts_of_kind[name]
                 numbers = [int(n) for n in spec[len(name) + 1 :].split("-")]
-                if len(numbers) == len(chosen.part.short):
-                    return chosen, dict(zip(chosen.part.short, numbers, strict=True))
+                if len(numbers) == len(part_class.part.short):
+                    return part_class, dict(zip(part_class.part.short, numbers, strict=True))
                 raise OrlaError(
-                    f"{kind} {spec!r}: write {' or '.join(short_form_patterns(chosen))}"
+                    f"{kind} {spec!r}: write {' or '.join(short_form_patterns(part_class))}"
                 )
         raise OrlaError(f"{kind} {spec!r} is unknown; {nearest(spec, all_short_forms(kind))}")
     if not isinstance(spec, Mapping) or "kind" not in spec:

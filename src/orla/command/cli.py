@@ -125,7 +125,7 @@ def _write_decoder(arguments: argparse.Namespace) -> None:
         raise OrlaError(f"{arguments.file}: a decoder is written as .safetensors; name it so")
     file, plan = arguments.file.resolve(), _find_study(arguments).enter_and_plan()
     what = plan, arguments.condition, file, arguments.seed
-    decoder = export.write_decoder(*what, frozen=arguments.frozen)
+    decoder = export.write_decoder(*what, is_frozen=arguments.frozen)
     print(
         f"{file}: {len(decoder.reading.channels)} channels to {len(decoder.mean)} outputs; in "
         f'Python: orla.decoder.Decoder.load("{file.name}")'

@@ -165,7 +165,7 @@ def behaviour_fingerprints(
 
 def code_roots(plan: Plan, conditions: Sequence[Condition]) -> list[str | Path]:
     """Modules, and files of parts, that conditions are computed and judged by."""
-    parts = {part for c in conditions for part in job_parts(plan.job(c), plan.declared)}
+    parts = {part for c in conditions for part in job_parts(plan.job(c), plan.declarations)}
     parts |= {("task", plan.spec("task", c.task)["kind"]) for c in conditions}
     return [*_ROOTS, *files_of_parts(sorted(parts))]
 

@@ -56,9 +56,9 @@ def collect_questions(plan: Plan) -> dict[Question, Condition]:
         loop = network | {"learners": (c.learner,), "observers": c.observers}
         loop |= {"interventions": c.interventions, "probes": c.probes}
         groups = [(loop, {}), ({"optimizers": (c.optimizer,)}, {}), ({"starts": (c.start,)}, {})]
-        frozen = plan.pretraining_settings(c.architecture).get("frozen")
-        if frozen and plan.takes_pretrained(c):
-            groups.append((network, {"frozen": frozen}))
+        frozen_names = plan.pretraining_settings(c.architecture).get("frozen")
+        if frozen_names and plan.takes_pretrained(c):
+            groups.append((network, {"frozen": frozen_names}))
         for lists, more in groups:
             question = dict(more)
             for key, names in lists.items():

@@ -87,12 +87,12 @@ class Forecast:
             return size if isinstance(size, int) else int(size * whole)
 
         a, b = self.session_steps(c.domain)
-        cut = self.plan.cut_settings(c.task)
-        tail = steps(cut["tail_steps"], a)
+        cuts = self.plan.cut_settings(c.task)
+        tail = steps(cuts["tail_steps"], a)
         if c.split == STATIONARY:
-            stream = steps(cut["tail_stream_steps"], tail)
+            stream = steps(cuts["tail_stream_steps"], tail)
             return a - tail, stream, tail - stream
-        adapt = int(cut["splits"].get(c.split, 0.5) * b)
+        adapt = int(cuts["splits"].get(c.split, 0.5) * b)
         return a - tail, adapt, b - adapt
 
     def sweep_cpu_s(self, c: Condition) -> float:
@@ -102,10 +102,10 @@ class Forecast:
         models = c.seeds * (len(self.plan.grid(c)) + _GROWTH)
         freezings = self.plan.config["stable_windows"] + len(self.plan.horizons(c))
         works = {kind: adapt, "scoring": freezings * (0.2 * adapt + heldout)}
-        hidden = self._hidden_units(c.architecture)
+        units = self._hidden_units(c.architecture)
         larger = {"exact": self._sensitivity_factor(c.architecture)}
         return sum(
-            planned_cpu_s(kind, models * steps, hidden, larger.get(kind, 1.0))
+            planned_cpu_s(kind, models * steps, units, larger.get(kind, 1.0))
             for kind, steps in works.items()
         )
 
