@@ -137,7 +137,7 @@ def _show_answer(arguments: argparse.Namespace) -> None:
     if not (answer := study.read_answer()):
         raise OrlaError("there is no answer yet; make one with: orla run")
     print(answer, end="")
-    if newer := study.newer_than_answer():
+    if newer := study.files_newer_than_answer():
         print(f"\nThis answer is older than {', '.join(newer)}: orla run brings it up to date.")
 
 

@@ -139,9 +139,9 @@ def _read_pair(source: str, recordings: Sequence[str], **settings: dict[str, Any
     if source == "odoherty":
         papers = tuple(load().sessions)
         names = tuple(recordings) or papers
-        _require_two(names, "sessions, such as " + " ".join(papers))
+        _require_two_recordings(names, "sessions, such as " + " ".join(papers))
         return Pair(source, names, (USUAL_STEPS, USUAL_STEPS), 96, 96)
-    _require_two(recordings, f"files, session A and session B: --from {source} A B")
+    _require_two_recordings(recordings, f"files, session A and session B: --from {source} A B")
     files = tuple(Path(name).expanduser().resolve() for name in recordings)
     for path in files:
         _require_file(path, source)
@@ -186,7 +186,7 @@ def _read_pair(source: str, recordings: Sequence[str], **settings: dict[str, Any
     )
 
 
-def _require_two(recordings: Sequence[str], what: str) -> None:
+def _require_two_recordings(recordings: Sequence[str], what: str) -> None:
     """Refuse other than two different recordings."""
     if len(recordings) != 2 or recordings[0] == recordings[1]:
         count = "the same twice" if len(recordings) == 2 else len(recordings)

@@ -82,8 +82,8 @@ class Study:
         is_new = path.is_file() and path.stat().st_mtime >= since
         return path.read_text(encoding="utf-8") if is_new else ""
 
-    def newer_than_answer(self) -> list[str]:
-        """The configs and registrations that were written after the last answer."""
+    def files_newer_than_answer(self) -> list[str]:
+        """Paths of the configs and registrations that are newer than the last answer."""
         config = self.enter_and_plan().config
         folders = config["registrations"]["folders"]
         registrations = (path for f in folders for path in sorted(Path(f).glob("*.yaml")))
@@ -166,7 +166,7 @@ class Study:
 
 
 def _end_as_by_ctrl_c() -> None:
-    """Make a Snakemake that is started now end with the process that started it."""
+    """End this new process, as by Ctrl-C, when the process that started it ends."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell's background jobs ignore it
     processes.end_with_parent(signal.SIGINT)
 

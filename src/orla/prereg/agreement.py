@@ -73,7 +73,7 @@ def check_margin(registration: Registration) -> None:
 
 
 def check_lockable(registration: Registration) -> None:
-    """Refuse (OrlaError) one without binds, a wide margin without a reason, what is always true."""
+    """Refuse (OrlaError) missing binds, a wide margin without a reason, and what is always true."""
     check_criteria(registration)
     name = f"registration {registration.name}"
     parts, binds = registration.binds.get("parts", {}), registration.binds

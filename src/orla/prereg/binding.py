@@ -15,7 +15,7 @@ from orla.files import atomic, sha256
 from orla.prereg import demands
 from orla.prereg.documents import read_yaml
 from orla.prereg.registration import Registration
-from orla.provenance.code import files_of_parts, hash_of, source_digests
+from orla.provenance.code import digests_hash, files_of_parts, source_digests
 from orla.study.config import plan_from_config, sort_and_drop_nulls
 from orla.study.declarations import job_parts
 from orla.study.plan import Condition, Plan
@@ -85,7 +85,9 @@ def _bound_settings(plan: Plan, conditions: Sequence[Condition]) -> dict[str, An
     for c in conditions:
         task = tasks[c.domain] = dict(remove_lock_seeds(plan.task_settings(c.domain)))
         if (source := task.get("source")) and source in task:
-            sums = {s: v for s, v in task[source].get("md5", {}).items() if s in _sessions(task)}
+            sums = {
+                s: v for s, v in task[source].get("md5", {}).items() if s in _session_names(task)
+            }
             task[source] = task[source] | {"files": None, "md5": sums}
     numerics = plan.config.get("numerics", {})
     return {
@@ -95,7 +97,7 @@ def _bound_settings(plan: Plan, conditions: Sequence[Condition]) -> dict[str, An
 
 
 def _former_bound_settings(plan: Plan, conditions: Sequence[Condition]) -> dict[str, Any]:
-    """What stood in the place of `_settings`: whole tasks, with the paths of their files."""
+    """What was bound before recordings were: whole tasks, with the paths of their files."""
     tasks, pairs = {}, {c.pair for c in conditions}
     for name in {c.task for c in conditions}:
         task = plan.config["tasks"][name]
@@ -104,7 +106,7 @@ def _former_bound_settings(plan: Plan, conditions: Sequence[Condition]) -> dict[
     return {"tasks": tasks}
 
 
-def _sessions(task: Mapping[str, Any]) -> list[str]:
+def _session_names(task: Mapping[str, Any]) -> list[str]:
     """The sessions of a task's pairs, or its one recording."""
     if "recording" in task:
         return [task["recording"]]
@@ -120,7 +122,7 @@ def recording_sums(plan: Plan, registration: Registration) -> dict[str, str]:
     for c in demands.compared_and_checked_conditions(plan, registration):
         task = plan.task_settings(c.domain)
         files = task.get(task.get("source"), {}).get("files", {})
-        for session in _sessions(task) if files else ():
+        for session in _session_names(task) if files else ():
             name, file = f"{c.task}/{session}", Path(files[session])
             if variable := re.match("<(.+?)>", files[session]):  # as of <recordings>/day.npz
                 folder = plan.config["pathvars"][variable[1]]
@@ -176,7 +178,7 @@ def syntax_hash(plan: Plan, conditions: Sequence[Condition]) -> str:
     paths = {name: home / name for name in source_digests(*roots)}
     paths |= {file.name: file for file in roots if isinstance(file, Path)}
     code = {name: path for name, path in paths.items() if path.suffix == ".py" and path.is_file()}
-    return hash_of({name: _syntax_tree_hash(path) for name, path in code.items()})
+    return digests_hash({name: _syntax_tree_hash(path) for name, path in code.items()})
 
 
 def _syntax_tree_hash(path: Path) -> str:

@@ -38,11 +38,11 @@ def read_case(
             for each in registration.criteria
         )
         obstacles = [text for each in evidence for text in each.obstacles]
-        obstacles += _check_failures(registration, tables, defaults)
+        obstacles += _manipulation_failures(registration, tables, defaults)
         obstacles += _guard_sentences(registration, tables, defaults)
         return Case(registration, evidence, tuple(obstacles))
     obstacles = _binding_differences(registration, binding)
-    obstacles += _check_failures(registration, tables, registration.assumed_values)
+    obstacles += _manipulation_failures(registration, tables, registration.assumed_values)
     [reading] = registration.readings
     table = tables[reading.result]
     row = rows.one_row(table, reading, registration.name)
@@ -53,7 +53,7 @@ def read_case(
     return Case(registration, (evidence,), evidence.obstacles)
 
 
-def _check_failures(
+def _manipulation_failures(
     registration: Registration, tables: Tables, defaults: Mapping[str, Value]
 ) -> list[str]:
     """How manipulation checks fail, in words; [] where all hold.
@@ -179,10 +179,10 @@ def _sample_problems(
 def _guard_sentences(
     registration: Registration, tables: Tables, defaults: Mapping[str, Value]
 ) -> list[str]:
-    """Guards of the held-out estimates of the conditions of version 1; [] without such a table.
+    """Guards of the held-out estimates of a registration of version 1; [] without their table.
 
-    Where the conditions name one learner, a guard counts that every estimate with this learner has,
-    for then it is not the other learner's.
+    Where the conditions name one learner, only guards that all its estimates share are given; any
+    other guard may be that of the other learner.
     """
     if (result := RESULT[SEED]) not in tables or "learner" not in registration.conditions:
         return []

@@ -23,10 +23,10 @@ _NOTHING = 1e-12
 def part_fingerprints(
     parts: Mapping[str, partial], answers: dict[str, Any] | None = None
 ) -> dict[str, str]:
-    """Part -> hash of what it gives, each run eagerly and in float64, to eight significant digits.
+    """Part -> hash of its result, computed eagerly, in float64, to eight significant digits.
 
-    A part is a function with its arguments, of which some may be such functions; `answers` is what
-    these gave for other registrations, and grows.
+    A part is a function with its arguments, which may be such parts too. `answers` holds results
+    from other registrations, and further ones are added to it.
     """
     answers = {} if answers is None else answers
     former_setting = compiling.enabled()
@@ -38,7 +38,7 @@ def part_fingerprints(
 
 
 def _run_part(part: Any, answers: dict[str, Any]) -> Any:
-    """What a part gives, from `answers` where it has run before."""
+    """The result of a part; from `answers` where it has run before."""
     if not isinstance(part, partial):
         return part
     if (key := repr(part)) not in answers:

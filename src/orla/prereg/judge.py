@@ -186,14 +186,17 @@ def holm_p_values(p: Sequence[float]) -> list[float]:
 
 
 def verdict_stands(outcome: str, left_out: Sequence[str]) -> bool:
-    """Whether enough of the studies with one pair left out, of these outcomes, have the same."""
+    """Whether enough of the studies with one pair left out have the same outcome."""
     return left_out.count(outcome) >= LEAST_SAME * len(left_out)
 
 
 def _verdict_columns(
     case: Case, outcome: str, ps: Sequence[Ps], others: Mapping[str, str], left_out: Sequence[str]
 ) -> dict[str, Any]:
-    """The columns of a verdict that results decide; `others` and `left_out` are such outcomes."""
+    """The columns of a verdict that results alone decide.
+
+    `others` are outcomes by other ways to form the estimate, `left_out` those without one pair.
+    """
     registration, alpha = case.registration, case.registration.alpha
     is_decisive = {
         "untestable": [bool(each.obstacles) for each in case.evidence],

@@ -41,8 +41,9 @@ class Line:
 
 @dataclass(frozen=True)
 class Lock:
-    """A registration that was verified: its line in LOCK, and the SHA-256 of the file that is
-    judged; `history` is one of "git", "not committed" and "not checked".
+    """The lock of a verified registration: its line in LOCK, and the SHA-256 of its present file.
+
+    `history` is one of "git", "not committed" and "not checked".
     """
 
     file: str

@@ -56,7 +56,7 @@ def read_evidence(
         return Evidence(reading, estimate, n or 0, obstacles=tuple(dict.fromkeys(obstacles)))
     others = _other_estimates(registration, row, n or 0, pairs)
     if pairs is not None and not (drifts := pairs_that_drift(registration, row, pairs)).all():
-        others["over the pairs that drift"] = _estimate_over(
+        others["over the pairs that drift"] = _mean_estimate(
             registration, pairs.loc[drifts, reading.columns["estimate"]]
         )
     left_out = {} if pairs is None else _leave_one_out(registration, pairs)
@@ -75,22 +75,22 @@ def _leave_one_out(registration: Registration, pairs: pd.DataFrame) -> dict[str,
     values = values[np.isfinite(values)]
     left_out = {}
     for pair in values.index if len(values) > 2 else ():
-        left_out[str(pair)] = _estimate_over(registration, values.drop(pair))
+        left_out[str(pair)] = _mean_estimate(registration, values.drop(pair))
     return left_out
 
 
-def _estimate_over(registration: Registration, values: pd.Series) -> Estimate:
-    """The estimate over the finite of some pairs' values."""
+def _mean_estimate(registration: Registration, values: pd.Series) -> Estimate:
+    """The mean of the finite values of pairs, as an estimate."""
     one = moments(values)
     ends = one.interval(1 - 2 * registration.alpha)
     return Estimate(one.mean, one.standard_error, one.dof, *ends)
 
 
 def pairs_that_drift(registration: Registration, row: Row, pairs: pd.DataFrame) -> np.ndarray:
-    """Whether each learner that must recover has a recovery in each pair (pairs,).
+    """Pairs in which every learner that must recover has a finite recovery: bool (pairs,).
 
-    Where a pair hardly drifts none has, and learners agree whatever they do. What was bound before
-    this was a part counts such pairs.
+    In a pair that hardly drifts none has one, and learners agree whatever they do. A registration
+    that was bound before this part existed counts such pairs.
     """
     learners = registration.must_recover if DRIFTING in registration.binds.get("parts", {}) else ()
     names = [f"{m}_percent" for at, m in LEARNERS.items() if learners and row[at] in learners]

@@ -32,7 +32,7 @@ def rehearse_guards() -> list[int]:
 
 
 def rehearse_left_out() -> list[bool]:
-    """Whether a verdict stands that k of n studies with one pair left out share."""
+    """Whether a verdict stands where k of n studies with one pair left out agree with it."""
     return [
         judge.verdict_stands("x", k * ["x"] + (n - k) * ["y"])
         for n in range(21)
@@ -65,7 +65,7 @@ def rehearse_judge(registration: Registration) -> Any:
     answers.append(judge.holm_p_values([0.001, 0.02, 0.03, 0.6]))
     plain, error, means = _plain_case(registration)
     cases = [(float(mean), {}) for mean in means[::2]]
-    cases += [(float(means[i]), change) for i in (0, -1) for change in _changes(plain)]
+    cases += [(float(means[i]), change) for i in (0, -1) for change in _boundary_changes(plain)]
     for mean, change in cases:
         tables = _made_up_tables(plain, mean, error, **change)
         [verdict] = judge.judge_registrations([plain], tables, bindings={plain.name: plain.binds})
@@ -79,7 +79,7 @@ def rehearse_reading(plain: Registration) -> Any:
     whole = _made_up_tables(plain, mean, 0.1)
     answers = [
         _read_numbers(plain, _made_up_tables(plain, mean, 0.1, **change))
-        for change in _changes(plain)
+        for change in _boundary_changes(plain)
     ]
     for result, column in dict.fromkeys(
         (r, c) for r, columns in plain.required_columns for c in columns
@@ -109,7 +109,7 @@ def rehearse_drift(plain: Registration) -> Any:
 
 
 def generic_registration(registration: Registration) -> Registration:
-    """A registration of the same kind, the same for all of that kind: its rows are read alike."""
+    """One registration for all of the same kind, whose rows are read alike."""
     kind = {"quantity": "q"} if registration.quantity else {"comparison": "c", "minus": ("a", "b")}
     kind |= {"scale": registration.scale, "unit": registration.unit, "must_recover": ("a",)}
     if registration.by_pairs:
@@ -129,7 +129,7 @@ def rehearse_checks(registration: Registration) -> Any:
 
 
 def _read_numbers(registration: Registration, tables: Tables, *binding: Any) -> Any:
-    """The number of obstacles, and all estimates; of a study that is refused, that it is."""
+    """The number of obstacles, and all estimates; "refused" where the rows cannot be read."""
     try:
         case = evidence.read_case(registration, tables, *(binding or [registration.binds]), {})
     except (OrlaError, TypeError, ValueError):
@@ -143,7 +143,7 @@ def _read_numbers(registration: Registration, tables: Tables, *binding: Any) -> 
 
 
 def _tables_for_check(registration: Registration, tables: Tables) -> Iterator[Tables]:
-    """Rows of a registration's check that hold, fail, are of another level, and none at all."""
+    """Tables in which rows of the check hold, fail, have another level, and are absent."""
     [check], [reading] = registration.checks, registration.readings
     row = tables[reading.result].iloc[0].to_dict() | registration.assumed_values
     where = [dict(zip(check.where, each, strict=True)) for each in product(*check.where.values())]
@@ -174,7 +174,7 @@ def _plain_case(registration: Registration) -> tuple[Registration, float, np.nda
     return plain, error, registration.rule.gaps(5 * error)
 
 
-def _changes(registration: Registration) -> list[dict[str, Any]]:
+def _boundary_changes(registration: Registration) -> list[dict[str, Any]]:
     """Arguments of `_made_up_tables`, each with one number beside a bound of the registration."""
     max_diverged, max_failing = registration.max_diverged, registration.max_failing
     changes = [

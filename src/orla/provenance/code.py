@@ -33,10 +33,10 @@ Root = str | Path
 
 def code_hash(*roots: Root) -> str:
     """SHA-256 over all files of `source_digests`, in hexadecimal."""
-    return hash_of(source_digests(*roots))
+    return digests_hash(source_digests(*roots))
 
 
-def hash_of(files: Mapping[str, str]) -> str:
+def digests_hash(files: Mapping[str, str]) -> str:
     """SHA-256, in hexadecimal, over names and digests of files, as from `source_digests`."""
     return hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()
 

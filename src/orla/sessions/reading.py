@@ -51,7 +51,7 @@ class Reading:
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Self:
-        """The reading that `to_record` gave the record of."""
+        """The reading of a record that `to_record` made."""
         arrays = {name: np.asarray(record[name]) for name in ("columns", "weights", "offset")}
         return cls(record["transform"], record["channels"], **arrays)
 

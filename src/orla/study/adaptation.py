@@ -116,7 +116,7 @@ def check_networks(path: str, request: Mapping[str, Any], episodes: Episodes) ->
     Arguments as those of `write_networks`.
     """
     config, settings = networks.read_provenance(path)["config"], _networks_config(request, episodes)
-    digest.refuse_others(path, {name: config.get(name) for name in settings}, settings)
+    digest.refuse_other_settings(path, {name: config.get(name) for name in settings}, settings)
 
 
 def _networks_config(request: Mapping[str, Any], episodes: Episodes) -> dict[str, Any]:

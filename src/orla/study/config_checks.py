@@ -73,7 +73,7 @@ def check_sessions(tasks: Mapping[str, Any]) -> None:
 
 
 def _pair_data(spec: Mapping[str, Any], files: Mapping[str, str], name: str) -> str:
-    """What a pair's data are decided by: a simulation's seed and settings, or files."""
+    """What decides a pair's data: the seed and settings of a simulation, or files."""
     data = dict(spec["pairs"][name])
     if "seed_from" in data:
         return name  # a lock gives each name a seed of its own

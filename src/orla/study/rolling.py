@@ -180,7 +180,7 @@ def error_measures(batch: Batch) -> Measures:
 
 
 def horizon_measures(batch: Batch, horizons: Sequence[int]) -> Measures:
-    """Errors (models, 2), had models stopped by then: of validation before it, and held out.
+    """Errors (models, 2) of models that stop at each horizon: of validation, and held out.
 
     The state runs on through the rest of the adapt part. NaN where a model had diverged by then, or
     diverges on what is scored.

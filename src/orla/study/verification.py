@@ -38,7 +38,7 @@ def sealed_files(results: Path) -> list[Path]:
 def find_problems(plan: Plan, results: Path, *, left_over: bool = True) -> Iterator[str]:
     """One line for each result that is damaged or not what is asked; `left_over`: others too.
 
-    What was made from a damaged result is not told: that one is to be made again.
+    A result made from a damaged one is not reported: only the damaged one is.
     """
     problems: dict[Path, OrlaError] = {}
     config_entries = {results / name: entries for name, entries in _expected_entries(plan).items()}
@@ -52,7 +52,7 @@ def find_problems(plan: Plan, results: Path, *, left_over: bool = True) -> Itera
                 continue
             config = read_provenance(path).get("config", {})
             for name, value in config_entries.get(path, {}).items():
-                digest.refuse_others(path, config.get(name), value, name)
+                digest.refuse_other_settings(path, config.get(name), value, name)
         except OrlaError as error:
             problems[path] = error
     for error in problems.values():
