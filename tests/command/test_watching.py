@@ -29,7 +29,7 @@ def test_a_job_is_a_line_when_it_is_done(tmp_path):
         lines.append(event("job_info", **job))
     lines += [event("job_finished", job_id=1), event("job_finished", job_id=0)]
     assert told(watch, *lines, event("progress", done=2, total=2)) == ["Making the streams"]
-    assert (watch.done, watch.total) == (2, 2)
+    assert (watch.n_done, watch.total) == (2, 2)
 
 
 def test_a_condition_is_a_line_when_its_result_is_there(tmp_path):
@@ -45,7 +45,7 @@ def test_a_condition_is_a_line_when_its_result_is_there(tmp_path):
     assert [*watch.new_results()] == [] and watch.conditions == 0
     (tmp_path / paths[0]).parent.mkdir(parents=True)
     (tmp_path / f"{paths[0]}.parquet").write_text("")
-    watch.began -= 20.0  # 10 of 29 CPU seconds, a program being kept: 19/29 of (20 s + 19 s)
+    watch.start_time -= 20.0  # 10 of 29 CPU seconds, a program being kept: 19/29 of (20 s + 19 s)
     [line] = watch.new_results()
     assert line.partition("] ")[2] == "task: rnn, immediate, adam, 80-20, about 26 s left"
     assert [*watch.new_results()] == [] and watch.conditions == 1

@@ -92,7 +92,7 @@ def decoded(decoder, counts):
 
 @pytest.mark.parametrize("frozen", [True, False])
 def test_predictions_are_those_of_the_study_in_the_unit_of_the_target(study, frozen):
-    decoder = study.write("decoder.safetensors", 1, frozen=frozen)
+    decoder = study.write("decoder.safetensors", 1, is_frozen=frozen)
     loaded = Decoder.load("decoder.safetensors")
     assert loaded.reading.channels == [f"M1 {i + 1:03d}" for i in range(12)]
     params = {name: p[1] for name, p in networks.load(study.trained).items()}

@@ -9,7 +9,7 @@ import pytest
 from made_claims import BINDS, GONE, document, seed_document
 
 from orla.errors import OrlaError
-from orla.prereg import asked, binding, reader
+from orla.prereg import binding, demands, reader
 from orla.study.config import plan_from_config, sort_and_drop_nulls
 
 ROOT = Path(__file__).parents[2]
@@ -227,7 +227,7 @@ def test_only_registrations_for_the_study_are_bound(config, known, before, write
 
 def test_the_sweeps_of_all_quantities_are_bound(config, known):
     plan = plan_of(config)
-    sweeps = {kind: asked.sweep_paths(plan, each) for kind, each in known.items()}
+    sweeps = {kind: demands.sweep_paths(plan, each) for kind, each in known.items()}
     numbers = {"gap": 0, "quantity": 24, "checked gap": 12, "checked quantity": 36}
     assert {kind: len(paths) for kind, paths in sweeps.items()} == numbers
     assert "many-arrays/pair-0/sweeps/rnn/rtrl/adam/80-20" in sweeps["quantity"]
@@ -250,9 +250,9 @@ def test_the_sweeps_of_all_quantities_are_bound(config, known):
 def test_what_the_config_would_not_answer_is_not_bound(config, write, changes, words):
     plan, asks = plan_of(config), reader.read_registration(write(given("gap") | changes))
     if not words:
-        return asked.check_study_answers(plan, asks)
+        return demands.check_study_answers(plan, asks)
     with pytest.raises(OrlaError, match=words):
-        asked.check_study_answers(plan, asks)
+        demands.check_study_answers(plan, asks)
 
 
 def test_categories_have_no_unit_of_the_targets_variance(config, write):
@@ -271,9 +271,9 @@ def test_categories_have_no_unit_of_the_targets_variance(config, write):
         for scale in ("pp", "variance")
     }
     for plan, scale in ((plans[0], "pp"), (plans[0], "variance"), (plans[1], "pp")):
-        asked.check_study_answers(plan, asks[scale])
+        demands.check_study_answers(plan, asks[scale])
     with pytest.raises(OrlaError, match=r"many-arrays are cross-entropies, .*scale: pp"):
-        asked.check_study_answers(plans[1], asks["variance"])
+        demands.check_study_answers(plans[1], asks["variance"])
 
 
 @pytest.mark.parametrize(
@@ -291,7 +291,7 @@ def test_a_quantity_that_the_study_does_not_answer_so_is_refused(
     config, known, kind, path, value, words
 ):
     with pytest.raises(OrlaError, match=words):
-        asked.check_study_answers(plan_of(changed(config, *path, value=value)), known[kind])
+        demands.check_study_answers(plan_of(changed(config, *path, value=value)), known[kind])
 
 
 def test_binds_are_written_over_older_ones(write):

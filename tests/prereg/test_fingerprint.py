@@ -16,8 +16,8 @@ from orla.learners.rtrl import RTRL
 from orla.learners.tbptt import Immediate
 from orla.optimizers.adam import Adam
 from orla.prereg import (
-    asked,
     binding,
+    demands,
     evidence,
     fingerprint,
     judge,
@@ -27,7 +27,7 @@ from orla.prereg import (
     rows,
     trials,
 )
-from orla.prereg.lock import Locked
+from orla.prereg.lock import Lock
 from orla.prereg.registration import LATER_PARTS
 from orla.prereg.rules import EquivalentWithin
 from orla.results import guards
@@ -53,7 +53,7 @@ def default(tmp_path_factory):
         plan = binding.read_plan([])
     known = reader.read_registration(path)
 
-    conditions = asked.compared_and_checked_conditions(plan, known)
+    conditions = demands.compared_and_checked_conditions(plan, known)
 
     def parts(*names):
         found = fingerprint.part_trials(plan, conditions, known)
@@ -83,7 +83,7 @@ def test_a_study_is_bound_from_the_command_line(default):
         *(SWEEP, "statistics", "guards", "judge", "evidence", "checks", "pairs left out"),
         *("families", "early stopping", "pairs that drift"),
     }
-    syntax = binding.syntax_hash(plan, asked.compared_and_checked_conditions(plan, known))
+    syntax = binding.syntax_hash(plan, demands.compared_and_checked_conditions(plan, known))
     assert binds == binding.study_record(plan, known) | {
         "syntax_sha256": syntax,
         "results": ["results"],
@@ -187,7 +187,7 @@ def test_the_syntax_is_the_same_with_other_docstrings_comments_and_layout(tmp_pa
 
 def test_a_verdict_says_which_folder_was_read_and_that_the_code_was_edited(write):
     known = reader.read_registration(write(document()))
-    locks = {known.name: Locked("small-gap.yaml", "1" * 64, datetime.date(2026, 11, 25))}
+    locks = {known.name: Lock("small-gap.yaml", "1" * 64, datetime.date(2026, 11, 25))}
     given = {"locks": locks, "study": "made", "tables": tables(gaps(0.5))}
     for syntax, edited in (("b" * 64, False), ("c" * 64, True)):
         study = BINDS | {"results": "results/other", "syntax_sha256": syntax}
@@ -223,7 +223,7 @@ def test_another_record_or_behaviour_is_untestable_by_name(write, study, words):
 @pytest.mark.parametrize(
     "change",
     [
-        (rows, "rows_with_assumed", lambda table, *given: table.iloc[:0]),
+        (rows, "rows_with_defaults", lambda table, *given: table.iloc[:0]),
         (rows, "check_failures", lambda *given: []),
         (rows, "_check_holds", lambda check, values: True),
         (means, "quantity_problems", lambda *given, **more: []),
@@ -247,6 +247,6 @@ def test_what_was_bound_before_a_part_was_there_lacks_it(default):
     known, plan, *_ = default
     for bound in ({"guards", "judge"}, {"evidence", "checks"}):
         former = replace(known, binds={"parts": dict.fromkeys(bound, "x")})
-        conditions = asked.compared_and_checked_conditions(plan, former)
+        conditions = demands.compared_and_checked_conditions(plan, former)
         named = fingerprint.part_trials(plan, conditions, former).keys()
         assert named & {*LATER_PARTS} == bound & {*LATER_PARTS}

@@ -13,7 +13,7 @@ from orla.prereg import agreement, reader, rows
 from orla.prereg import judge as judging
 from orla.prereg.amendments import Amendment
 from orla.prereg.judge import VERDICT_COLUMNS, verdict_table
-from orla.prereg.lock import Locked
+from orla.prereg.lock import Lock
 from orla.prereg.region import Region
 from orla.prereg.registration import Check
 
@@ -259,8 +259,8 @@ def test_the_table_of_verdicts(document, write, tables):
     second = reader.read_registration(write(document, "another"))
     seen = Amendment("small-gap.yaml", "c" * 64, "2026-11-22", "Nothing.", "It was seen.", True)
     locks = {
-        "small-gap": Locked("small-gap.yaml", "a" * 64, DAY, "c" * 64, (seen,), "git"),
-        "another": Locked("another.yaml", "b" * 64, DAY, "b" * 64),
+        "small-gap": Lock("small-gap.yaml", "a" * 64, DAY, "c" * 64, (seen,), "git"),
+        "another": Lock("another.yaml", "b" * 64, DAY, "b" * 64),
     }
     table = verdict_table([first, second], tables, locks)
     assert list(table.columns) == VERDICT_COLUMNS
@@ -279,7 +279,7 @@ def test_the_table_of_verdicts(document, write, tables):
     assert table["estimate"].isna().tolist() == [False, True] and table["n"].tolist() == [20, 0]
     with pytest.raises(OrlaError, match="another is not locked"):
         verdict_table([second], tables, {"small-gap": locks["small-gap"]})
-    mixed = verdict_table([first], tables, locks, mixed="results of different data")
+    mixed = verdict_table([first], tables, locks, provenance_difference="results of different data")
     assert list(mixed["outcome"]) == ["untestable"]
     assert mixed["reason"][0] == "results of different data. The runs cannot tell."
 
@@ -335,7 +335,7 @@ def test_the_guards_of_the_estimates_hold_for_version_1(judged, tables, document
 def test_on_simulated_data_the_words_say_so(document, write, tables, outcome, interval, shown):
     set_interval(tables, *interval)
     known = reader.read_registration(write(document))
-    locks = {"small-gap": Locked("small-gap.yaml", "a" * 64, DAY)}
+    locks = {"small-gap": Lock("small-gap.yaml", "a" * 64, DAY)}
     real, made_up = {"simulated": False}, {"simulated": True}
     data = {"mine/indy/50-50": made_up, "real/indy/50-50": real}
     data |= {"both/indy/50-50": {"mixed": [real, made_up]}}

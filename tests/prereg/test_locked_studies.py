@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from made_claims import estimate, gaps, quantity_pairs, quantity_row, tables, verdicts
 
-from orla.prereg import asked, binding, lock, reader
+from orla.prereg import binding, demands, lock, reader
 from orla.prereg.registration import QUANTITIES, QUANTITY_PAIRS, check_columns
 from orla.prereg.rows import LEARNERS
 from orla.results import base
@@ -57,7 +57,7 @@ def test_all_are_locked_and_are_about_what_the_study_runs(study):
     for known in every:
         record = {"record_sha256": known.binds["record_sha256"]}
         assert binding.study_record(plan, known) == record, known.name  # and nothing is refused
-        assert known.binds.get("sweeps", []) == asked.sweep_paths(plan, known)
+        assert known.binds.get("sweeps", []) == demands.sweep_paths(plan, known)
         check_columns(known, columns)
 
 

@@ -102,12 +102,12 @@ def test_the_opposite_of_equivalence_is_shown_in_its_share_of_made_up_studies(ga
 
 
 def test_the_number_needed_is_the_least_with_that_power():
-    n = int(power.needed_units(WITHIN, 0.0, 4.0, 0.05))
+    n = int(power.least_units(WITHIN, 0.0, 4.0, 0.05))
     assert (
         WITHIN.probability_shown(0, 4, n, 0.05) >= 0.8 > WITHIN.probability_shown(0, 4, n - 1, 0.05)
     )
-    assert np.isnan(power.needed_units(WITHIN, 3.0, 4.0, 0.05))
-    assert np.isnan(power.needed_units(WITHIN, 2.999, 40.0, 0.05))
+    assert np.isnan(power.least_units(WITHIN, 3.0, 4.0, 0.05))
+    assert np.isnan(power.least_units(WITHIN, 2.999, 40.0, 0.05))
 
 
 def test_a_new_kind_of_claim_is_one_class(write, monkeypatch):

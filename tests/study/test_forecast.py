@@ -75,7 +75,7 @@ def test_lengths_are_those_of_the_files(plan, tmp_path):
     files = {"indy_20160630_01": "a.npz", "indy_20170131_02": "b.npz"}
     spec = plan.config["tasks"]["recordings"] | {"source": "binned", "binned": {"files": files}}
     tasks = plan.config["tasks"] | {"recordings": spec}
-    binned = type(plan)(plan.config | {"tasks": tasks}, plan.declared)
+    binned = type(plan)(plan.config | {"tasks": tasks}, plan.declarations)
     assert "recordings" not in session_lengths(binned, tmp_path)
     for name, steps in (("a", 30), ("b", 20)):
         np.savez(tmp_path / f"{name}.npz", counts=np.ones((steps, 3)))

@@ -131,7 +131,7 @@ def test_grids_are_those_of_the_cadence_and_an_optimizer_has_its_own(monkeypatch
     study = plan(block)
     assert [study.grid(c) for c in study.conditions] == [[0.001], [0.003]]
     own = plan(block, grids={})
-    declared = own.declared["optimizer"]["adam"]["more"]
+    declared = own.declarations["optimizer"]["adam"]["more"]
     steps_and_windows = [declared["grid"][cadence] for cadence in ("step", "window")]
     assert [own.grid(c) for c in own.conditions] == steps_and_windows
     lacking = plan(block, grids={"adam": {"step": [0.001]}})
@@ -148,7 +148,7 @@ def test_windows_variants_and_steps_of_probes_are_what_parts_declare():
         "far": {"kind": "past_structure", "immediate": "immediate", "window": 400},
     }
     study = plan(probes=CONFIG["probes"] | probes)
-    tone = study.declared["task"]["sine"]["defaults"]["window"]
+    tone = study.declarations["task"]["sine"]["defaults"]["window"]
     assert [study.window_steps(task) for task in ("days", "wave", "tone")] == [100, 50, tone]
     assert study.variants("days") == ["50-50", "80-20", "stationary"]
     assert study.variants("wave") == ["shift", "stationary"]
@@ -187,7 +187,7 @@ def test_a_job_is_all_that_its_result_depends_on():
         "horizons": [],
         "stable_windows": 4,
     }
-    assert job_parts(job, study.declared) == [
+    assert job_parts(job, study.declarations) == [
         ("architecture", "rnn"),
         ("intervention", "match-norm"),
         ("learner", "rtrl"),
@@ -202,12 +202,12 @@ def test_a_result_depends_on_each_part_of_a_list_of_parts():
     inner = {"kind": "stack", "hidden": 2, "layers": ["lstm", {"kind": "ctrnn", "hidden": 2}]}
     networks = {"small": {"kind": "stack", "hidden": 3, "layers": [inner, "gru"]}}
     study = plan(networks=networks)
-    used = [name for kind, name in job_parts(study.job(study.conditions[0]), study.declared)]
+    used = [name for kind, name in job_parts(study.job(study.conditions[0]), study.declarations)]
     assert used == ["ctrnn", "gru", "lstm", "stack", "immediate", "adam", "update_ratio"] + [
         "pretrained"
     ]
     short = ("learner", "tbptt-8-4")
-    assert expand_parts([short], study.declared) == [short]
+    assert expand_parts([short], study.declarations) == [short]
 
 
 def test_a_name_that_the_study_lacks_is_named_with_the_nearest():

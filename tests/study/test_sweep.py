@@ -276,7 +276,7 @@ def test_the_grid_grows_by_the_choice_alone(study, swept, monkeypatch, chosen_by
 def test_unreliable_is_of_the_heldout_part(study, heldout, adapt, expected):
     errors = {"frozen_heldout": heldout, "frozen_adapt": adapt, "reference": 1.0}
     given = {f"{name}_error": np.full(SEEDS, error) for name, error in errors.items()}
-    other = dataclasses.replace(study, shared=study.baseline | given)
+    other = dataclasses.replace(study, shared_baseline=study.baseline | given)
     assert (table("models", other, [0.03]).unreliable == expected).all()
 
 

@@ -67,9 +67,9 @@ def needed_chapters(target):
     if target in EVERY_CHAPTER:
         return [target]
     named = re.search(r"(table|figure)_(\w+)\.\w+$", target)
-    if not named or named[2] not in PLAN.declared[named[1]]:
+    if not named or named[2] not in PLAN.declarations[named[1]]:
         return []
-    needs = PLAN.declared[named[1]][named[2]]["more"]["needs"]
+    needs = PLAN.declarations[named[1]][named[2]]["more"]["needs"]
     chapters = [CHAPTER_OF[need] for need in needs if CHAPTER_OF.get(need) in EVERY_CHAPTER]
     return chapters or EVERY_CHAPTER[:1]
 

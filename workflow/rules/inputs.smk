@@ -97,7 +97,7 @@ for c in PLAN.conditions:
 
 def code_on(w, module, parts):
     """A hash of a module, and of parts with a stream's task and the losses, one of which it names."""
-    losses = [("loss", name) for name in PLAN.declared["loss"]]
+    losses = [("loss", name) for name in PLAN.declarations["loss"]]
     task = ("task", PLAN.task_settings(w.domain)["kind"])
     return code(module, parts=sorted({*parts, *losses, task}))
 
@@ -108,7 +108,7 @@ def pretraining_code(w):
 
 def adaptation_code(w):
     jobs = [PLAN.job(c) for c in part_of(w).conditions]
-    parts = {part for job in jobs for part in job_parts(job, PLAN.declared)}
+    parts = {part for job in jobs for part in job_parts(job, PLAN.declarations)}
     return code_on(w, "orla.study.adaptation", parts)
 
 
@@ -160,7 +160,7 @@ def share_of_longest(w):
 
 # Results that tables, figures and registrations read.
 WIDE = ["heldout", "lr_curves", "traces", "horizon", "alignment", "profile"]
-STATISTICS = sorted(PLAN.declared["statistic"])
+STATISTICS = sorted(PLAN.declarations["statistic"])
 MADE = ({*WIDE, *STATISTICS} if CONDITIONS else set()) | {"verdicts", "power"}
 if STUDY.get("vision"):
     MADE.add("tta")
@@ -217,7 +217,7 @@ MADE |= {"truth_controls"} if CONTROLS in CHAPTERS else set()
 
 def answered(kind):
     """Tables or figures whose results this run makes."""
-    parts = PLAN.declared[kind].items()
+    parts = PLAN.declarations[kind].items()
     return [name for name, part in parts if MADE.issuperset(part["more"]["needs"])]
 
 
@@ -244,6 +244,6 @@ def drift_of(domain):
             each.name: BINDINGS[each.name].get("refused", "")
             for each in REGISTERED
             if each.name in BINDINGS
-            and {c.task for c in asked.compared_conditions(PLAN, each)} == {pair["task"]}
+            and {c.task for c in demands.compared_conditions(PLAN, each)} == {pair["task"]}
         },
     }

@@ -1,5 +1,5 @@
 # From adapted models to statistics and verdicts.
-from orla.prereg import asked, binding, lock, reader
+from orla.prereg import binding, demands, lock, reader
 
 # The part of the config that the models depend on, for the tables' provenance.
 MODELS_OF = ("tasks", "networks", "pretraining", "grids", "compute", "provenance")

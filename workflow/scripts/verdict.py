@@ -6,7 +6,7 @@ from orla import catalogue
 from orla.errors import OrlaError
 from orla.files import sha256
 from orla.jobs import job
-from orla.prereg import amendments, asked, binding, judge, lock, power, reader
+from orla.prereg import amendments, binding, demands, judge, lock, power, reader
 from orla.provenance import collect
 from orla.provenance.tables import merge_provenances, read_table, write_table
 from orla.study.config import plan_from_config
@@ -31,7 +31,7 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
     plan = plan_from_config(snakemake.config)
     catalogue.use_plugins(plan.config.get("plugins", []))
     # Fingerprints are of the present code, which is therefore what results were made by.
-    run = [c for each in tested for c in asked.compared_and_checked_conditions(plan, each)]
+    run = [c for each in tested for c in demands.compared_and_checked_conditions(plan, each)]
     roots = binding.code_roots(plan, run)
     given["the present code"] = collect.collect(
         "orla.prereg.power", *roots, prereg_lock_sha256=digests
@@ -65,7 +65,7 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
         study=params.study,
         bindings=bindings,
         datasets=source.get("datasets", {}),
-        mixed=mixed,
+        provenance_difference=mixed,
         former={
             n: o for folder in folders for n, o in amendments.read_former_outcomes(folder).items()
         },

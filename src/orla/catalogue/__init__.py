@@ -89,7 +89,7 @@ def _parts_by_name(kind: str) -> dict[str, type[Part]]:
     """Every part of a kind that was imported and is in use, by name, in order."""
     classes: dict[str, type[Part]] = {}
     for part in _subclasses(Part):
-        if part.kind != kind or part.part is None or not _belongs(part):
+        if part.kind != kind or part.part is None or not _is_in_use(part):
             continue
         name, file = part.part.name, _defining_file(part)
         if classes.get(name, part) is not part:
@@ -125,7 +125,7 @@ def kinds_with_plugin_parts() -> list[str]:
     kinds = {
         part.kind
         for part in _subclasses(Part)
-        if part.part and _belongs(part) and plugins.is_from_outside(part)
+        if part.part and _is_in_use(part) and plugins.is_from_outside(part)
     }
     return [kind for kind in ROOMS if kind in kinds]
 
@@ -146,7 +146,7 @@ def _built_in_parts(kind: str) -> dict[str, type[Part]]:
     return {part.part.name: part for part in classes if part.__module__.startswith(room)}
 
 
-def _belongs(part: type[Part]) -> bool:
+def _is_in_use(part: type[Part]) -> bool:
     """Whether a part is built in, installed, or in a plug-in folder that is in use."""
     module = sys.modules.get(part.__module__)
     if getattr(module, part.__name__, None) is not part:
@@ -189,12 +189,12 @@ def specification(kind: str, spec: str | Mapping[str, Any]) -> tuple[type[Any], 
             return parts_of_kind[spec], {}
         for name in sorted(parts_of_kind, key=len, reverse=True):
             if re.fullmatch(re.escape(name) + r"(-[0-9]+)+", spec):
-                chosen = parts_of_kind[name]
+                part_class = parts_of_kind[name]
                 numbers = [int(n) for n in spec[len(name) + 1 :].split("-")]
-                if len(numbers) == len(chosen.part.short):
-                    return chosen, dict(zip(chosen.part.short, numbers, strict=True))
+                if len(numbers) == len(part_class.part.short):
+                    return part_class, dict(zip(part_class.part.short, numbers, strict=True))
                 raise OrlaError(
-                    f"{kind} {spec!r}: write {' or '.join(short_form_patterns(chosen))}"
+                    f"{kind} {spec!r}: write {' or '.join(short_form_patterns(part_class))}"
                 )
         raise OrlaError(f"{kind} {spec!r} is unknown; {nearest(spec, all_short_forms(kind))}")
     if not isinstance(spec, Mapping) or "kind" not in spec:

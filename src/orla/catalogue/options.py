@@ -112,13 +112,13 @@ def fields_schema(
     part: type[Any], fields: Sequence[dataclasses.Field], **keywords: str
 ) -> dict[str, Any]:
     """The JSON schema of a mapping that gives these fields; `keywords` are further keywords."""
-    required = (f for f in fields if f.default is f.default_factory is dataclasses.MISSING)
+    required_fields = (f for f in fields if f.default is f.default_factory is dataclasses.MISSING)
     return {
         "type": "object",
         **keywords,
         "additionalProperties": False,
         "properties": {f.name: option_schema(part, f) for f in fields},
-        "required": [f.name for f in required],
+        "required": [f.name for f in required_fields],
     }
 
 

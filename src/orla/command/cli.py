@@ -112,7 +112,7 @@ def _run_study(arguments: argparse.Namespace) -> None:
     costs = {f"{results}/{c.path}": forecasts.sweep_cpu_s(c) for c in plan.conditions}
     watch = Watch(study.folder, costs)
     status = study.run(arguments.targets or ["all"], watch)
-    since = watch.began if arguments.targets else 0.0
+    since = watch.start_time if arguments.targets else 0.0
     if not status and "--unlock" not in study.options and (answer := study.read_answer(since)):
         print(answer, end="")
     sys.exit(status)
@@ -125,7 +125,7 @@ def _write_decoder(arguments: argparse.Namespace) -> None:
         raise OrlaError(f"{arguments.file}: a decoder is written as .safetensors; name it so")
     file, plan = arguments.file.resolve(), _find_study(arguments).enter_and_plan()
     what = plan, arguments.condition, file, arguments.seed
-    decoder = export.write_decoder(*what, frozen=arguments.frozen)
+    decoder = export.write_decoder(*what, is_frozen=arguments.frozen)
     print(
         f"{file}: {len(decoder.reading.channels)} channels to {len(decoder.mean)} outputs; in "
         f'Python: orla.decoder.Decoder.load("{file.name}")'
@@ -137,7 +137,7 @@ def _show_answer(arguments: argparse.Namespace) -> None:
     if not (answer := study.read_answer()):
         raise OrlaError("there is no answer yet; make one with: orla run")
     print(answer, end="")
-    if newer := study.newer_than_answer():
+    if newer := study.files_newer_than_answer():
         print(f"\nThis answer is older than {', '.join(newer)}: orla run brings it up to date.")
 
 

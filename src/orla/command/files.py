@@ -96,15 +96,15 @@ def read_pair(
         if value is not None and source not in OPTIONS[name]:
             option = "--" + name.replace("_", "-")
             raise OrlaError(f"{option} says nothing about {source} recordings; leave it out")
-    assigned = _parse_assignments(source, assignments)
+    settings = _parse_assignments(source, assignments)
     for name, value in options.items():
         if value is not None:
-            assigned[source][OPTIONS[name][source]] = value
+            settings[source][OPTIONS[name][source]] = value
     try:
-        return _read_pair(source, recordings, **assigned)
+        return _read_pair(source, recordings, **settings)
     except OrlaError as error:
-        setting = rf"(?<![\w./-])({'|'.join(assigned)})\.\w+"  # and no part of a path
-        key = re.search(setting, str(error)) if assigned else None
+        pattern = rf"(?<![\w./-])({'|'.join(settings)})\.\w+"  # and no part of a path
+        key = re.search(pattern, str(error)) if settings else None
         mend = f", here by --set {key[0]}=VALUE" if key else ""
         if re.search('to "different"|channels: different', str(error)):
             mend = ", here by --columns different"
@@ -116,19 +116,19 @@ def _parse_assignments(source: str, assignments: Sequence[str]) -> dict[str, dic
     kinds = {}
     if source in _READERS:
         kinds = {source: _READERS[source][0], "preparation": Preparation}
-    assigned: dict[str, dict[str, Any]] = {section: {} for section in kinds}
+    settings: dict[str, dict[str, Any]] = {section: {} for section in kinds}
     for word in assignments:
         match = re.fullmatch(r"(\w+)\.(\w+)=(.+)", word)
         if not match or match[1] not in kinds or match[2] in ("features", "files"):
             forms = " or ".join(f"{section}.KEY=VALUE" for section in kinds) or "no settings"
             raise OrlaError(f"--set {word}: {source} recordings take {forms}; mend or leave it out")
-        assigned[match[1]][match[2]] = parse_yaml(match[3], f"--set {word}")
+        settings[match[1]][match[2]] = parse_yaml(match[3], f"--set {word}")
     for section, kind in kinds.items():
-        parse_settings(kind, assigned[section], f"--set {section}")
-    return assigned
+        parse_settings(kind, settings[section], f"--set {section}")
+    return settings
 
 
-def _read_pair(source: str, recordings: Sequence[str], **assigned: dict[str, Any]) -> Pair:
+def _read_pair(source: str, recordings: Sequence[str], **settings: dict[str, Any]) -> Pair:
     """`read_pair`, with the settings by section."""
     if source == "simulated":
         if recordings:
@@ -139,16 +139,16 @@ def _read_pair(source: str, recordings: Sequence[str], **assigned: dict[str, Any
     if source == "odoherty":
         papers = tuple(load().sessions)
         names = tuple(recordings) or papers
-        _require_two(names, "sessions, such as " + " ".join(papers))
+        _require_two_recordings(names, "sessions, such as " + " ".join(papers))
         return Pair(source, names, (USUAL_STEPS, USUAL_STEPS), 96, 96)
-    _require_two(recordings, f"files, session A and session B: --from {source} A B")
+    _require_two_recordings(recordings, f"files, session A and session B: --from {source} A B")
     files = tuple(Path(name).expanduser().resolve() for name in recordings)
     for path in files:
         _require_file(path, source)
     if filecmp.cmp(*files, shallow=False):
         raise OrlaError(f"{files[0]} and {files[1]} are the same file; give two recordings")
-    preparation = assigned["preparation"]
-    bins, match, transform, options = _READERS[source][1](files, assigned[source], preparation)
+    preparation = settings["preparation"]
+    bins, match, transform, options = _READERS[source][1](files, settings[source], preparation)
     steps, (a, b) = tuple(len(day.inputs) for day in bins), bins
     for count, path in zip(steps, files, strict=True):
         if count < FEWEST_STEPS:
@@ -161,14 +161,14 @@ def _read_pair(source: str, recordings: Sequence[str], **assigned: dict[str, Any
     bin_s = preparation.get("bin_s", a.bin_s)
     require_compatible(a, b, match, Preparation(bin_s=bin_s, features=features))
     columns = [i for i, key in enumerate(a.keys) if key in in_b or not same]
-    fitted = a.inputs[: pretraining_steps(steps[0], TAIL)]
-    live = np.count_nonzero(fitted[:, columns].std(axis=0))
+    fit_inputs = a.inputs[: pretraining_steps(steps[0], TAIL)]
+    live = np.count_nonzero(fit_inputs[:, columns].std(axis=0))
     if same:
-        chosen = top_channels(fitted, min(max(live, 1), MOST_INPUTS["top_channels"]))
-        find_same_channels([a.keys[i] for i in chosen], b.keys, a.name, b.name)
+        top = top_channels(fit_inputs, min(max(live, 1), MOST_INPUTS["top_channels"]))
+        find_same_channels([a.keys[i] for i in top], b.keys, a.name, b.name)
     if not live:
         raise OrlaError(
-            f"{a.name}: no input varies over the first {len(fitted)} steps, which networks are "
+            f"{a.name}: no input varies over the first {len(fit_inputs)} steps, which networks are "
             'pretrained on; take another recording, or set preparation.units to "all"'
         )
     # Components of a session's own are no more than it has columns.
@@ -186,11 +186,11 @@ def _read_pair(source: str, recordings: Sequence[str], **assigned: dict[str, Any
     )
 
 
-def _require_two(recordings: Sequence[str], what: str) -> None:
+def _require_two_recordings(recordings: Sequence[str], what: str) -> None:
     """Refuse other than two different recordings."""
     if len(recordings) != 2 or recordings[0] == recordings[1]:
-        given = "the same twice" if len(recordings) == 2 else len(recordings)
-        raise OrlaError(f"a study takes two {what} (you gave {given})")
+        count = "the same twice" if len(recordings) == 2 else len(recordings)
+        raise OrlaError(f"a study takes two {what} (you gave {count})")
 
 
 def _require_file(path: Path, source: str) -> None:
@@ -239,20 +239,20 @@ def _read_bins(
     finite = values[np.isfinite(values)] if values.dtype.kind in "biuf" else values[:0]
     counts = finite.size and (finite == np.floor(finite)).all() and finite.min() >= 0
     transform = "sqrt" if counts else "none"
-    of_a, of_b = (stretch_arrays(load_arrays(path, [])[1]) for path in files)
-    if of_a != of_b and "boundaries" not in settings:
-        (few, lacks), (many, other) = sorted(((of_a, files[0]), (of_b, files[1])))
+    arrays_a, arrays_b = (stretch_arrays(load_arrays(path, [])[1]) for path in files)
+    if arrays_a != arrays_b and "boundaries" not in settings:
+        (few, lacks), (many, other) = sorted(((arrays_a, files[0]), (arrays_b, files[1])))
         raise OrlaError(
             f"{lacks}: no array {many[len(few)]}, by which {other} is cut into stretches; save it "
             "in both, or set binned.boundaries"
         )
-    boundaries = {"changes": of_a[:1]} | ({"counter": of_a[1]} if of_a[1:] else {})
+    boundaries = {"changes": arrays_a[:1]} | ({"counter": arrays_a[1]} if arrays_a[1:] else {})
     options = {
         "inputs": inputs,
         "target": target,
         "kind": "categories" if are_categories(target, targets) else "values",
         "columns": "different",
-        **({"boundaries": boundaries} if of_a else {}),
+        **({"boundaries": boundaries} if arrays_a else {}),
         **settings,
     }
     source = parse_settings(binned.Source, options, "binned")

@@ -35,20 +35,20 @@ _TEMPLATES = ("config.yaml", "README.md", "prereg/example.yaml.txt")
 def template_values(pair: Pair, name: str) -> dict[str, Any]:
     """What the templates of a study are filled with."""
     separate = not pair.same
-    fitted = int(OWN_FIT * pair.steps[1]) if separate else 0
-    adapt = SPLIT * (pair.steps[1] - fitted)
-    cut = next((cut for cut in WINDOWS if adapt // cut >= UPDATES), WINDOWS[-1])
-    quarters = {max(2, round(share * adapt / cut)) * cut for share in (0.25, 0.5, 0.75)}
+    fit_steps = int(OWN_FIT * pair.steps[1]) if separate else 0
+    adapt = SPLIT * (pair.steps[1] - fit_steps)
+    window = next((window for window in WINDOWS if adapt // window >= UPDATES), WINDOWS[-1])
+    quarters = {max(2, round(share * adapt / window)) * window for share in (0.25, 0.5, 0.75)}
     method = "pca" if separate else "top_channels"
     return {
         "name": name,
         "pair": pair,
         "files": dict(zip(pair.names, map(str, pair.files), strict=False)),
-        "cut": cut,
-        "updates": floor(adapt / cut),
+        "cut": window,
+        "updates": floor(adapt / window),
         "horizons": sorted(quarters),
         "method": method,
-        "count": min(pair.live, MOST_INPUTS[method], *([fitted - 1] if separate else [])),
+        "count": min(pair.live, MOST_INPUTS[method], *([fit_steps - 1] if separate else [])),
         "own_fit": OWN_FIT,
         "tail": TAIL,
         "seeds": SEEDS,

@@ -47,11 +47,13 @@ def estimate_run(study: Study) -> dict[str, Any]:
     jobs = list(_dry_run_jobs(study))
     forecast = Forecast(plan, session_lengths(plan))
     groups = {group.path: group.conditions for group in plan.condition_groups}
-    adapted = [c for job in jobs if job["rule_name"] == "adapt" for c in groups[_group_path(job)]]
+    conditions = [
+        c for job in jobs if job["rule_name"] == "adapt" for c in groups[_group_path(job)]
+    ]
     costs = _job_costs(plan, forecast, jobs, groups)
     table = pd.DataFrame(costs, columns=["rule", "cpu_s", "mb"])
     compiles = "programs" in table["rule"].to_list()
-    compiling_s = forecast.compiling_cpu_s(adapted) if compiles else 0.0
+    compiling_s = forecast.compiling_cpu_s(conditions) if compiles else 0.0
     stage_of = {rule: i for i, stage in enumerate(STAGES) for rule in stage}
     cores, memory_mb = os.cpu_count() or 1, SNAKEMAKE_MB
     wall_s = least_s = SNAKEMAKE_S
@@ -67,7 +69,7 @@ def estimate_run(study: Study) -> dict[str, Any]:
         memory_mb = max(memory_mb, SNAKEMAKE_MB + memory)
     return {
         "jobs": Counter(job["rule_name"] for job in jobs if job["resources"]["mem_mb"]),
-        "conditions": len(adapted),
+        "conditions": len(conditions),
         "cpu_s": table["cpu_s"].sum() + compiling_s + SNAKEMAKE_S,
         "compiling_s": compiling_s,
         "wall_s": wall_s,
@@ -94,15 +96,15 @@ def _job_costs(
     """Rule, CPU seconds and megabytes of each job; `groups` are conditions by their path."""
     results = Path(plan.config["pathvars"]["results"])
     networks = {c.networks_path for c in plan.conditions}
-    pretrained = {n for n in networks if (results / f"{n}.safetensors").is_file()}
-    pretrained |= {_networks_path(job) for job in jobs if job["rule_name"] == "pretrain"}
+    existing_networks = {n for n in networks if (results / f"{n}.safetensors").is_file()}
+    existing_networks |= {_networks_path(job) for job in jobs if job["rule_name"] == "pretrain"}
     for job in jobs:
         rule, words = job["rule_name"], job["wildcards"]
         base, more, megabytes = OF_JOB.get(rule, (0.0, 0.0, 0.0))
         cpu_s = base + more * len(plan.conditions)
         if rule == "adapt":
             group = groups[_group_path(job)]
-            cpu_s = forecast.adaptation_cpu_s(group, _networks_path(job) not in pretrained)
+            cpu_s = forecast.adaptation_cpu_s(group, _networks_path(job) not in existing_networks)
             megabytes = forecast.adaptation_mb(group)
         elif rule == "pretrain":
             users = [c for c in plan.conditions if c.networks_path == _networks_path(job)]

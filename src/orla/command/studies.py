@@ -82,14 +82,14 @@ class Study:
         is_new = path.is_file() and path.stat().st_mtime >= since
         return path.read_text(encoding="utf-8") if is_new else ""
 
-    def newer_than_answer(self) -> list[str]:
-        """The configs and registrations that were written after the last answer."""
+    def files_newer_than_answer(self) -> list[str]:
+        """Paths of the configs and registrations that are newer than the last answer."""
         config = self.enter_and_plan().config
         folders = config["registrations"]["folders"]
         registrations = (path for f in folders for path in sorted(Path(f).glob("*.yaml")))
         paths = [Path(CONFIG), *self.overlays, *registrations]
-        made = self._answer_file(config).stat().st_mtime
-        return [os.path.relpath(path) for path in paths if path.stat().st_mtime > made]
+        answer_time = self._answer_file(config).stat().st_mtime
+        return [os.path.relpath(path) for path in paths if path.stat().st_mtime > answer_time]
 
     def _answer_file(self, config: Mapping[str, Any]) -> Path:
         return self.folder / config["pathvars"]["reports"] / "answer.txt"
@@ -146,7 +146,7 @@ class Study:
             except KeyboardInterrupt:
                 _stop_process(process)
                 print(
-                    f"\nStopped: {watch.done} of {watch.total} jobs and {watch.conditions} "
+                    f"\nStopped: {watch.n_done} of {watch.total} jobs and {watch.conditions} "
                     "conditions are done and kept.\n"
                     "Go on with the same command: what is done is not done again.",
                     file=sys.stderr,
@@ -166,7 +166,7 @@ class Study:
 
 
 def _end_as_by_ctrl_c() -> None:
-    """Make a Snakemake that is started now end with the process that started it."""
+    """End this new process, as by Ctrl-C, when the process that started it ends."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell's background jobs ignore it
     processes.end_with_parent(signal.SIGINT)
 
@@ -186,10 +186,10 @@ def failure_reason(watch: Watch, status: int, log: Path) -> str:
     """Why a run failed, in one line without ``error:``."""
     if watch.errors:
         return watch.errors[0]
-    if watch.failed:
+    if watch.failed_job:
         return (
-            f"{watch.failed}: {watch.raised or 'killed, perhaps for memory'}; all that was said "
-            f"stands in {log}"
+            f"{watch.failed_job}: {watch.exception or 'killed, perhaps for memory'}; all that was "
+            f"said stands in {log}"
         )
     return f"Snakemake ended with status {status}; all that it said stands in {log}"
 

@@ -23,12 +23,12 @@ _NO_RULE = re.compile(r"No rule to produce (\S+)")
 _RAISED = re.compile(r"^[\w.]*(?:Error|Exception|Interrupt): ")
 # Of Snakemake's errors, those that only say that a job had one.
 _OF_JOBS = ("RuleException", "CalledProcessError", "SystemExit")
-_SAID_BEFORE = ("At least one job did not complete", "Error in rule", "Look above for error")
+_REPETITIONS = ("At least one job did not complete", "Error in rule", "Look above for error")
 # Of what jobs write, lines that say how far they are, what they warn of, and what of a session
 # is used.
 _PROGRESS = re.compile(r", \d+:\d\d(:\d\d)? gone, |^warning: |^\S.*: \d+ steps, [\d.]+ of ")
 # How Snakemake ends on a command line that it does not understand.
-_NEVER_BEGUN = re.compile(r"^(?:snakemake|__main__\.py): error: ")
+_USAGE_ERROR = re.compile(r"^(?:snakemake|__main__\.py): error: ")
 
 
 @dataclass
@@ -36,25 +36,25 @@ class Watch:
     """Progress of a run, read from its output.
 
     `costs` are CPU seconds of each condition by its result's path; None where the run adapts none.
-    `errors` begin with the first reason; `failed` and `raised` are the job that failed and its
-    traceback's end.
+    `errors` begin with the first reason; `failed_job` is a sentence, and `exception` the end of
+    its traceback.
     """
 
     folder: Path
     costs: Mapping[str, float] | None = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
-    done: int = 0
+    n_done: int = 0
     total: int = 0
-    began: float = field(default_factory=time.time)
+    start_time: float = field(default_factory=time.time)
     conditions: int = 0
-    failed: str = ""
-    raised: str = ""
+    failed_job: str = ""
+    exception: str = ""
     _messages: dict[int, tuple[str, str]] = field(default_factory=dict)
     _open: dict[str, float] = field(default_factory=dict)
-    _to_do: float = 0.0
+    _cpu_to_do_s: float = 0.0
     _cores: int = 1
     _programs: set[str] = field(default_factory=set)
-    _spent: float = 0.0
+    _cpu_used_s: float = 0.0
 
     def messages(self, line: str) -> Iterator[str]:
         """What is shown of a line that the run wrote; progress is kept."""
@@ -62,40 +62,40 @@ class Watch:
             yield from self._event_messages(json.loads(line[len(MARK) :]))
         elif line.startswith("error: "):
             self.errors.append(line.removeprefix("error: "))
-        elif _NEVER_BEGUN.match(line):
-            self.errors.append(_NEVER_BEGUN.sub("", line))
+        elif _USAGE_ERROR.match(line):
+            self.errors.append(_USAGE_ERROR.sub("", line))
         elif start := _STARTED.match(line):
             self._open[start[1]] = 0.0 if start[2] else time.time()
         elif compilation := _COMPILED.match(line):
-            self._spent += PROGRAM_S
+            self._cpu_used_s += PROGRAM_S
             self._programs.add(compilation[1].partition(": compiled in ")[0])
             yield self._with_time(compilation[1])
         elif load := _LOADED.match(line):
             # The first to be loaded is not compiled, as was foreseen; others load it again.
-            self._to_do -= 0.0 if load[1] in self._programs else PROGRAM_S
+            self._cpu_to_do_s -= 0.0 if load[1] in self._programs else PROGRAM_S
             self._programs.add(load[1])
         elif line.startswith("orla: "):
             if forecast := _FORECAST.match(line):
                 if self.costs is None:
                     return
-                self._cores, self._to_do = int(forecast[1]), float(forecast[2])
+                self._cores, self._cpu_to_do_s = int(forecast[1]), float(forecast[2])
             yield self._with_time(line.removeprefix("orla: "))
         elif _RAISED.match(line):
-            self.raised = line
+            self.exception = line
         elif _PROGRESS.search(line):
             yield self._with_time(line.strip())
 
     def new_results(self) -> Iterator[str]:
         """A line for each condition whose result has appeared since the last call."""
-        for path, began in list(self._open.items()):
+        for path, start_time in list(self._open.items()):
             file = self.folder / f"{path}.parquet"
-            if not file.is_file() or file.stat().st_mtime < began - 1:
+            if not file.is_file() or file.stat().st_mtime < start_time - 1:
                 continue
             del self._open[path]
             self.conditions += 1
-            self._spent += (self.costs or {}).get(path, 0.0) if began else 0.0
+            self._cpu_used_s += (self.costs or {}).get(path, 0.0) if start_time else 0.0
             domain, _, name = path.rpartition("results/")[2].partition("/sweeps/")
-            name = name.replace("/", ", ") + (", kept" if not began else "")
+            name = name.replace("/", ", ") + (", kept" if not start_time else "")
             yield self._with_time(f"{domain}: {name}{self._time_left()}")
 
     def _event_messages(self, event: Mapping[str, Any]) -> Iterator[str]:
@@ -113,10 +113,10 @@ class Watch:
                 if message and rule != "adapt":
                     yield self._with_time(message)
             case "progress":
-                self.done, self.total = event["done"], event["total"]
+                self.n_done, self.total = event["done"], event["total"]
             case "job_error":
                 log = ", ".join(event["log"] or [])
-                self.failed = f"the job {event['rule_name']} failed ({log})"
+                self.failed_job = f"the job {event['rule_name']} failed ({log})"
             case "error":
                 self.errors += [e for e in [self._snakemake_error(event)] if e]
 
@@ -124,7 +124,7 @@ class Watch:
         """Snakemake's own message in one line; "" where a job has said why it failed."""
         text = event.get("message") or ""
         exception = event.get("exception")
-        if any(words in text for words in _SAID_BEFORE) or exception in _OF_JOBS:
+        if any(words in text for words in _REPETITIONS) or exception in _OF_JOBS:
             return ""
         if exception == "LockException" or "could not be locked" in text.lower():
             return (
@@ -134,25 +134,25 @@ class Watch:
         if exception == "MissingInputException":
             files = text.rpartition("affected files:")[2].split()
             return f"{', '.join(files[:3])}: there is no such file; mend the path"
-        if (named := _NO_RULE.search(text)) and named[1].endswith((".yaml", ".yml")):
-            return f"{named[1]} is a config: orla run --configfile {named[1]}"
-        if named:
+        if (target := _NO_RULE.search(text)) and target[1].endswith((".yaml", ".yml")):
+            return f"{target[1]} is a config: orla run --configfile {target[1]}"
+        if target:
             return (
-                f"{named[1]}: there is no such target; give all, a chapter such as headline, or the"
-                " path of a result or report"
+                f"{target[1]}: there is no such target; give all, a chapter such as headline, or "
+                "the path of a result or report"
             )
         return " ".join(text.split())[:400]
 
     def _time_left(self) -> str:
         """How long the rest takes: as foreseen at first, more and more as measured."""
-        seconds_to_do = self._to_do - self._spent
-        if seconds_to_do <= 0 or not self._spent:
+        seconds_to_do = self._cpu_to_do_s - self._cpu_used_s
+        if seconds_to_do <= 0 or not self._cpu_used_s:
             return ""
-        seconds = time.time() - self.began + seconds_to_do / self._cores
-        return f", about {duration_text(seconds_to_do / self._to_do * seconds)} left"
+        seconds = time.time() - self.start_time + seconds_to_do / self._cores
+        return f", about {duration_text(seconds_to_do / self._cpu_to_do_s * seconds)} left"
 
     def _with_time(self, text: str) -> str:
-        return f"[{duration_text(time.time() - self.began):>7}] {text}"
+        return f"[{duration_text(time.time() - self.start_time):>7}] {text}"
 
 
 def duration_text(seconds: float) -> str:

@@ -72,10 +72,10 @@ class Decoder:
         Values are in the target's unit; of categories they are log-odds up to a constant.
         """
         bins = np.asarray(neural_observations, dtype=np.float64)
-        expected = self.batch_size, len(self.reading.channels)
-        if bins.shape != expected:
+        shape = self.batch_size, len(self.reading.channels)
+        if bins.shape != shape:
             raise OrlaError(
-                f"decoder: observations are {bins.shape}, not {expected}; give a row a session and "
+                f"decoder: observations are {bins.shape}, not {shape}; give a row a session and "
                 "a column a channel of the recording, see Decoder.reading.channels"
             )
         x = torch.as_tensor(self.reading(bins), dtype=self._dtype)

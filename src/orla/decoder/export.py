@@ -26,28 +26,28 @@ _APART = 1e-3
 
 
 def write_decoder(
-    plan: Plan, path: str, file: str | Path, seed: int = 0, *, frozen: bool = False
+    plan: Plan, path: str, file: str | Path, seed: int = 0, *, is_frozen: bool = False
 ) -> Decoder:
     """Write the decoder of a condition: the network of a seed, adapted at the selected rate.
 
     A study keeps no adapted weights. They are made again, and held to the held-out error of the
     study's own table. The working folder is the study's; `path` is the condition's as in results:
-    TASK[/PAIR]/sweeps/NETWORK/LEARNER/OPTIMIZER/SPLIT. A `frozen` network is not adapted.
+    TASK[/PAIR]/sweeps/NETWORK/LEARNER/OPTIMIZER/SPLIT. With `is_frozen` the network is not adapted.
     OrlaError: no such condition or seed, it is not of recordings or has not run, the network
     diverged, or adapting again gives another error than the study's.
     """
     catalogue.use_plugins(plan.config.get("plugins", ()))
     condition = _find_condition(plan, path)
-    made_from = Path(plan.config["pathvars"]["results"]) / condition.domain / "streams.npz"
-    streams = Streams.read(made_from, plan.task_settings(condition.domain))
+    streams_file = Path(plan.config["pathvars"]["results"]) / condition.domain / "streams.npz"
+    streams = Streams.read(streams_file, plan.task_settings(condition.domain))
     if streams.readings is None:
-        raise OrlaError(f"{made_from}: says not how bins are read; delete it and run again")
-    run = _make_run(plan, condition, made_from)
+        raise OrlaError(f"{streams_file}: says not how bins are read; delete it and run again")
+    run = _make_run(plan, condition, streams_file)
     if not 0 <= seed < run.seeds:
         raise OrlaError(f"decoder: {path} has the seeds 0 to {run.seeds - 1}, not {seed}")
     params = (
         run.starting_parameters(np.array([seed]))
-        if frozen
+        if is_frozen
         else _adapt_again(plan, condition, run, seed)
     )
     side = "a" if condition.split == STATIONARY else "b"
@@ -72,7 +72,7 @@ def write_decoder(
         keys=condition.keys,
         dataset=streams.dataset,
         seeds=[seed],
-        config={"job": plan.job(condition), "frozen": frozen},
+        config={"job": plan.job(condition), "frozen": is_frozen},
     )
     decoder.save(file, source)
     return decoder
@@ -90,7 +90,7 @@ def _find_condition(plan: Plan, path: str) -> Condition:
     return by_path[path]
 
 
-def _make_run(plan: Plan, condition: Condition, made_from: Path) -> ConditionRun:
+def _make_run(plan: Plan, condition: Condition, streams_file: Path) -> ConditionRun:
     """The run of a condition on streams in a file, with the study's own networks."""
     job, compute, task = (
         plan.job(condition),
@@ -98,7 +98,7 @@ def _make_run(plan: Plan, condition: Condition, made_from: Path) -> ConditionRun
         condition.domain,
     )
     device = machine.configure(compute, compute["threads"])
-    episodes = Episodes(plan.task_settings(task), str(made_from), condition.seeds)
+    episodes = Episodes(plan.task_settings(task), str(streams_file), condition.seeds)
     parameters = None
     if plan.takes_pretrained(condition):
         file = Path(plan.config["pathvars"]["results"]) / f"{condition.networks_path}.safetensors"

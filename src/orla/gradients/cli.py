@@ -73,7 +73,7 @@ def _help_text(parser: argparse.ArgumentParser) -> str:
     """The help of the command, with the names of all architectures and learners."""
     # Only where help is asked for: the catalogue loads PyTorch, which takes seconds.
     names = {f"{kind}s": catalogue.all_short_forms(kind) for kind in ("architecture", "learner")}
-    parser.epilog = "\n".join(f"{kind}: {', '.join(known)}" for kind, known in names.items())
+    parser.epilog = "\n".join(f"{kind}: {', '.join(forms)}" for kind, forms in names.items())
     return argparse.ArgumentParser.format_help(parser)
 
 
@@ -92,5 +92,5 @@ def _run(arguments: argparse.Namespace) -> None:
     with progress.bar(len(X), f"gradients of {rule.part.name}", "step") as bar:
         arrays = frozen.gradients(rule, params, X, Y, on_steps=bar.update)
     frozen.write_npz(arguments.out, arrays)
-    if left := len(X) % rule.stride:
-        print(f"the last {left} steps fill no update and were passed over", file=sys.stderr)
+    if remainder := len(X) % rule.stride:
+        print(f"the last {remainder} steps fill no update and were passed over", file=sys.stderr)

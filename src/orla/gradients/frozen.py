@@ -71,7 +71,8 @@ def read_stream(path: Path) -> tuple[np.ndarray, np.ndarray]:
     """X (steps, n_in) and Y (steps, n_out) of a stream; an OrlaError names what is wrong."""
     arrays, _ = load_arrays(path)
     X, Y = (
-        _checked_matrix(path, arrays, *named) for named in (("X", "steps, in"), ("Y", "steps, out"))
+        _checked_matrix(path, arrays, *name_and_axes)
+        for name_and_axes in (("X", "steps, in"), ("Y", "steps, out"))
     )
     if len(X) != len(Y):
         raise OrlaError(f"{path}: X has {len(X)} steps and Y has {len(Y)}; give both as many")

@@ -52,11 +52,11 @@ def check_criteria(registration: Registration) -> None:
     for criterion in registration.criteria:
         ends = criterion.columns["low"], criterion.columns["high"]
         name = f"registration {registration.name}: {' and '.join(ends)} of {criterion.result}"
-        wanted = {
+        labels = {
             interval_label(criterion.result, end, criterion.columns["estimate"]) for end in ends
         }
-        if wanted != {criterion.interval}:
-            ends_of = " and of the ".join(sorted(wanted))
+        if labels != {criterion.interval}:
+            ends_of = " and of the ".join(sorted(labels))
             raise OrlaError(f'{name} are the ends of the {ends_of}; correct "interval"')
         unit = "pp" if ends[0].endswith("_pp") else "%"
         if ends[0].endswith(("_pp", "_percent")) and criterion.scale != unit:
@@ -73,25 +73,25 @@ def check_margin(registration: Registration) -> None:
 
 
 def check_lockable(registration: Registration) -> None:
-    """Refuse (OrlaError) one without binds, a wide margin without a reason, what is always true."""
+    """Refuse (OrlaError) missing binds, a wide margin without a reason, and what is always true."""
     check_criteria(registration)
     name = f"registration {registration.name}"
     parts, binds = registration.binds.get("parts", {}), registration.binds
-    lacking = [f'part "{part}"' for part in LATER_PARTS if part not in parts]
-    lacking += ["recordings"] if "recordings" not in binds else []
-    if registration.is_tested and lacking:
+    unbound_parts = [f'part "{part}"' for part in LATER_PARTS if part not in parts]
+    unbound_parts += ["recordings"] if "recordings" not in binds else []
+    if registration.is_tested and unbound_parts:
         path = registration.folder / f"{registration.name}.yaml"
-        what = f"no {lacking[0]}" if binds else "neither config nor behaviour"
+        what = f"no {unbound_parts[0]}" if binds else "neither config nor behaviour"
         raise OrlaError(f"{name}: binds {what}; run: orla prereg bind {path}")
     check_margin(registration)
-    asked = [("a criterion", c.columns["estimate"], c.rule.region) for c in registration.criteria]
-    asked += [
+    claims = [("a criterion", c.columns["estimate"], c.rule.region) for c in registration.criteria]
+    claims += [
         (f'manipulation check "{each.name}"', column, each.region)
         for each in registration.checks
         for column in each.ends
         if each.region is not None
     ]
-    for what, column, region in asked:
+    for what, column, region in claims:
         low, high = natural_range(column)
         if region.contains(np.nextafter(low, np.inf), np.nextafter(high, -np.inf)):
             always = f"{column} cannot be other than {region.describe()}"

@@ -11,7 +11,7 @@ from orla.files import MOST_TEXT, sha256
 from orla.prereg.documents import load_document, parse_date
 
 AMENDMENTS = "amendments"
-Seen = bool | list[Mapping[str, str]]
+ResultsSeen = bool | list[Mapping[str, str]]
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Amendment:
     date: str
     changed: str
     why: str
-    results_seen: Seen
+    results_seen: ResultsSeen
 
     @property
     def seen_text(self) -> str:
@@ -36,17 +36,21 @@ class Amendment:
     @property
     def saw_something(self) -> bool:
         """Whether any result had been seen."""
-        seen = self.results_seen
-        return seen if isinstance(seen, bool) else any(each["seen"] != "none" for each in seen)
+        results = self.results_seen
+        return (
+            results
+            if isinstance(results, bool)
+            else any(each["seen"] != "none" for each in results)
+        )
 
 
 def read_amendments(path: Path) -> list[Amendment]:
     """A file of amendments: one a registration that it names. OrlaError if not by its schema."""
     document = load_document(path, "amendment")
-    named = document.pop("registrations", None)
-    if named is None:
+    digests = document.pop("registrations", None)
+    if digests is None:
         return [Amendment(**document)]
-    return [Amendment(name, digest, **document) for name, digest in named.items()]
+    return [Amendment(name, digest, **document) for name, digest in digests.items()]
 
 
 def read_folder_amendments(folder: Path, entries: Mapping[str, Any]) -> dict[str, list[Amendment]]:
@@ -61,14 +65,14 @@ def read_folder_amendments(folder: Path, entries: Mapping[str, Any]) -> dict[str
                 f"{path}: differs from its lock; undo it, and write a further amendment"
             )
         for amendment in read_amendments(path):
-            amended = amendment.registration
-            if amended not in list(entries)[:number]:
-                raise OrlaError(f'{path}: amends "{amended}", which is not in LOCK before it')
-            locked = entries[amended].date
-            if not locked <= parse_date(amendment.date, str(path)) <= line.date:
-                days = f"the days on which {amended} and it were locked, {locked} and {line.date}"
+            target = amendment.registration
+            if target not in list(entries)[:number]:
+                raise OrlaError(f'{path}: amends "{target}", which is not in LOCK before it')
+            lock_date = entries[target].date
+            if not lock_date <= parse_date(amendment.date, str(path)) <= line.date:
+                days = f"the days on which {target} and it were locked, {lock_date} and {line.date}"
                 raise OrlaError(f"{path}: dated {amendment.date}, not between {days}")
-            by_registration.setdefault(amended, []).append(amendment)
+            by_registration.setdefault(target, []).append(amendment)
     return by_registration
 
 
@@ -81,12 +85,12 @@ def read_former_outcomes(folder: Path) -> dict[str, str]:
         return {row["registration"]: row["outcome"] for row in csv.DictReader(lines)}
 
 
-def seen_in_words(seen: Seen) -> str:
+def seen_in_words(results_seen: ResultsSeen) -> str:
     """What had been seen, in words: one clause a data set."""
-    if isinstance(seen, bool):
-        return "results had been seen" if seen else "no result had been seen"
+    if isinstance(results_seen, bool):
+        return "results had been seen" if results_seen else "no result had been seen"
     return "; ".join(
         f"{each['data']}: {each['seen']} seen by {each['by']} "
         f"({' '.join(each['statement'].split())})"
-        for each in seen
+        for each in results_seen
     )

@@ -12,10 +12,10 @@ import yaml
 
 from orla.errors import OrlaError
 from orla.files import atomic, sha256
-from orla.prereg import asked
+from orla.prereg import demands
 from orla.prereg.documents import read_yaml
 from orla.prereg.registration import Registration
-from orla.provenance.code import files_of_parts, hash_of, source_digests
+from orla.provenance.code import digests_hash, files_of_parts, source_digests
 from orla.study.config import plan_from_config, sort_and_drop_nulls
 from orla.study.declarations import job_parts
 from orla.study.plan import Condition, Plan
@@ -54,8 +54,8 @@ def study_record(plan: Plan, registration: Registration) -> dict[str, Any]:
     if registration.quantity:
         study = _quantity_record(plan, registration.quantity, settings) or {}
     else:
-        run = asked.compared_conditions(plan, registration)
-        study = _conditions_record(plan, run) | settings(plan, run)
+        conditions = demands.compared_conditions(plan, registration)
+        study = _conditions_record(plan, conditions) | settings(plan, conditions)
         comparison = plan.config["comparisons"].get(registration.comparison, {})
         study["comparison"] = comparison.get("minus")
     checks = {n: _quantity_record(plan, n, settings) for n in registration.checked_quantities}
@@ -65,7 +65,7 @@ def study_record(plan: Plan, registration: Registration) -> dict[str, Any]:
     text = json.dumps(sort_and_drop_nulls(entries), sort_keys=True)
     record = {"record_sha256": hashlib.sha256(text.encode()).hexdigest()}
     try:
-        asked.check_study_answers(plan, registration)
+        demands.check_study_answers(plan, registration)
     except OrlaError as error:
         record["refused"] = str(error)
     return record
@@ -75,33 +75,38 @@ def _quantity_record(plan: Plan, name: str, settings: Settings) -> dict[str, Any
     """The record of a quantity; None where the config has none of this name."""
     if (entry := plan.config.get("quantities", {}).get(name)) is None:
         return None
-    run = asked.quantity_conditions(plan, [name])
-    return _conditions_record(plan, run) | settings(plan, run) | {"quantity": entry}
+    conditions = demands.quantity_conditions(plan, [name])
+    return _conditions_record(plan, conditions) | settings(plan, conditions) | {"quantity": entry}
 
 
-def _bound_settings(plan: Plan, run: Sequence[Condition]) -> dict[str, Any]:
+def _bound_settings(plan: Plan, conditions: Sequence[Condition]) -> dict[str, Any]:
     """Tasks of conditions, by pair, and numeric configurations; no file, and no seed of a lock."""
     tasks: dict[str, Any] = {}
-    for c in run:
+    for c in conditions:
         task = tasks[c.domain] = dict(remove_lock_seeds(plan.task_settings(c.domain)))
         if (source := task.get("source")) and source in task:
-            sums = {s: v for s, v in task[source].get("md5", {}).items() if s in _sessions(task)}
+            sums = {
+                s: v for s, v in task[source].get("md5", {}).items() if s in _session_names(task)
+            }
             task[source] = task[source] | {"files": None, "md5": sums}
     numerics = plan.config.get("numerics", {})
-    return {"tasks": tasks, "numerics": {c.precision: numerics.get(c.precision) for c in run}}
+    return {
+        "tasks": tasks,
+        "numerics": {c.precision: numerics.get(c.precision) for c in conditions},
+    }
 
 
-def _former_bound_settings(plan: Plan, run: Sequence[Condition]) -> dict[str, Any]:
-    """What stood in the place of `_settings`: whole tasks, with the paths of their files."""
-    tasks, pairs = {}, {c.pair for c in run}
-    for name in {c.task for c in run}:
+def _former_bound_settings(plan: Plan, conditions: Sequence[Condition]) -> dict[str, Any]:
+    """What was bound before recordings were: whole tasks, with the paths of their files."""
+    tasks, pairs = {}, {c.pair for c in conditions}
+    for name in {c.task for c in conditions}:
         task = plan.config["tasks"][name]
         of_task = {pair: each for pair, each in task.get("pairs", {}).items() if pair in pairs}
         tasks[name] = remove_lock_seeds({**task, "pairs": of_task} if of_task else task)
     return {"tasks": tasks}
 
 
-def _sessions(task: Mapping[str, Any]) -> list[str]:
+def _session_names(task: Mapping[str, Any]) -> list[str]:
     """The sessions of a task's pairs, or its one recording."""
     if "recording" in task:
         return [task["recording"]]
@@ -114,10 +119,10 @@ def recording_sums(plan: Plan, registration: Registration) -> dict[str, str]:
     OrlaError where a file is not there. Downloads are held to their sums in the config.
     """
     sums: dict[str, str] = {}
-    for c in asked.compared_and_checked_conditions(plan, registration):
+    for c in demands.compared_and_checked_conditions(plan, registration):
         task = plan.task_settings(c.domain)
         files = task.get(task.get("source"), {}).get("files", {})
-        for session in _sessions(task) if files else ():
+        for session in _session_names(task) if files else ():
             name, file = f"{c.task}/{session}", Path(files[session])
             if variable := re.match("<(.+?)>", files[session]):  # as of <recordings>/day.npz
                 folder = plan.config["pathvars"][variable[1]]
@@ -130,13 +135,15 @@ def recording_sums(plan: Plan, registration: Registration) -> dict[str, str]:
     return sums
 
 
-def _conditions_record(plan: Plan, run: Sequence[Condition]) -> dict[str, Any]:
+def _conditions_record(plan: Plan, conditions: Sequence[Condition]) -> dict[str, Any]:
     """The record of conditions, but for their tasks."""
     return {
         "conditions": [
-            {name: job[key] for name, key in _RECORD.items()} for job in map(plan.job, run)
+            {name: job[key] for name, key in _RECORD.items()} for job in map(plan.job, conditions)
         ],
-        "pretraining": {c.architecture: plan.pretraining_settings(c.architecture) for c in run},
+        "pretraining": {
+            c.architecture: plan.pretraining_settings(c.architecture) for c in conditions
+        },
         "statistics": {k: v for k, v in plan.config["statistics"].items() if k != "main"},
     }
 
@@ -150,28 +157,28 @@ def behaviour_fingerprints(
     """
     from orla.prereg import fingerprint  # imports PyTorch
 
-    run = asked.compared_and_checked_conditions(plan, registration)
-    parts = fingerprint.part_trials(plan, run, registration)
+    conditions = demands.compared_and_checked_conditions(plan, registration)
+    parts = fingerprint.part_trials(plan, conditions, registration)
     return {
         "parts": fingerprint.part_fingerprints(parts, answers),
-        "syntax_sha256": syntax_hash(plan, run),
+        "syntax_sha256": syntax_hash(plan, conditions),
     }
 
 
-def code_roots(plan: Plan, run: Sequence[Condition]) -> list[str | Path]:
+def code_roots(plan: Plan, conditions: Sequence[Condition]) -> list[str | Path]:
     """Modules, and files of parts, that conditions are computed and judged by."""
-    named = {part for c in run for part in job_parts(plan.job(c), plan.declared)}
-    named |= {("task", plan.spec("task", c.task)["kind"]) for c in run}
-    return [*_ROOTS, *files_of_parts(sorted(named))]
+    parts = {part for c in conditions for part in job_parts(plan.job(c), plan.declarations)}
+    parts |= {("task", plan.spec("task", c.task)["kind"]) for c in conditions}
+    return [*_ROOTS, *files_of_parts(sorted(parts))]
 
 
-def syntax_hash(plan: Plan, run: Sequence[Condition]) -> str:
+def syntax_hash(plan: Plan, conditions: Sequence[Condition]) -> str:
     """Hash of the syntax trees, docstrings apart, of the code that conditions are computed by."""
-    roots, home = code_roots(plan, run), Path(__file__).parents[2]
+    roots, home = code_roots(plan, conditions), Path(__file__).parents[2]
     paths = {name: home / name for name in source_digests(*roots)}
     paths |= {file.name: file for file in roots if isinstance(file, Path)}
     code = {name: path for name, path in paths.items() if path.suffix == ".py" and path.is_file()}
-    return hash_of({name: _syntax_tree_hash(path) for name, path in code.items()})
+    return digests_hash({name: _syntax_tree_hash(path) for name, path in code.items()})
 
 
 def _syntax_tree_hash(path: Path) -> str:

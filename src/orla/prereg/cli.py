@@ -22,48 +22,54 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def command(name: str, run: Callable[..., None], words: str) -> argparse.ArgumentParser:
-        added = commands.add_parser(name, help=words)
-        added.set_defaults(run=run)
-        return added
+        subcommand = commands.add_parser(name, help=words)
+        subcommand.set_defaults(run=run)
+        return subcommand
 
-    binding = command("bind", _bind_registration, "write hashes of config and code into a file")
-    locking = command("lock", _lock_documents, "add files to LOCK, with today's date")
-    verifying = command("verify", _verify_locks, "check every registration against its lock")
-    powering = command("power", _print_power, "power against the true gap, and units for 80 %%")
-    for one in (binding, powering):
-        one.add_argument("file", type=Path, metavar="FILE")
+    bind_parser = command("bind", _bind_registration, "write hashes of config and code into a file")
+    lock_parser = command("lock", _lock_documents, "add files to LOCK, with today's date")
+    verify_parser = command("verify", _verify_locks, "check every registration against its lock")
+    power_parser = command("power", _print_power, "power against the true gap, and units for 80 %%")
+    for each in (bind_parser, power_parser):
+        each.add_argument("file", type=Path, metavar="FILE")
     several = {"type": Path, "nargs": "+", "default": []}
     words = "overlays of config.yaml, as snakemake is given them"
-    binding.add_argument("--configfile", **several, help=words)
-    locking.add_argument("files", nargs="+", type=Path, metavar="FILE")
-    locking.add_argument("--folder", type=Path, help="default: that of the first file")
-    verifying.add_argument("--folder", type=Path, default=Path("prereg"), help="default: prereg")
-    powering.add_argument("--sd", type=float, help="standard deviation of a unit's gap")
+    bind_parser.add_argument("--configfile", **several, help=words)
+    lock_parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    lock_parser.add_argument("--folder", type=Path, help="default: that of the first file")
+    verify_parser.add_argument(
+        "--folder", type=Path, default=Path("prereg"), help="default: prereg"
+    )
+    power_parser.add_argument("--sd", type=float, help="standard deviation of a unit's gap")
     words = "pairs that fail a guard; default: 0"
-    powering.add_argument("--failing", type=int, default=0, metavar="N", help=words)
-    for one, default in ((locking, None), (verifying, "results"), (powering, "results")):
+    power_parser.add_argument("--failing", type=int, default=0, metavar="N", help=words)
+    for each, default in (
+        (lock_parser, None),
+        (verify_parser, "results"),
+        (power_parser, "results"),
+    ):
         words = default or "those of the configs that the files are for"
-        one.add_argument("--results", type=Path, default=default, help=f"default: {words}")
-    for one in (locking, verifying):
-        one.add_argument("--plugins", **several, help="folders of further statistics")
+        each.add_argument("--results", type=Path, default=default, help=f"default: {words}")
+    for each in (lock_parser, verify_parser):
+        each.add_argument("--plugins", **several, help="folders of further statistics")
 
 
 def _bind_registration(arguments: argparse.Namespace) -> None:
     """Write what a registration binds into its file."""
-    from orla.prereg import asked, binding  # imports the study, which the others do not need
+    from orla.prereg import binding, demands  # imports the study, which the others do not need
 
-    known = _read_claim(arguments.file)
-    agreement.check_margin(known)
+    claim = _read_claim(arguments.file)
+    agreement.check_margin(claim)
     plan = binding.read_plan(arguments.configfile)
-    asked.check_study_answers(plan, known)
+    demands.check_study_answers(plan, claim)
     catalogue.use_plugins(plan.config.get("plugins", []))
-    folders = [Path(plan.config["pathvars"]["results"]), *existing.result_folders(known)]
-    known = replace(known, binds={})  # what an earlier version bound leaves no part out
-    sums = binding.recording_sums(plan, known)
-    binds = binding.study_record(plan, known) | binding.behaviour_fingerprints(plan, known)
+    folders = [Path(plan.config["pathvars"]["results"]), *existing.result_folders(claim)]
+    claim = replace(claim, binds={})  # so that every part is bound
+    sums = binding.recording_sums(plan, claim)
+    binds = binding.study_record(plan, claim) | binding.behaviour_fingerprints(plan, claim)
     binds |= {"results": list(dict.fromkeys(map(str, folders))), "recordings": sums}
-    if read := asked.sweep_paths(plan, known):
-        binds["sweeps"] = read
+    if sweeps := demands.sweep_paths(plan, claim):
+        binds["sweeps"] = sweeps
     binding.write_binds(arguments.file, binds)
     recordings = f"the contents of {', '.join(sums)}; " if sums else ""
     print(
@@ -79,32 +85,33 @@ def _lock_documents(arguments: argparse.Namespace) -> None:
     if (folder := arguments.folder) is None:
         first = arguments.files[0].parent
         folder = first.parent if first.name == amendments.AMENDMENTS else first
-    columns, locked = _columns_by_result(arguments), lock.read_lock(folder)
+    columns, lock_lines = _columns_by_result(arguments), lock.read_lock(folder)
     for path in arguments.files:
         if path.parent.name == amendments.AMENDMENTS:
             _check_amendment(path, folder, arguments)
             continue
-        known = reader.read_registration(path)
-        check_columns(known, columns)
-        if path.name not in locked:
-            agreement.check_lockable(known)
-            if present := existing.existing_results(known, arguments.results):
+        registration = reader.read_registration(path)
+        check_columns(registration, columns)
+        if path.name not in lock_lines:
+            agreement.check_lockable(registration)
+            if present := existing.existing_results(registration, arguments.results):
                 more = f", and {len(present) - 1} more" if len(present) > 1 else ""
-                wrong = f"registration {known.name}: {present[0]} exists, which it would read{more}"
+                name = f"registration {registration.name}"
+                wrong = f"{name}: {present[0]} exists, which it would read{more}"
                 raise OrlaError(f"{wrong}; a registration is locked before its results")
     existing.check_families(folder)
-    added = lock.lock_files(folder, arguments.files)
-    for line in added:
+    new_lines = lock.lock_files(folder, arguments.files)
+    for line in new_lines:
         print(f"locked {line.file} {line.sha256} {line.date}")
-    if added:
+    if new_lines:
         print(f"commit {folder / lock.LOCK} and these files today")
 
 
 def _check_amendment(path: Path, folder: Path, arguments: argparse.Namespace) -> None:
     """Refuse an amendment that says that no result was seen where one exists."""
     for amendment in amendments.read_amendments(path):
-        known = reader.read_registration(folder / amendment.registration)
-        present = existing.existing_results(known, arguments.results)
+        registration = reader.read_registration(folder / amendment.registration)
+        present = existing.existing_results(registration, arguments.results)
         if present and not amendment.saw_something:
             wrong = f"says that no result had been seen, and {present[0]} exists"
             raise OrlaError(f"{path}: {wrong}; state in results_seen what had been seen")
@@ -116,13 +123,13 @@ def _verify_locks(arguments: argparse.Namespace) -> None:
     columns = _columns_by_result(arguments)
     registrations = reader.read_registrations(arguments.folder)
     existing.check_families(arguments.folder)
-    for known in registrations:
-        check_columns(known, columns)
-        agreement.check_criteria(known)
-        line = locks[known.name]
-        amended = " (amended)" if line.amended else ""
-        print(f"{line.date} {known.name}{amended} (history: {line.history})")
-    if any(locks[known.name].history == lock.UNCHECKED for known in registrations):
+    for registration in registrations:
+        check_columns(registration, columns)
+        agreement.check_criteria(registration)
+        line = locks[registration.name]
+        note = " (amended)" if line.is_amended else ""
+        print(f"{line.date} {registration.name}{note} (history: {line.history})")
+    if any(locks[registration.name].history == lock.UNCHECKED for registration in registrations):
         print(
             "not checked: no git history from before the lock, whose commits would show its day; "
             "commit the folder of the study before you lock"
@@ -142,35 +149,35 @@ def _print_power(arguments: argparse.Namespace) -> None:
     """Print the power of a registration by the true gap."""
     from orla.prereg import power  # imports SciPy's distributions
 
-    known, sd = _read_claim(arguments.file), arguments.sd
+    claim, sd = _read_claim(arguments.file), arguments.sd
     if sd is None:
-        path = arguments.results / f"{known.readings[0].result}.parquet"
-        sd = power.gap_sd(known, {path.stem: pd.read_parquet(path)} if path.is_file() else {})
+        path = arguments.results / f"{claim.readings[0].result}.parquet"
+        sd = power.gap_sd(claim, {path.stem: pd.read_parquet(path)} if path.is_file() else {})
         if np.isnan(sd):
             lacks = f"{arguments.file}: {path} has no row of it to take the scatter from"
-            raise OrlaError(f"{lacks}; give --sd, the standard deviation of a {known.unit}'s gap")
+            raise OrlaError(f"{lacks}; give --sd, the standard deviation of a {claim.unit}'s gap")
     others = [
         each
         for each in reader.read_registrations(arguments.file.parent)
-        if each.in_family and set(each.studies) & set(known.studies)
+        if each.in_family and set(each.studies) & set(claim.studies)
     ]
-    family_size = 1 if known.primary else max(1, len(others))
-    found = power.power_by_gap(known, sd, family_size, failing_pairs=arguments.failing)
-    first = found.iloc[0]
-    units = f"{'sound ' if arguments.failing else ''}{known.unit}s"
+    family_size = 1 if claim.primary else max(1, len(others))
+    table = power.power_by_gap(claim, sd, family_size, failing_pairs=arguments.failing)
+    first = table.iloc[0]
+    units = f"{'sound ' if arguments.failing else ''}{claim.unit}s"
     print(
-        f"{known.name}: {known.rule.region.describe(known.scale)}, {first['n']} {units}, standard "
-        f"deviation {sd:.3g} {known.scale}, alpha {first['alpha']:.3g}"
+        f"{claim.name}: {claim.rule.region.describe(claim.scale)}, {first['n']} {units}, standard "
+        f"deviation {sd:.3g} {claim.scale}, alpha {first['alpha']:.3g}"
     )
-    print(f"{'true gap':>9} {'supported':>9} {'falsified':>9} {known.unit + 's for 80 %':>14}")
-    for row in found.itertuples():
-        needed = "never" if np.isnan(row.n_80) else f"{row.n_80:.0f}"
-        print(f"{row.true_gap:9.3g} {row.supported:9.3f} {row.falsified:9.3f} {needed:>14}")
+    print(f"{'true gap':>9} {'supported':>9} {'falsified':>9} {claim.unit + 's for 80 %':>14}")
+    for row in table.itertuples():
+        units_80 = "never" if np.isnan(row.n_80) else f"{row.n_80:.0f}"
+        print(f"{row.true_gap:9.3g} {row.supported:9.3f} {row.falsified:9.3f} {units_80:>14}")
 
 
 def _read_claim(path: Path) -> Registration:
     """A registration that makes a claim; one of version 1 is refused."""
-    known = reader.read_registration(path)
-    if not known.is_tested:
+    registration = reader.read_registration(path)
+    if not registration.is_tested:
         raise OrlaError(f"{path}: a registration of version 1; this is for later ones")
-    return known
+    return registration

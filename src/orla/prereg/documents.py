@@ -60,8 +60,8 @@ def _expand_schema(part: Any) -> Any:
         part["properties"] = {
             name: _as_reference(each) for name, each in part["properties"].items()
         }
-        required = [name for name in part["properties"] if name not in optional]
-        part |= {"type": "object", "additionalProperties": False, "required": required}
+        names = [name for name in part["properties"] if name not in optional]
+        part |= {"type": "object", "additionalProperties": False, "required": names}
     return part
 
 
@@ -121,19 +121,19 @@ def _check_depth(name: str, text: str) -> None:
 
 def _check_nodes(name: str, root: yaml.Node, loader: yaml.SafeLoader) -> None:
     """Refuse keys that stand twice or are no text, aliases that make a file endless, and NaN."""
-    stack, seen = [(root, 0)], 0
+    stack, count = [(root, 0)], 0
     while stack:
         node, depth = stack.pop()
-        seen, line = seen + 1, node.start_mark.line + 1
-        if depth > _DEEPEST or seen > _MOST_NODES:
+        count, line = count + 1, node.start_mark.line + 1
+        if depth > _DEEPEST or count > _MOST_NODES:
             raise OrlaError(f"{name}: aliases (*) make it endless or huge, at line {line}")
         if node.tag == _FLOAT and not math.isfinite(loader.construct_object(node)):
             raise OrlaError(f"{name}: {node.value} at line {line} is no finite number; give one")
         if node.tag == _INT and _LEADING_ZERO.fullmatch(node.value):
-            read = loader.construct_object(node)
+            number = loader.construct_object(node)
             raise OrlaError(
-                f"{name}: YAML reads {node.value} at line {line} as {read}; leave the leading zero "
-                "out, or put a name in quotes"
+                f"{name}: YAML reads {node.value} at line {line} as {number}; leave the leading "
+                "zero out, or put a name in quotes"
             )
         inner = [] if isinstance(node, yaml.ScalarNode) else node.value
         if isinstance(node, yaml.MappingNode):

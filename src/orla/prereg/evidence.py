@@ -24,7 +24,7 @@ def read_case(
     registration: Registration,
     tables: Tables,
     binding: Mapping[str, Any] | None,
-    assumed: Mapping[str, Value],
+    defaults: Mapping[str, Value],
 ) -> Case:
     """Read all that a registration names; arguments as in `judge.verdict_table`.
 
@@ -34,15 +34,15 @@ def read_case(
     agreement.check_criteria(registration)
     if not registration.is_tested:
         evidence = tuple(
-            _interval_evidence(each, registration, tables, assumed)
+            _interval_evidence(each, registration, tables, defaults)
             for each in registration.criteria
         )
         obstacles = [text for each in evidence for text in each.obstacles]
-        obstacles += _check_failures(registration, tables, assumed)
-        obstacles += _guard_sentences(registration, tables, assumed)
+        obstacles += _manipulation_failures(registration, tables, defaults)
+        obstacles += _guard_sentences(registration, tables, defaults)
         return Case(registration, evidence, tuple(obstacles))
     obstacles = _binding_differences(registration, binding)
-    obstacles += _check_failures(registration, tables, registration.assumed_values)
+    obstacles += _manipulation_failures(registration, tables, registration.assumed_values)
     [reading] = registration.readings
     table = tables[reading.result]
     row = rows.one_row(table, reading, registration.name)
@@ -53,8 +53,8 @@ def read_case(
     return Case(registration, (evidence,), evidence.obstacles)
 
 
-def _check_failures(
-    registration: Registration, tables: Tables, assumed: Mapping[str, Value]
+def _manipulation_failures(
+    registration: Registration, tables: Tables, defaults: Mapping[str, Value]
 ) -> list[str]:
     """How manipulation checks fail, in words; [] where all hold.
 
@@ -62,13 +62,13 @@ def _check_failures(
     """
     problems = []
     for check in registration.checks:
-        table = rows.rows_with_assumed(tables[check.result], check.where, assumed)
+        table = rows.rows_with_defaults(tables[check.result], check.where, defaults)
         problems += rows.check_failures(check, table)
         if registration.is_tested and check.result == QUANTITIES:
-            read = table[table["quantity"].isin(check.where["quantity"])]
+            quantity_rows = table[table["quantity"].isin(check.where["quantity"])]
             problems += [
                 f'manipulation check "{check.name}": {text}'
-                for row in rows.table_rows(read, registration, check.result)
+                for row in rows.table_rows(quantity_rows, registration, check.result)
                 for text in means.quantity_problems(registration, row)
             ]
     return problems
@@ -83,25 +83,25 @@ def _binding_differences(
     if binding is None:
         return ["the study does not say which config and code it ran"]
     problems = [binding["refused"]] if "refused" in binding else []
-    told, wanted = (b.get("record_sha256", "none") for b in (binding, registration.binds))
-    if told != wanted:
+    actual, target = (b.get("record_sha256", "none") for b in (binding, registration.binds))
+    if actual != target:
         problems.append(
-            f"the config that its conditions depend on is not the one registered ({told[:9]}, "
-            f"registered {wanted[:9]}): run what was registered, or amend the registration"
+            f"the config that its conditions depend on is not the one registered ({actual[:9]}, "
+            f"registered {target[:9]}): run what was registered, or amend the registration"
         )
     sums = binding.get("recordings", {})
     problems += [
         f"the recording {name} is not the one registered ({sums.get(name, 'none')[:9]}, registered "
-        f"{wanted[:9]}): take the file that was registered, or amend the registration"
-        for name, wanted in registration.binds.get("recordings", {}).items()
-        if sums.get(name) != wanted
+        f"{target[:9]}): take the file that was registered, or amend the registration"
+        for name, target in registration.binds.get("recordings", {}).items()
+        if sums.get(name) != target
     ]
-    parts, bound = binding.get("parts", {}), registration.binds.get("parts", {})
+    parts, registered_parts = binding.get("parts", {}), registration.binds.get("parts", {})
     problems += [
         f"{name} does not behave as registered ({parts.get(name, 'none')}, registered "
-        f"{bound.get(name, 'none')}): undo the change, or amend the registration"
-        for name in sorted({*parts, *bound})
-        if parts.get(name) != bound.get(name)
+        f"{registered_parts.get(name, 'none')}): undo the change, or amend the registration"
+        for name in sorted({*parts, *registered_parts})
+        if parts.get(name) != registered_parts.get(name)
     ]
     if binding.get("uncommitted"):
         problems.append("its results were made by uncommitted code: commit it, and run again")
@@ -109,11 +109,11 @@ def _binding_differences(
 
 
 def _interval_evidence(
-    reading: Reading, registration: Registration, tables: Tables, assumed: Mapping[str, Value]
+    reading: Reading, registration: Registration, tables: Tables, defaults: Mapping[str, Value]
 ) -> Evidence:
     """The interval of a criterion of version 1, and every reason not to judge by it."""
     columns = reading.columns
-    table = rows.rows_with_assumed(tables[reading.result], reading.where, assumed)
+    table = rows.rows_with_defaults(tables[reading.result], reading.where, defaults)
     row = rows.one_row(table, reading, registration.name)
     if row is None:
         return Evidence(
@@ -167,28 +167,28 @@ def _sample_problems(
         if n > size:
             problems.append(f"n = {n}, more than the {size} registered, and none is added")
         return problems
-    if (diverged := row.count(column)) is None:
+    if (n_diverged := row.count(column)) is None:
         return [*problems, f"{column} is {row[column]}, no count"]
-    if n + diverged != size:
-        problems.append(f"n = {n} and {diverged} diverged: not the {size} registered")
-    if diverged > (most := registration.max_diverged):
-        problems.append(f"{diverged} diverged, more than the {most} registered as the most")
+    if n + n_diverged != size:
+        problems.append(f"n = {n} and {n_diverged} diverged: not the {size} registered")
+    if n_diverged > (most := registration.max_diverged):
+        problems.append(f"{n_diverged} diverged, more than the {most} registered as the most")
     return problems
 
 
 def _guard_sentences(
-    registration: Registration, tables: Tables, assumed: Mapping[str, Value]
+    registration: Registration, tables: Tables, defaults: Mapping[str, Value]
 ) -> list[str]:
-    """Guards of the held-out estimates of the conditions of version 1; [] without such a table.
+    """Guards of the held-out estimates of a registration of version 1; [] without their table.
 
-    Where the conditions name one learner, a guard counts that every estimate with this learner has,
-    for then it is not the other learner's.
+    Where the conditions name one learner, only guards that all its estimates share are given; any
+    other guard may be that of the other learner.
     """
     if (result := RESULT[SEED]) not in tables or "learner" not in registration.conditions:
         return []
     conditions = {k: [v] if isinstance(v, str) else v for k, v in registration.conditions.items()}
     learners = conditions.pop("learner")
-    table = rows.rows_with_assumed(tables[result], conditions, {**assumed, "estimand": "heldout"})
+    table = rows.rows_with_defaults(tables[result], conditions, {**defaults, "estimand": "heldout"})
     for key, values in conditions.items():
         if key in table:
             table = table[table[key].isin(values)]
@@ -197,5 +197,5 @@ def _guard_sentences(
     each = rows.table_rows(table, registration, result)
     if both:
         return [f"{r['optimizer']}, {r['comparison']}: {text}" for r in each for text in r.guards]
-    shared = [set(row.guards) for row in each]
-    return sorted(set.intersection(*shared)) if shared else []
+    guard_sets = [set(row.guards) for row in each]
+    return sorted(set.intersection(*guard_sets)) if guard_sets else []

@@ -16,21 +16,24 @@ from orla.study.keys import KEYS
 _PATH = ("architecture", "learner", "optimizer", "split")
 
 
-def existing_results(known: Registration, folder: Path | None) -> list[Path]:
+def existing_results(registration: Registration, folder: Path | None) -> list[Path]:
     """Results of a registration: in a folder, where it is bound to, and by the configs here."""
-    named = [folder] if folder else []
-    named += [*map(Path, known.binds.get("results", ())), *result_folders(known)]
+    folders = [folder] if folder else []
+    folders += [*map(Path, registration.binds.get("results", ())), *result_folders(registration)]
     return [
         path
-        for folder in dict.fromkeys(named) or [Path("results")]
-        for path in sorted({*_sweep_files(known, folder), *_table_files(known, folder)})
+        for folder in dict.fromkeys(folders) or [Path("results")]
+        for path in sorted(
+            {*_sweep_files(registration, folder), *_table_files(registration, folder)}
+        )
     ]
 
 
 def check_families(folder: Path) -> None:
-    """Refuse a study without exactly one primary over all folders of each config here that has it.
+    """Refuse a study of a folder's registrations without exactly one primary registration.
 
-    A study that no config here judges by this folder has its primary in this folder.
+    It may stand in any folder that the study's config here judges by; without such a config, in
+    this folder.
     """
     configs, families = _configs(), {}
     for config in configs:
@@ -64,17 +67,17 @@ def result_folders(registration: Registration) -> list[Path]:
 def _sweep_files(registration: Registration, folder: Path) -> Iterator[Path]:
     """Files in a folder of results that hold a sweep which a registration would read."""
     for path in folder.glob("**/sweeps/**/*.parquet"):
-        if _is_read(registration, path.relative_to(folder).with_suffix("").as_posix()):
+        if _reads_sweep(registration, path.relative_to(folder).with_suffix("").as_posix()):
             yield path
     for path in folder.glob("**/adaptation/**/*.parquet"):
         domain = path.relative_to(folder).as_posix().partition("/adaptation/")[0]
         table = pd.read_parquet(path, columns=[*KEYS]).drop_duplicates()
         conditions = (Condition(**keys, domain=domain) for keys in table.to_dict("records"))
-        if any(_is_read(registration, condition.path) for condition in conditions):
+        if any(_reads_sweep(registration, condition.path) for condition in conditions):
             yield path
 
 
-def _is_read(registration: Registration, path: str) -> bool:
+def _reads_sweep(registration: Registration, path: str) -> bool:
     """Whether a registration reads the sweep of this path, TASK[/PAIR]/sweeps/NETWORK/..."""
     if path in registration.binds.get("sweeps", ()):
         return True
@@ -85,9 +88,9 @@ def _is_read(registration: Registration, path: str) -> bool:
     if registration.is_tested:
         keys["learner"] = list(registration.minus)
     parts = dict(zip(_PATH, rest.split("/"), strict=False)) | {"task": domain.split("/")[0]}
-    wanted = {key: [v] if isinstance(v, str) else v for key, v in keys.items() if v is not None}
+    criteria = {key: [v] if isinstance(v, str) else v for key, v in keys.items() if v is not None}
     return all(
-        parts.get(key) in values for key, values in wanted.items() if key in (*_PATH, "task")
+        parts.get(key) in values for key, values in criteria.items() if key in (*_PATH, "task")
     )
 
 

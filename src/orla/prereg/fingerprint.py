@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from orla.prereg import rehearsal, trials
-from orla.prereg.asked import find_quantities
+from orla.prereg.demands import find_quantities
 from orla.prereg.registration import LATER_PARTS, Registration
 from orla.programs import compiling
 from orla.study.keys import peer_column
@@ -23,22 +23,22 @@ _NOTHING = 1e-12
 def part_fingerprints(
     parts: Mapping[str, partial], answers: dict[str, Any] | None = None
 ) -> dict[str, str]:
-    """Part -> hash of what it gives, each run eagerly and in float64, to eight significant digits.
+    """Part -> hash of its result, computed eagerly, in float64, to eight significant digits.
 
-    A part is a function with its arguments, of which some may be such functions; `answers` is what
-    these gave for other registrations, and grows.
+    A part is a function with its arguments, which may be such parts too. `answers` holds results
+    from other registrations, and further ones are added to it.
     """
     answers = {} if answers is None else answers
-    compiled = compiling.enabled()
+    former_setting = compiling.enabled()
     compiling.configure(compile=False)
     try:
         return {name: value_digest(_run_part(part, answers)) for name, part in parts.items()}
     finally:
-        compiling.configure(compile=compiled)
+        compiling.configure(compile=former_setting)
 
 
 def _run_part(part: Any, answers: dict[str, Any]) -> Any:
-    """What a part gives, from `answers` where it has run before."""
+    """The result of a part; from `answers` where it has run before."""
     if not isinstance(part, partial):
         return part
     if (key := repr(part)) not in answers:
@@ -123,8 +123,8 @@ def part_trials(
         partial(trials.early_stopping_behaviour),
         partial(rehearsal.rehearse_drift, generic),
     )
-    bound = registration.binds.get("parts", LATER_PARTS)
-    parts |= {n: part for n, part in zip(LATER_PARTS, later, strict=True) if n in bound}
+    part_names = registration.binds.get("parts", LATER_PARTS)
+    parts |= {n: part for n, part in zip(LATER_PARTS, later, strict=True) if n in part_names}
     return parts
 
 
@@ -132,6 +132,6 @@ def peer_names(
     plan: Plan, conditions: Sequence[Condition], registration: Registration
 ) -> list[str]:
     """The names of River's models whose column the registration's quantity reads."""
-    read = {t.column for q in find_quantities(plan, [registration.quantity]) for t in q.terms}
-    named = [plan.option("task", c.task, "peers") or {} for c in conditions]
-    return sorted({peer for peers in named for peer in peers if peer_column(peer) in read})
+    columns = {t.column for q in find_quantities(plan, [registration.quantity]) for t in q.terms}
+    options = [plan.option("task", c.task, "peers") or {} for c in conditions]
+    return sorted({peer for peers in options for peer in peers if peer_column(peer) in columns})

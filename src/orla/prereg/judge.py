@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from orla.errors import OrlaError
-from orla.prereg import evidence, told
-from orla.prereg.lock import Locked
+from orla.prereg import evidence, sentences
+from orla.prereg.lock import Lock
 from orla.prereg.registration import Registration, Value, check_primary
 from orla.prereg.rows import Case, Tables
 from orla.prereg.rules import Ps
@@ -29,13 +29,13 @@ LEAST_SAME = 5 / 6
 def verdict_table(
     registrations: Iterable[Registration],
     tables: Tables,
-    locks: Mapping[str, Locked],
-    assumed: Mapping[str, Value] | None = None,
+    locks: Mapping[str, Lock],
+    defaults: Mapping[str, Value] | None = None,
     *,
     study: str = "",
     bindings: Mapping[str, Binding] | None = None,
     datasets: Mapping[str, Any] | None = None,
-    mixed: str = "",
+    provenance_difference: str = "",
     former: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """Judge registrations whose locks were verified; those for other studies are left out.
@@ -56,36 +56,40 @@ def verdict_table(
     Raises:
         OrlaError: As in `evidence.read_case`; one is not locked; or not exactly one is primary.
     """
-    chosen = [each for each in registrations if not each.is_tested or study in each.studies]
-    for each in chosen:
+    selection = [each for each in registrations if not each.is_tested or study in each.studies]
+    for each in selection:
         if each.name not in locks:
             raise OrlaError(f"registration {each.name} is not locked; lock it before it is judged")
-    check_primary("registrations.folders", chosen, [study])
-    assumed, bindings = assumed or {}, bindings or {}
+    check_primary("registrations.folders", selection, [study])
+    defaults, bindings = defaults or {}, bindings or {}
     lines = []
     for registration, verdict in zip(
-        chosen, judge_registrations(chosen, tables, assumed, bindings), strict=True
+        selection, judge_registrations(selection, tables, defaults, bindings), strict=True
     ):
         lock, outcome = locks[registration.name], verdict["outcome"]
-        if mixed:
-            outcome, verdict["reason"] = "untestable", mixed
+        if provenance_difference:
+            outcome, verdict["reason"] = "untestable", provenance_difference
         place = registration.task, registration.pair
         if not registration.is_tested:
-            place = tuple(str(assumed.get(key, "")) for key in ("task", "pair"))
-        shown = told.IN_SIMULATION if told.is_simulated(datasets or {}, *place) else {}
+            place = tuple(str(defaults.get(key, "")) for key in ("task", "pair"))
+        display_words = (
+            sentences.IN_SIMULATION if sentences.is_simulated(datasets or {}, *place) else {}
+        )
         network = str(registration.conditions.get("architecture", ""))
         verdict |= {
             "outcome": outcome,
-            "words": shown.get(outcome, outcome),
+            "words": display_words.get(outcome, outcome),
             "reason": f"{verdict['reason']}. {' '.join(registration.outcomes[outcome].split())}",
             "registered_on": lock.date.isoformat(),
-            "amended": lock.amended,
+            "amended": lock.is_amended,
             "lock_sha256": lock.sha256,
-            "judged_sha256": lock.judged,
-            "results_seen": "; ".join([registration.seen, *(a.seen_text for a in lock.amendments)]),
+            "judged_sha256": lock.judged_sha256,
+            "results_seen": "; ".join(
+                [registration.seen_text, *(a.seen_text for a in lock.amendments)]
+            ),
             "history": lock.history,
             "limits": verdict["limits"]
-            + told.code_sentence(registration, bindings.get(registration.name)),
+            + sentences.code_sentence(registration, bindings.get(registration.name)),
             "former": (former or {}).get(registration.name, ""),
             "network": network,
             "title": f"{registration.title} ({network})" if network else registration.title,
@@ -97,7 +101,7 @@ def verdict_table(
 def judge_registrations(
     registrations: Sequence[Registration],
     tables: Tables,
-    assumed: Mapping[str, Value] | None = None,
+    defaults: Mapping[str, Value] | None = None,
     bindings: Mapping[str, Binding] | None = None,
 ) -> list[dict[str, Any]]:
     """The verdict on each registration of one study: what is decided by its results alone.
@@ -110,7 +114,7 @@ def judge_registrations(
     """
     bindings = bindings or {}
     cases = [
-        evidence.read_case(each, tables, bindings.get(each.name), assumed or {})
+        evidence.read_case(each, tables, bindings.get(each.name), defaults or {})
         for each in registrations
     ]
     return judge_cases(cases)
@@ -118,10 +122,10 @@ def judge_registrations(
 
 def judge_cases(cases: Sequence[Case]) -> list[dict[str, Any]]:
     """`judge_registrations` of what was read of each registration."""
-    formed = (_outcomes_by_variant(cases, field) for field in ("others", "left_out"))
+    variants = (_outcomes_by_variant(cases, field) for field in ("others", "left_out"))
     return [
-        _verdict_columns(case, *decided, others, list(left_out.values()))
-        for case, decided, others, left_out in zip(cases, _outcomes(cases), *formed, strict=True)
+        _verdict_columns(case, *result, others, list(left_out.values()))
+        for case, result, others, left_out in zip(cases, _outcomes(cases), *variants, strict=True)
     ]
 
 
@@ -130,12 +134,12 @@ def _outcomes_by_variant(cases: Sequence[Case], field: str) -> list[dict[str, st
     by_case: list[dict[str, str]] = [{} for _ in cases]
     every = [[getattr(each, field) for each in case.evidence] for case in cases]
     for name in sorted({name for ways in every for way in ways for name in way}):
-        changed = []
+        variants = []
         for case, ways in zip(cases, every, strict=True):
             pairs = zip(case.evidence, ways, strict=True)
             each = (replace(e, estimate=way.get(name, e.estimate)) for e, way in pairs)
-            changed.append(replace(case, evidence=tuple(each)))
-        for outcomes, ways, (outcome, _) in zip(by_case, every, _outcomes(changed), strict=True):
+            variants.append(replace(case, evidence=tuple(each)))
+        for outcomes, ways, (outcome, _) in zip(by_case, every, _outcomes(variants), strict=True):
             if any(name in way for way in ways):
                 outcomes[name] = outcome
     return by_case
@@ -153,18 +157,18 @@ def _outcomes(cases: Sequence[Case]) -> list[tuple[str, list[Ps]]]:
     # Those of a family have one reading each.
     family = [i for i, case in enumerate(cases) if case.registration.in_family]
     sides = (holm_p_values([tests[i][0][side] for i in family]) for side in (0, 1))
-    corrected = dict(zip(family, zip(*sides, strict=True), strict=True))
+    holm_by_case = dict(zip(family, zip(*sides, strict=True), strict=True))
     outcomes = []
     for i, case in enumerate(cases):
-        ps = [Ps(*both, *corrected.get(i, both)) for both in tests[i]]
+        ps = [Ps(*both, *holm_by_case.get(i, both)) for both in tests[i]]
         alpha = case.registration.alpha
         if case.obstacles:
             outcome = "untestable"
         elif max(p.claim_holm for p in ps) < alpha:
             outcome = "supported"
         else:
-            refuted = min(p.opposite_holm for p in ps) < alpha
-            outcome = "falsified" if refuted else "inconclusive"
+            is_refuted = min(p.opposite_holm for p in ps) < alpha
+            outcome = "falsified" if is_refuted else "inconclusive"
         outcomes.append((outcome, ps))
     return outcomes
 
@@ -176,60 +180,63 @@ def holm_p_values(p: Sequence[float]) -> list[float]:
     """
     order = np.argsort(p, kind="stable")
     steps = np.sort(np.asarray(p, float)) * np.arange(len(p), 0, -1)
-    adjusted = np.empty(len(p))
-    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
-    return adjusted.tolist()
+    adjusted_p = np.empty(len(p))
+    adjusted_p[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted_p.tolist()
 
 
 def verdict_stands(outcome: str, left_out: Sequence[str]) -> bool:
-    """Whether enough of the studies with one pair left out, of these outcomes, have the same."""
+    """Whether enough of the studies with one pair left out have the same outcome."""
     return left_out.count(outcome) >= LEAST_SAME * len(left_out)
 
 
 def _verdict_columns(
     case: Case, outcome: str, ps: Sequence[Ps], others: Mapping[str, str], left_out: Sequence[str]
 ) -> dict[str, Any]:
-    """The columns of a verdict that results decide; `others` and `left_out` are such outcomes."""
+    """The columns of a verdict that results alone decide.
+
+    `others` are outcomes by other ways to form the estimate, `left_out` those without one pair.
+    """
     registration, alpha = case.registration, case.registration.alpha
-    deciding = {
+    is_decisive = {
         "untestable": [bool(each.obstacles) for each in case.evidence],
         "falsified": [p.opposite_holm < alpha for p in ps],
         "inconclusive": [p.claim_holm >= alpha for p in ps],
         "supported": [True],
     }[outcome]
-    at = deciding.index(True) if True in deciding else 0
-    shown, p = case.evidence[at], ps[at]
+    at = is_decisive.index(True) if True in is_decisive else 0
+    basis, p = case.evidence[at], ps[at]
     if case.obstacles:
         reason = "; ".join(case.obstacles)
     else:
-        said = zip(case.evidence, ps, strict=True) if outcome == "supported" else [(shown, p)]
-        reason = "; ".join(told.estimate_sentence(registration, *each) for each in said)
-        differing = [
-            told.other_outcome(other, way, shown)
+        parts = zip(case.evidence, ps, strict=True) if outcome == "supported" else [(basis, p)]
+        reason = "; ".join(sentences.estimate_sentence(registration, *each) for each in parts)
+        differences = [
+            sentences.other_outcome(other, way, basis)
             for way, other in others.items()
             if other != outcome
         ]
         if outcome != "inconclusive" and not verdict_stands(outcome, left_out):
             n = len(left_out)
             other = n - left_out.count(outcome)
-            differing.append(f"another in {other} of {n} studies with one pair left out")
-        if differing:
-            reason += f"; it would be {' and '.join(differing)}, so it is inconclusive"
+            differences.append(f"another in {other} of {n} studies with one pair left out")
+        if differences:
+            reason += f"; it would be {' and '.join(differences)}, so it is inconclusive"
             outcome = "inconclusive"
-    tested = registration.is_tested and not case.obstacles
+    has_p = registration.is_tested and not case.obstacles
     return {
         "registration": registration.name,
         "title": registration.title,
         "outcome": outcome,
         "reason": reason,
-        "estimate": shown.estimate.mean,
-        "low": shown.estimate.low,
-        "high": shown.estimate.high,
-        "threshold": shown.reading.rule.region.describe(shown.reading.scale),
-        "n": shown.n,
-        "limits": f"{shown.reading.interval}{told.limits_sentence(registration)}"
-        + told.NO_PAIR_LEFT_OUT * (registration.by_pairs and not (left_out or case.obstacles)),
-        "p": p.claim if tested else np.nan,
-        "p_holm": p.claim_holm if tested else np.nan,
+        "estimate": basis.estimate.mean,
+        "low": basis.estimate.low,
+        "high": basis.estimate.high,
+        "threshold": basis.reading.rule.region.describe(basis.reading.scale),
+        "n": basis.n,
+        "limits": f"{basis.reading.interval}{sentences.limits_sentence(registration)}"
+        + sentences.NO_PAIR_LEFT_OUT * (registration.by_pairs and not (left_out or case.obstacles)),
+        "p": p.claim if has_p else np.nan,
+        "p_holm": p.claim_holm if has_p else np.nan,
         "primary": registration.primary,
     }

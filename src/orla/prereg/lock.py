@@ -17,7 +17,7 @@ from orla.provenance.collect import git_output
 
 LOCK = "LOCK"
 GIT, UNCHECKED, UNCOMMITTED = "git", "not checked", "not committed"
-BEGUN = datetime.date(2026, 11, 22)
+CHAIN_START = datetime.date(2026, 11, 22)
 """The day on which the chain began; a line without a chain is not dated later."""
 
 _DAY = datetime.timedelta(days=1)
@@ -40,20 +40,21 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Locked:
-    """A registration that was verified: its line in LOCK, and the SHA-256 of the file that is
-    `judged`; `history` is one of "git", "not committed" and "not checked".
+class Lock:
+    """The lock of a verified registration: its line in LOCK, and the SHA-256 of its present file.
+
+    `history` is one of "git", "not committed" and "not checked".
     """
 
     file: str
     sha256: str
     date: datetime.date
-    judged: str = ""
+    judged_sha256: str = ""
     amendments: tuple[Amendment, ...] = ()
     history: str = UNCHECKED
 
     @property
-    def amended(self) -> bool:
+    def is_amended(self) -> bool:
         """Whether it was ever amended."""
         return bool(self.amendments)
 
@@ -67,24 +68,24 @@ def parse_lock(text: str, path: Path) -> list[Line]:
     first.
     """
     lines: dict[str, Line] = {}
-    before, chained, last = "", False, datetime.date.min
+    before, has_chain, last = "", False, datetime.date.min
     for number, raw in enumerate(text.splitlines(keepends=True), start=1):
-        place, wanted = f"{path}: line {number}", '"SHA-256 date file chain=SHA-256"'
+        place, form = f"{path}: line {number}", '"SHA-256 date file chain=SHA-256"'
         if (match := _LINE.fullmatch(raw.rstrip())) is None:
-            raise OrlaError(f"{place} is not {wanted}; restore it from git")
+            raise OrlaError(f"{place} is not {form}; restore it from git")
         line = Line(match["file"], match["sha256"], parse_date(match["date"], f"{place}, date"))
         if line.file in lines:
             raise OrlaError(f"{place} locks {line.file} again; keep the first line")
         if line.date < last:
             above = f"before the line above it ({last})"
             raise OrlaError(f"{place} is dated {line.date}, {above}; restore LOCK from git")
-        if match["chain"] is None and (chained or line.date > BEGUN):
+        if match["chain"] is None and (has_chain or line.date > CHAIN_START):
             raise OrlaError(f"{place} has no chain; lock {line.file} with: orla prereg lock")
         if match["chain"] not in (None, _chain_hash(before, line)):
-            broken = f"the chain is broken at line {number} ({line.file}): this line or one above"
-            raise OrlaError(f"{path}: {broken} was changed, added or removed; restore it from git")
+            fault = f"the chain is broken at line {number} ({line.file}): this line or one above"
+            raise OrlaError(f"{path}: {fault} was changed, added or removed; restore it from git")
         lines[line.file] = line
-        before, chained, last = before + raw, match["chain"] is not None, line.date
+        before, has_chain, last = before + raw, match["chain"] is not None, line.date
     return list(lines.values())
 
 
@@ -115,7 +116,7 @@ def lock_files(
     """
     folder = Path(folder)
     path, entries, date = folder / LOCK, read_lock(folder), date or datetime.date.today()
-    text, added = _lock_text(path), []
+    text, new_lines = _lock_text(path), []
     last = max((line.date for line in entries.values()), default=date)
     for file in map(Path, files):
         line = Line(_name_in_lock(folder, file), sha256(file), date)
@@ -125,15 +126,15 @@ def lock_files(
             raise OrlaError(f"{file}: {other}; undo the change, or say it in an amendment")
         if entry is line:
             text = append_line(text, line)
-            added.append(line)
-    if not added:
+            new_lines.append(line)
+    if not new_lines:
         return []
     if date < last:
-        dated = f"its last line is dated {last}, after today ({date})"
-        raise OrlaError(f"{path}: {dated}; set the computer's clock")
+        problem = f"its last line is dated {last}, after today ({date})"
+        raise OrlaError(f"{path}: {problem}; set the computer's clock")
     with atomic(path) as partial:
         partial.write_text(text)
-    return added
+    return new_lines
 
 
 def require_locks(folders: Iterable[str | Path]) -> None:
@@ -147,7 +148,7 @@ def require_locks(folders: Iterable[str | Path]) -> None:
             )
 
 
-def verify_folder(folder: str | Path) -> dict[str, Locked]:
+def verify_folder(folder: str | Path) -> dict[str, Lock]:
     """Check LOCK and every registration of a folder, by name, against it (OrlaError).
 
     A registration that differs from its line is refused unless an amendment, itself locked, names
@@ -164,7 +165,7 @@ def verify_folder(folder: str | Path) -> dict[str, Locked]:
             raise OrlaError(f"{file}: locked on {line.date} but missing; restore it from git")
     changes = amendments.read_folder_amendments(folder, entries)
     histories = _line_histories(path, list(entries.values())) if path.exists() else []
-    verified = {}
+    locks = {}
     for line, state in zip(entries.values(), histories, strict=True):
         if line.file.startswith(f"{AMENDMENTS}/"):
             continue
@@ -175,8 +176,8 @@ def verify_folder(folder: str | Path) -> dict[str, Locked]:
                 f"{file}: differs from its {'last amendment' if edits else 'lock'}; undo the "
                 f"change, or lock an amendment in {folder / AMENDMENTS} with sha256 {digest}"
             )
-        verified[file.stem] = Locked(line.file, line.sha256, line.date, digest, edits, state)
-    return verified
+        locks[file.stem] = Lock(line.file, line.sha256, line.date, digest, edits, state)
+    return locks
 
 
 def _line_histories(path: Path, lines: Sequence[Line]) -> list[str]:
@@ -194,28 +195,28 @@ def _line_histories(path: Path, lines: Sequence[Line]) -> list[str]:
     if not log:
         return [UNCHECKED] * len(lines)
     present = path.read_text().rstrip("\n") + "\n"
-    imported = committed = 0
+    n_imported = n_committed = 0
     for commit, seconds, *parents in map(str.split, log.splitlines()):
         text = git_output(folder, "show", f"{commit}:./{path.name}")
         if not text:  # the commit removed LOCK, or brought an empty one
             continue
-        when = datetime.datetime.fromtimestamp(int(seconds), datetime.UTC).date()
+        day = datetime.datetime.fromtimestamp(int(seconds), datetime.UTC).date()
         if not present.startswith(f"{text}\n"):
             raise OrlaError(
-                f"{path}: the version committed on {when} is not the beginning of the present one, "
+                f"{path}: the version committed on {day} is not the beginning of the present one, "
                 "so a line was changed or removed; restore it with: git checkout "
                 f"{commit[:9]} -- {path}"
             )
         count = len(text.splitlines())
         if not parents:
-            imported = count
-        for line in lines[committed:count] if parents else ():
-            if abs(line.date - when) > _DAY:
-                order = "before" if line.date < when else "after"
-                dated = f"{line.file} is dated {line.date}, more than a day {order} the commit"
-                raise OrlaError(f"{path}: {dated} that locked it, {when}; commit it on its day")
-        committed = max(committed, count)
-    states = [UNCHECKED] * imported + [GIT] * (committed - imported)
+            n_imported = count
+        for line in lines[n_committed:count] if parents else ():
+            if abs(line.date - day) > _DAY:
+                order = "before" if line.date < day else "after"
+                problem = f"{line.file} is dated {line.date}, more than a day {order} the commit"
+                raise OrlaError(f"{path}: {problem} that locked it, {day}; commit it on its day")
+        n_committed = max(n_committed, count)
+    states = [UNCHECKED] * n_imported + [GIT] * (n_committed - n_imported)
     return states + [UNCOMMITTED] * (len(lines) - len(states))
 
 

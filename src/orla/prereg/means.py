@@ -41,8 +41,8 @@ def read_evidence(
     estimate = Estimate(*(row.number(reading.columns[role]) for role in _ROLES))
     n, pairs = row.count(reading.columns["n"]), None
     if registration.by_pairs:
-        of_pairs = QUANTITY_PAIRS if registration.quantity else RESULT[SEED]
-        pairs = rows.matching_rows(tables[of_pairs], reading.where)
+        pair_result = QUANTITY_PAIRS if registration.quantity else RESULT[SEED]
+        pairs = rows.matching_rows(tables[pair_result], reading.where)
     if registration.quantity:
         obstacles = [*obstacles, *quantity_problems(registration, row, scale=registration.scale)]
     else:
@@ -56,7 +56,7 @@ def read_evidence(
         return Evidence(reading, estimate, n or 0, obstacles=tuple(dict.fromkeys(obstacles)))
     others = _other_estimates(registration, row, n or 0, pairs)
     if pairs is not None and not (drifts := pairs_that_drift(registration, row, pairs)).all():
-        others["over the pairs that drift"] = _estimate_over(
+        others["over the pairs that drift"] = _mean_estimate(
             registration, pairs.loc[drifts, reading.columns["estimate"]]
         )
     left_out = {} if pairs is None else _leave_one_out(registration, pairs)
@@ -75,22 +75,22 @@ def _leave_one_out(registration: Registration, pairs: pd.DataFrame) -> dict[str,
     values = values[np.isfinite(values)]
     left_out = {}
     for pair in values.index if len(values) > 2 else ():
-        left_out[str(pair)] = _estimate_over(registration, values.drop(pair))
+        left_out[str(pair)] = _mean_estimate(registration, values.drop(pair))
     return left_out
 
 
-def _estimate_over(registration: Registration, values: pd.Series) -> Estimate:
-    """The estimate over the finite of some pairs' values."""
+def _mean_estimate(registration: Registration, values: pd.Series) -> Estimate:
+    """The mean of the finite values of pairs, as an estimate."""
     one = moments(values)
     ends = one.interval(1 - 2 * registration.alpha)
     return Estimate(one.mean, one.standard_error, one.dof, *ends)
 
 
 def pairs_that_drift(registration: Registration, row: Row, pairs: pd.DataFrame) -> np.ndarray:
-    """Whether each learner that must recover has a recovery in each pair (pairs,).
+    """Pairs in which every learner that must recover has a finite recovery: bool (pairs,).
 
-    Where a pair hardly drifts none has, and learners agree whatever they do. What was bound before
-    this was a part counts such pairs.
+    In a pair that hardly drifts none has one, and learners agree whatever they do. A registration
+    that was bound before this part existed counts such pairs.
     """
     learners = registration.must_recover if DRIFTING in registration.binds.get("parts", {}) else ()
     names = [f"{m}_percent" for at, m in LEARNERS.items() if learners and row[at] in learners]
@@ -102,10 +102,10 @@ def quantity_problems(registration: Registration, row: Row, **more: str) -> list
 
     `more` are columns beside unit and alpha that must be as they are given.
     """
-    wanted = more | {"unit": registration.unit, "alpha": registration.alpha}
+    expected_values = more | {"unit": registration.unit, "alpha": registration.alpha}
     problems = [
         f'{row["quantity"]} has {column} "{row[column]}", and "{value}" is registered'
-        for column, value in wanted.items()
+        for column, value in expected_values.items()
         if row[column] != value
     ]
     counts = {name: row.count(name) for name in COUNTS}
@@ -115,8 +115,8 @@ def quantity_problems(registration: Registration, row: Row, **more: str) -> list
         run = counts["n_pairs"] + counts["n_without_meaning"]
         if run != registration.pairs:
             problems.append(f"{run} pairs: not the {registration.pairs} registered")
-        if diverged := counts["n_diverged"]:
-            problems.append(f"{diverged} diverged, and a quantity has no value for them")
+        if n_diverged := counts["n_diverged"]:
+            problems.append(f"{n_diverged} diverged, and a quantity has no value for them")
         elif counts["n_seeds"] != registration.seeds:
             problems.append(f"{counts['n_seeds']} seeds: not the {registration.seeds} registered")
     if not registration.by_pairs:
@@ -163,22 +163,22 @@ def _gap_problems(
             problems.append(f"{row['pair']}: {_VAGUE}")
     else:
         problems += _pair_problems(registration, row, pairs, n)
-    most, diverged = registration.max_diverged, row.count("n_diverged")
-    if diverged is not None and diverged > most:
-        problems.append(f"{diverged} diverged, more than the {most} registered as the most")
+    most, n_diverged = registration.max_diverged, row.count("n_diverged")
+    if n_diverged is not None and n_diverged > most:
+        problems.append(f"{n_diverged} diverged, more than the {most} registered as the most")
     return problems
 
 
 def _seed_problems(registration: Registration, row: Row, place: str) -> list[str]:
     """How the seeds of a row differ from those registered."""
     names = (SCALES[registration.scale].count.format(SEED), "n_diverged")
-    n, diverged = map(row.count, names)
-    if n is None or diverged is None:
+    n, n_diverged = map(row.count, names)
+    if n is None or n_diverged is None:
         values = ", ".join(str(row[name]) for name in names)
         return [f"{place}{' or '.join(names)} is no count ({values})"]
-    if n + diverged == registration.seeds:
+    if n + n_diverged == registration.seeds:
         return []
-    return [f"{place}{n} seeds and {diverged} diverged: not the {registration.seeds} registered"]
+    return [f"{place}{n} seeds and {n_diverged} diverged: not the {registration.seeds} registered"]
 
 
 def _pair_problems(
@@ -195,16 +195,16 @@ def _pair_problems(
         problems += _seed_problems(registration, pair, f"pair {pair['pair']}: ")
     finite = np.isfinite(pairs[columns["estimate"]].to_numpy(float))
     drifts = pairs_that_drift(registration, row, pairs)
-    failing = np.array([bool(pair.guards) for pair in each], dtype=bool)
+    failure = np.array([bool(pair.guards) for pair in each], dtype=bool)
     if not problems:
-        held = [row.count(name) for name in (columns["n"], "n_failing", "n_diverged")]
-        of_pairs = [int(sum(each)) for each in (finite, failing, pairs["n_diverged"])]
-        if held != of_pairs:
+        row_counts = [row.count(name) for name in (columns["n"], "n_failing", "n_diverged")]
+        pair_counts = [int(sum(each)) for each in (finite, failure, pairs["n_diverged"])]
+        if row_counts != pair_counts:
             problems.append(
                 "over_pairs and estimates disagree on pairs, failing pairs or diverged models "
-                f"({held}, {of_pairs}): build both again"
+                f"({row_counts}, {pair_counts}): build both again"
             )
-    bad = [pair for pair, unsound in zip(each, failing | ~finite | ~drifts, strict=True) if unsound]
+    bad = [pair for pair, unsound in zip(each, failure | ~finite | ~drifts, strict=True) if unsound]
     first = f"{bad[0]['pair']}: {', '.join(bad[0].guards) or _VAGUE}" if bad else ""
     return problems + _failing_pair_problems(registration, len(bad), first)
 
@@ -217,19 +217,19 @@ def _check_estimate_consistency(
     what = registration.quantity or reading.columns["estimate"]
     mean, ends, near = estimate.mean, [estimate.low, estimate.high], {"rtol": _NEAR, "atol": _NEAR}
     half = scipy.stats.t.ppf(1 - registration.alpha, estimate.dof) * estimate.standard_error
-    expected, of_pairs = [mean - half, mean + half], mean
+    recomputed_ends, pair_mean = [mean - half, mean + half], mean
     if not (registration.quantity or pairs is None):
-        of_pairs = float(pairs[reading.columns["estimate"]].mean())
-    if not np.allclose(ends, expected, **near):
-        has, gives = (", ".join(map(value_text, each)) for each in (ends, expected))
+        pair_mean = float(pairs[reading.columns["estimate"]].mean())
+    if not np.allclose(ends, recomputed_ends, **near):
+        has, gives = (", ".join(map(value_text, each)) for each in (ends, recomputed_ends))
         wrong = f" has the interval [{has}], and its standard error gives [{gives}]"
         wrong += "; build the table again"
     elif estimate.dof > n - 1:
         wrong = f": {what} has {estimate.dof:g} degrees of freedom over {n} units"
         wrong += "; build the table again"
-    elif not np.isclose(mean, of_pairs, **near):
+    elif not np.isclose(mean, pair_mean, **near):
         wrong = f" has {what} {value_text(mean)}, and the mean of its pairs in estimates is "
-        wrong += f"{value_text(of_pairs)}; build both again"
+        wrong += f"{value_text(pair_mean)}; build both again"
     else:
         return
     raise OrlaError(f"registration {registration.name}: {reading.result}{wrong}")
@@ -241,25 +241,25 @@ def _other_estimates(
     """Other ways to form the estimate, where some model diverged or some pair fails a guard."""
     [reading] = registration.readings
     units = dict.fromkeys(reading.ways, n)
-    skipped = {SOUND: not (registration.by_pairs and row["n_failing"])}
-    skipped[_FROZEN] = not row["n_diverged"]
+    is_skipped = {SOUND: not (registration.by_pairs and row["n_failing"])}
+    is_skipped[_FROZEN] = not row["n_diverged"]
     if registration.quantity:
         units[SOUND] = n + int(row["n_without_meaning"]) - int(row["n_failing"])
     elif pairs is None:
         units[_FROZEN] = registration.seeds
     else:
-        of_pairs = {way: pairs.get(formed.columns[0]) for way, formed in reading.ways.items()}
-        of_pairs[SOUND] = pairs[reading.columns["estimate"]][pairs["guards"] == ""]
-        units = {way: int(np.isfinite(gaps).sum()) for way, gaps in of_pairs.items()}
+        pair_values = {way: pairs.get(variant.columns[0]) for way, variant in reading.ways.items()}
+        pair_values[SOUND] = pairs[reading.columns["estimate"]][pairs["guards"] == ""]
+        units = {way: int(np.isfinite(gaps).sum()) for way, gaps in pair_values.items()}
     others: dict[str, Estimate] = {}
-    for way, formed in reading.ways.items():
-        mean, low, high = map(row.number, formed.columns)
+    for way, variant in reading.ways.items():
+        mean, low, high = map(row.number, variant.columns)
         # A runner-up that is another rate nowhere leaves the estimate as it is.
-        if skipped.get(way, not np.isfinite(mean)):
+        if is_skipped.get(way, not np.isfinite(mean)):
             continue
         error, dof = np.nan, units[way] - 1
         if dof > 0:
             error = float((high - low) / 2 / scipy.stats.t.ppf(1 - registration.alpha, dof))
-        words = f"{formed.words} (the highest)" if formed.words in others else formed.words
+        words = f"{variant.words} (the highest)" if variant.words in others else variant.words
         others[words] = Estimate(mean, error, dof, low, high)
     return others

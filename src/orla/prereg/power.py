@@ -64,14 +64,14 @@ def power_by_gap(
     what = (registration.name, registration.unit, n, float(sd), registration.scale, alpha)
     lines = []
     for gap in rule.gaps(sd / np.sqrt(n)):
-        shown = rule.probability_shown(gap, sd, n, alpha)
-        refuted = rule.probability_refuted(gap, sd, n, alpha)
-        needed = needed_units(rule, gap, sd, alpha)
-        lines.append((*what, float(gap), shown, refuted, max(0.0, 1 - shown - refuted), needed))
+        power = rule.probability_shown(gap, sd, n, alpha)
+        opposite = rule.probability_refuted(gap, sd, n, alpha)
+        n_80 = least_units(rule, gap, sd, alpha)
+        lines.append((*what, float(gap), power, opposite, max(0.0, 1 - power - opposite), n_80))
     return pd.DataFrame(lines, columns=list(COLUMNS))
 
 
-def needed_units(rule: MeanRule, gap: float, sd: float, alpha: float) -> float:
+def least_units(rule: MeanRule, gap: float, sd: float, alpha: float) -> float:
     """The least units at which the claim is shown with probability `POWER`; NaN where never."""
 
     def enough(n: int) -> bool:

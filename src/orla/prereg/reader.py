@@ -14,7 +14,7 @@ from orla.results.scales import PP, SCALES
 from orla.schema import nearest
 
 _GAP = ("estimand", "conditions", "comparison", "minus")
-_AS_GIVEN = (
+_COPIED_FIELDS = (
     *("title", "outcomes", "version", "primary", "task", "pair", "estimand", "unit", "alpha"),
     *("scale", "conditions", "comparison", "quantity", "margin_reason", "binds"),
 )
@@ -27,7 +27,7 @@ def read_registration(path: str | Path) -> Registration:
     later = isinstance(document, dict) and "version" in document
     document = load_document(path, "version-3" if later else "version-1")
     return Registration(
-        **{name: document[name] for name in _AS_GIVEN if name in document},
+        **{name: document[name] for name in _COPIED_FIELDS if name in document},
         **(_version_3_fields if later else _version_1_fields)(path, document),
         name=path.stem,
         folder=path.parent,
@@ -49,20 +49,20 @@ def _version_1_fields(path: Path, document: Mapping[str, Any]) -> dict[str, Any]
         wrong = f'"sample.minimum" is {least}, more than "sample.size" {size}'
         raise OrlaError(f"{path}: {wrong}; lower it")
     criteria = []
-    for i, given in enumerate(document["criteria"]):
+    for i, criterion in enumerate(document["criteria"]):
         name = f"{path}: criteria[{i}]"
-        for key, value in given["where"].items():
-            registered = document["conditions"].get(key, value)
-            if value not in (registered if isinstance(registered, list) else [registered]):
-                differs = f'{key} is {value}, and "conditions.{key}" is {registered}'
+        for key, value in criterion["where"].items():
+            values = document["conditions"].get(key, value)
+            if value not in (values if isinstance(values, list) else [values]):
+                differs = f'{key} is {value}, and "conditions.{key}" is {values}'
                 raise OrlaError(f"{name}.where: {differs}; make them agree")
-        rule = Inside(region.parse_region(given["region"], name))
-        read = (given[part] for part in ("result", "where", "columns"))
-        criteria.append(Reading(*read, rule, given["unit"], given["interval"]))
+        rule = Inside(region.parse_region(criterion["region"], name))
+        fields = (criterion[part] for part in ("result", "where", "columns"))
+        criteria.append(Reading(*fields, rule, criterion["unit"], criterion["interval"]))
     return {
         "version": 1,
         "criteria": tuple(criteria),
-        "seen": f"when locked: {data['status']} ({' '.join(data['statement'].split())})",
+        "seen_text": f"when locked: {data['status']} ({' '.join(data['statement'].split())})",
         "seeds": size,
         "least": least,
     }
@@ -76,7 +76,7 @@ def _version_3_fields(path: Path, document: Mapping[str, Any]) -> dict[str, Any]
     rule = rules_by_name()[name](float(value) if isinstance(value, int) else value)
     return {
         "rule": rule,
-        "seen": seen_in_words(document["results_seen"]),
+        "seen_text": seen_in_words(document["results_seen"]),
         "seeds": sample["seeds"],
         "studies": tuple(document["studies"]),
         "pairs": sample.get("pairs", 1),
@@ -90,18 +90,18 @@ def _check_parts(path: Path, document: Mapping[str, Any]) -> None:
     """Refuse parts that do not belong to what is read, or to its unit."""
     unit, exclusions = document["unit"], document["exclusions"]
     about, by_pairs = "quantity" in document, unit == PAIR
-    having, at = f"{'a' if about else 'no'} quantity", f"unit {unit}"
+    quantity_words, unit_words = f"{'a' if about else 'no'} quantity", f"unit {unit}"
     # A quantity of a task without pairs has none.
     pair = unit == SEED and (not about or "pair" in document)
-    for condition, name, within, wanted in (
-        *((having, name, document, not about) for name in _GAP),
-        (having, "scale", document, about or "scale" in document),
-        (at, "pair", document, pair),
-        (at, "sample.pairs", document["sample"], by_pairs),
-        (at, "exclusions.max_failing", exclusions, by_pairs),
+    for condition, name, within, is_required in (
+        *((quantity_words, name, document, not about) for name in _GAP),
+        (quantity_words, "scale", document, about or "scale" in document),
+        (unit_words, "pair", document, pair),
+        (unit_words, "sample.pairs", document["sample"], by_pairs),
+        (unit_words, "exclusions.max_failing", exclusions, by_pairs),
     ):
-        if (name.rpartition(".")[2] in within) != wanted:
-            lack = "missing; add it" if wanted else "too much; remove it"
+        if (name.rpartition(".")[2] in within) != is_required:
+            lack = "missing; add it" if is_required else "too much; remove it"
             raise OrlaError(f'{path}: with {condition}, "{name}" is {lack}')
     if about:
         if exclusions["max_diverged"]:
@@ -134,14 +134,14 @@ def _manipulation_checks(path: Path, document: Mapping[str, Any]) -> tuple[Check
     """The manipulation checks of a file."""
     checks = []
     for i, each in enumerate(document.get("manipulation_checks", [])):
-        name, wanted, column = f"{path}: manipulation_checks[{i}]", each["region"], each["column"]
-        if "equals" in wanted and not isinstance(column, str):
+        name, bounds, column = f"{path}: manipulation_checks[{i}]", each["region"], each["column"]
+        if "equals" in bounds and not isinstance(column, str):
             raise OrlaError(f"{name}: an interval equals no value; name one column, or a region")
         if each["result"] == QUANTITIES and "quantity" not in each["where"]:
             raise OrlaError(f'{name}.where: names no quantity; add "quantity"')
         where = {k: v if isinstance(v, list) else [v] for k, v in each["where"].items()}
         ends = (column,) if isinstance(column, str) else tuple(column)
-        within = None if "equals" in wanted else region.parse_region(wanted, name)
-        equals = wanted.get("equals")
+        within = None if "equals" in bounds else region.parse_region(bounds, name)
+        equals = bounds.get("equals")
         checks.append(Check(each["name"], each["result"], where, ends, within, equals))
     return tuple(checks)

@@ -65,8 +65,8 @@ class Reading:
     @property
     def column_names(self) -> list[str]:
         """The columns that the reading needs, those that only confirm the registration aside."""
-        formed = (column for way in self.ways.values() for column in way.columns)
-        return [*self.where, *self.columns.values(), *formed]
+        way_columns = (column for way in self.ways.values() for column in way.columns)
+        return [*self.where, *self.columns.values(), *way_columns]
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Registration:
         seeds: networks a pair, those that diverged included; of version 1, units.
         criteria, least: of version 1, what is judged, and the fewest finite units.
         rule, scale: of later versions the claim, and its unit of measurement.
-        seen: what had been seen when it was written, in words.
+        seen_text: what had been seen when it was written, in words.
         studies: names of the configs that it is for; of version 1 (), for any.
         quantity: the quantity of the config that it is about, or "" for a gap; then `comparison`
             and `minus` say which.
@@ -110,7 +110,7 @@ class Registration:
     criteria: tuple[Reading, ...] = ()
     rule: MeanRule | None = None
     scale: str = PP.unit
-    seen: str = ""
+    seen_text: str = ""
     version: int = 3
     least: int = 0
     studies: tuple[str, ...] = ()
@@ -152,21 +152,21 @@ class Registration:
     @property
     def required_columns(self) -> list[tuple[str, list[str]]]:
         """(result, columns) of everything that the registration reads."""
-        read = [(reading.result, reading.column_names) for reading in self.criteria]
+        columns = [(reading.result, reading.column_names) for reading in self.criteria]
         if self.quantity:
-            read = [(QUANTITIES, [*self._row_reading(self.unit).column_names, *_OF_QUANTITY])]
-            read += [(QUANTITY_PAIRS, ["quantity", "pair", "value"])] * self.by_pairs
+            columns = [(QUANTITIES, [*self._row_reading(self.unit).column_names, *_OF_QUANTITY])]
+            columns += [(QUANTITY_PAIRS, ["quantity", "pair", "value"])] * self.by_pairs
         elif self.is_tested:
             # Of a gap over pairs the rows of its pairs are read too.
-            of_units = {
+            columns_by_unit = {
                 unit: [*self._row_reading(unit).column_names, *_OF_GAP]
                 for unit in (SEED, self.unit)
             }
-            of_units[SEED] += ["pair", "guards", *["has_meaning"] * (self.scale == PP.unit)]
+            columns_by_unit[SEED] += ["pair", "guards", *["has_meaning"] * (self.scale == PP.unit)]
             if self.by_pairs:
-                of_units[PAIR] += ["n_failing", SCALES[self.scale].count.format(SEED)]
-            read = [(RESULT[unit], names) for unit, names in of_units.items()]
-        return read + [(check.result, [*check.where, *check.ends]) for check in self.checks]
+                columns_by_unit[PAIR] += ["n_failing", SCALES[self.scale].count.format(SEED)]
+            columns = [(RESULT[unit], names) for unit, names in columns_by_unit.items()]
+        return columns + [(check.result, [*check.where, *check.ends]) for check in self.checks]
 
     def _row_reading(self, unit: str) -> Reading:
         """The reading of the quantity's row, or of the gap over units of one kind."""
@@ -224,10 +224,10 @@ def check_primary(
 
     Those of version 1 have no say; `place` says in the error where all are from.
     """
-    tested = [each for each in registrations if each.is_tested]
-    named = {study for each in tested for study in each.studies}
-    for study in sorted(named if studies is None else named & set(studies)):
-        primary = [each.name for each in tested if each.primary and study in each.studies]
+    claims = [each for each in registrations if each.is_tested]
+    names = {study for each in claims for study in each.studies}
+    for study in sorted(names if studies is None else names & set(studies)):
+        primary = [each.name for each in claims if each.primary and study in each.studies]
         if len(primary) != 1:
             has = f"has {len(primary)} primary registrations ({', '.join(primary) or 'none'})"
             raise OrlaError(f'{place}: study "{study}" {has}; exactly one must be primary')

@@ -23,16 +23,16 @@ from orla.study.keys import DEFAULTS
 def rehearse_guards() -> list[int]:
     """How many guards fire, over a grid around their bounds, and where recovery has a meaning."""
     grid = product((19.0, 20.0), (2, 3), (False, True), (0.9, 1.0, np.nan))
-    found = [
+    counts = [
         len(guards.reasons([guards.Tried("x", updates, rates, 0.1, edge)], error, 1.0).split(": "))
         for updates, rates, edge, error in grid
     ]
     denominators = product((0.049, 0.051, 0.2, np.nan), (0.01, 0.02, np.nan))
-    return [*found, *(int(guards.denominator_fails(*one)) for one in denominators)]
+    return [*counts, *(int(guards.denominator_fails(*one)) for one in denominators)]
 
 
 def rehearse_left_out() -> list[bool]:
-    """Whether a verdict stands that k of n studies with one pair left out share."""
+    """Whether a verdict stands where k of n studies with one pair left out agree with it."""
     return [
         judge.verdict_stands("x", k * ["x"] + (n - k) * ["y"])
         for n in range(21)
@@ -61,37 +61,37 @@ def rehearse_judge(registration: Registration) -> Any:
     """Outcomes and p values on made-up rows around the bounds of the claim and of each check."""
     rule = registration.rule
     grid = product(rule.gaps(1.0), (0.0, 0.4, 2.0), (1.0, 4.0, 11.0))
-    found: list[Any] = [[*rule.tests(mean, error, dof)] for mean, error, dof in grid]
-    found.append(judge.holm_p_values([0.001, 0.02, 0.03, 0.6]))
+    answers: list[Any] = [[*rule.tests(mean, error, dof)] for mean, error, dof in grid]
+    answers.append(judge.holm_p_values([0.001, 0.02, 0.03, 0.6]))
     plain, error, means = _plain_case(registration)
     cases = [(float(mean), {}) for mean in means[::2]]
-    cases += [(float(means[i]), change) for i in (0, -1) for change in _changes(plain)]
+    cases += [(float(means[i]), change) for i in (0, -1) for change in _boundary_changes(plain)]
     for mean, change in cases:
         tables = _made_up_tables(plain, mean, error, **change)
         [verdict] = judge.judge_registrations([plain], tables, bindings={plain.name: plain.binds})
-        found.append([verdict["outcome"], str(verdict["n"])])
-    return found
+        answers.append([verdict["outcome"], str(verdict["n"])])
+    return answers
 
 
 def rehearse_reading(plain: Registration) -> Any:
     """What is read of made-up rows: whole, with a number missing or changed, of other bindings."""
     mean = float(plain.rule.gaps(0.1)[0])
     whole = _made_up_tables(plain, mean, 0.1)
-    found = [
+    answers = [
         _read_numbers(plain, _made_up_tables(plain, mean, 0.1, **change))
-        for change in _changes(plain)
+        for change in _boundary_changes(plain)
     ]
     for result, column in dict.fromkeys(
         (r, c) for r, columns in plain.required_columns for c in columns
     ):
         for value in (np.nan, 2.0):
-            changed = whole[result].astype({column: object})
-            changed.loc[0, column] = value
-            found.append(_read_numbers(plain, {**whole, result: changed}))
+            table = whole[result].astype({column: object})
+            table.loc[0, column] = value
+            answers.append(_read_numbers(plain, {**whole, result: table}))
     others = ({"record_sha256": "y"}, {"parts": {"a": "b"}}, {"uncommitted": "a"}, {"refused": "a"})
     for binding in (None, *({**plain.binds, **other} for other in others)):
-        found.append(_read_numbers(plain, whole, binding))
-    return found
+        answers.append(_read_numbers(plain, whole, binding))
+    return answers
 
 
 def rehearse_drift(plain: Registration) -> Any:
@@ -109,27 +109,27 @@ def rehearse_drift(plain: Registration) -> Any:
 
 
 def generic_registration(registration: Registration) -> Registration:
-    """A registration of the same kind, the same for all of that kind: its rows are read alike."""
-    given = {"quantity": "q"} if registration.quantity else {"comparison": "c", "minus": ("a", "b")}
-    given |= {"scale": registration.scale, "unit": registration.unit, "must_recover": ("a",)}
+    """One registration for all of the same kind, whose rows are read alike."""
+    kind = {"quantity": "q"} if registration.quantity else {"comparison": "c", "minus": ("a", "b")}
+    kind |= {"scale": registration.scale, "unit": registration.unit, "must_recover": ("a",)}
     if registration.by_pairs:
-        given |= {"pairs": 5, "max_failing": 2}
-    given |= {"rule": MoreThan(1.0), "primary": True, "binds": {"record_sha256": "x"}}
-    return Registration("x", Path(), seeds=3, max_diverged=1, **given)
+        kind |= {"pairs": 5, "max_failing": 2}
+    kind |= {"rule": MoreThan(1.0), "primary": True, "binds": {"record_sha256": "x"}}
+    return Registration("x", Path(), seeds=3, max_diverged=1, **kind)
 
 
 def rehearse_checks(registration: Registration) -> Any:
     """What is read where each of a registration's checks holds, fails, and has no row."""
     plain, error, means = _plain_case(registration)
     whole = _made_up_tables(plain, float(means[0]), error)
-    checked = [replace(plain, checks=(check,)) for check in registration.checks]
+    claims = [replace(plain, checks=(check,)) for check in registration.checks]
     return [
-        _read_numbers(each, tables) for each in checked for tables in _tables_for_check(each, whole)
+        _read_numbers(each, tables) for each in claims for tables in _tables_for_check(each, whole)
     ]
 
 
 def _read_numbers(registration: Registration, tables: Tables, *binding: Any) -> Any:
-    """The number of obstacles, and all estimates; of a study that is refused, that it is."""
+    """The number of obstacles, and all estimates; "refused" where the rows cannot be read."""
     try:
         case = evidence.read_case(registration, tables, *(binding or [registration.binds]), {})
     except (OrlaError, TypeError, ValueError):
@@ -143,7 +143,7 @@ def _read_numbers(registration: Registration, tables: Tables, *binding: Any) -> 
 
 
 def _tables_for_check(registration: Registration, tables: Tables) -> Iterator[Tables]:
-    """Rows of a registration's check that hold, fail, are of another level, and none at all."""
+    """Tables in which rows of the check hold, fail, have another level, and are absent."""
     [check], [reading] = registration.checks, registration.readings
     row = tables[reading.result].iloc[0].to_dict() | registration.assumed_values
     where = [dict(zip(check.where, each, strict=True)) for each in product(*check.where.values())]
@@ -174,11 +174,20 @@ def _plain_case(registration: Registration) -> tuple[Registration, float, np.nda
     return plain, error, registration.rule.gaps(5 * error)
 
 
-def _changes(registration: Registration) -> list[dict[str, Any]]:
+def _boundary_changes(registration: Registration) -> list[dict[str, Any]]:
     """Arguments of `_made_up_tables`, each with one number beside a bound of the registration."""
-    most, failing = registration.max_diverged, registration.max_failing
-    changes = [{"recovery": 19.9}, {"recovery": 20.1}, {"diverged": most}, {"failing": failing}]
-    changes += [{"diverged": most + 1}, {"failing": failing + 1}, {"seeds": registration.seeds + 1}]
+    max_diverged, max_failing = registration.max_diverged, registration.max_failing
+    changes = [
+        {"recovery": 19.9},
+        {"recovery": 20.1},
+        {"diverged": max_diverged},
+        {"failing": max_failing},
+    ]
+    changes += [
+        {"diverged": max_diverged + 1},
+        {"failing": max_failing + 1},
+        {"seeds": registration.seeds + 1},
+    ]
     changes += [{"alpha": registration.alpha / 2}, {"pairs": registration.pairs + 1}]
     return [*changes, {"outlier": 50.0}, {"guard": "few updates"}, {"has_meaning": False}]
 
@@ -189,53 +198,53 @@ def _made_up_tables(
     """Tables with one row of it, and one a pair; the first lies `outlier` errors above the mean."""
     [reading] = registration.readings
     by_pairs, columns = registration.by_pairs, reading.columns
-    given = {"recovery": 30.0, "diverged": 0, "failing": 0, "outlier": 0.0, "guard": ""}
-    given |= {name: getattr(registration, name) for name in ("seeds", "pairs", "alpha")}
-    given |= {"has_meaning": True} | changes
-    seeds, number, diverged = given["seeds"], given["pairs"], given["diverged"]
-    n = number if by_pairs else seeds - diverged
+    settings = {"recovery": 30.0, "diverged": 0, "failing": 0, "outlier": 0.0, "guard": ""}
+    settings |= {name: getattr(registration, name) for name in ("seeds", "pairs", "alpha")}
+    settings |= {"has_meaning": True} | changes
+    seeds, number, total_diverged = settings["seeds"], settings["pairs"], settings["diverged"]
+    n = number if by_pairs else seeds - total_diverged
     dof = max(n - 1, 1)
     half = stats.t.ppf(1 - registration.alpha, dof) * error
     row: dict[str, Any] = {
         **DEFAULTS,
         **reading.where,
         **dict(zip(LEARNERS, registration.minus or ("", ""), strict=True)),
-        **{f"{name}_low_percent": given["recovery"] for name in LEARNERS.values()},
+        **{f"{name}_low_percent": settings["recovery"] for name in LEARNERS.values()},
         columns["standard_error"]: error,
         columns["dof"]: dof,
         "unit": registration.unit,
         "scale": registration.scale,
-        "alpha": given["alpha"],
-        "guards": given["guard"],
-        "has_meaning": given["has_meaning"],
+        "alpha": settings["alpha"],
+        "guards": settings["guard"],
+        "has_meaning": settings["has_meaning"],
         "n_without_meaning": 0,
         "n_pairs": number if by_pairs else 1,
-        "n_seeds": seeds - diverged,
-        "n_diverged": diverged,
-        "n_failing": given["failing"] if by_pairs else 0,
+        "n_seeds": seeds - total_diverged,
+        "n_diverged": total_diverged,
+        "n_failing": settings["failing"] if by_pairs else 0,
         columns["n"]: n,
     }
-    formed = [([columns[role] for role in ("estimate", "low", "high")], gap)]
-    formed += [
+    column_means = [([columns[role] for role in ("estimate", "low", "high")], gap)]
+    column_means += [
         (way.columns, gap + 2 * error * shift) for shift, way in enumerate(reading.ways.values())
     ]
-    for names, mean in formed:
+    for names, mean in column_means:
         row |= dict(zip(names, (mean, mean - half, mean + half), strict=True))
-    above = given["outlier"] * error * np.array([1.0, *[-1 / max(number - 1, 1)] * (number - 1)])
+    above = settings["outlier"] * error * np.array([1.0, *[-1 / max(number - 1, 1)] * (number - 1)])
     names = [f"pair-{i}" for i in range(number)]
     if registration.quantity:
         each = {"quantity": registration.quantity, "pair": names, "value": gap + above}
         return {reading.result: pd.DataFrame([row]), QUANTITY_PAIRS: pd.DataFrame(each)}
     count = SCALES[registration.scale].count.format(SEED)
-    row[count] = seeds - diverged
+    row[count] = seeds - total_diverged
     if not by_pairs:
         return {reading.result: pd.DataFrame([{**row, "pair": registration.pair}])}
-    lost = np.where(np.arange(number) == 0, diverged, 0)  # all of the first pair
+    pair_diverged = np.where(np.arange(number) == 0, total_diverged, 0)  # all of the first pair
     each = pd.DataFrame([row] * number).assign(
         pair=names,
-        n_diverged=lost,
-        guards=["few updates" if i < given["failing"] else "" for i in range(number)],
-        **dict.fromkeys(("n_seeds", count), seeds - lost),
+        n_diverged=pair_diverged,
+        guards=["few updates" if i < settings["failing"] else "" for i in range(number)],
+        **dict.fromkeys(("n_seeds", count), seeds - pair_diverged),
         **{columns["estimate"]: gap + above},
     )
     return {reading.result: pd.DataFrame([row]), RESULT[SEED]: each}

@@ -79,12 +79,12 @@ class Row:
             return ["its guards are missing: build the table of estimates again"]
         return [text for text in self["guards"].split("; ") if text]
 
-    def alpha_problems(self, alpha: Any, registered: float) -> list[str]:
+    def alpha_problems(self, alpha: Any, level: float) -> list[str]:
         """That the row was made at another level than was registered, in words; [] if not."""
-        if alpha == registered:
+        if alpha == level:
             return []
         return [
-            f"{self.result} was made at alpha {value_text(alpha)}, and {registered:g} is registered"
+            f"{self.result} was made at alpha {value_text(alpha)}, and {level:g} is registered"
             ": set statistics.alpha"
         ]
 
@@ -101,11 +101,13 @@ def matching_rows(table: pd.DataFrame, where: Mapping[str, Value]) -> pd.DataFra
     return table
 
 
-def rows_with_assumed(
-    table: pd.DataFrame, where: Mapping[str, Any], assumed: Mapping[str, Value]
+def rows_with_defaults(
+    table: pd.DataFrame, where: Mapping[str, Any], defaults: Mapping[str, Value]
 ) -> pd.DataFrame:
     """Rows that hold the assumed values, of columns that exist and that `where` does not name."""
-    return matching_rows(table, {c: v for c, v in assumed.items() if c in table and c not in where})
+    return matching_rows(
+        table, {c: v for c, v in defaults.items() if c in table and c not in where}
+    )
 
 
 def one_row(table: pd.DataFrame, reading: Reading, registration: str) -> Row | None:
@@ -113,17 +115,17 @@ def one_row(table: pd.DataFrame, reading: Reading, registration: str) -> Row | N
     where, result = reading.where, reading.result
     rows = matching_rows(table, where)
     if len(rows) > 1:
-        differing = [c for c in rows.columns if c not in where and rows[c].nunique() > 1]
+        columns = [c for c in rows.columns if c not in where and rows[c].nunique() > 1]
         raise OrlaError(
             f"registration {registration}: {len(rows)} rows of {result} have "
-            f"{_where_text(where)}; name one by {' or '.join(differing[:3]) or 'its seed'} too"
+            f"{_where_text(where)}; name one by {' or '.join(columns[:3]) or 'its seed'} too"
         )
     return None if rows.empty else Row(registration, result, rows.iloc[0])
 
 
 def check_failures(check: Check, table: pd.DataFrame) -> list[str]:
     """How a manipulation check fails, one sentence a row; [] where it holds on every row."""
-    wanted = value_text(check.equals) if check.region is None else check.region.describe()
+    target = value_text(check.equals) if check.region is None else check.region.describe()
     problems = []
     for values in product(*check.where.values()):
         where = dict(zip(check.where, values, strict=True))
@@ -132,7 +134,7 @@ def check_failures(check: Check, table: pd.DataFrame) -> list[str]:
             problems.append(missing_row_text(check.result, where, table))
         problems += [
             f'manipulation check "{check.name}" fails: {" to ".join(check.ends)} is '
-            f"{' to '.join(map(value_text, values))} where {_where_text(where)}, not {wanted}"
+            f"{' to '.join(map(value_text, values))} where {_where_text(where)}, not {target}"
             for values in rows[list(check.ends)].drop_duplicates().itertuples(index=False)
             if not _check_holds(check, values)
         ]

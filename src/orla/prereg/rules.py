@@ -53,7 +53,7 @@ class Inside:
         ends = estimate.low, estimate.high
         return float(not self.region.contains(*ends)), float(not self.region.excludes(*ends))
 
-    def words(self, ps: Ps, scale: str, corrected: bool) -> str:
+    def words(self, ps: Ps, scale: str, in_family: bool) -> str:
         """What was shown of an estimate, as the end of a sentence about it."""
         place = "partly inside" if ps.opposite else "wholly outside"
         return f"{place if ps.claim else 'inside'} the region {self.region.describe(scale)}"
@@ -127,12 +127,12 @@ class MeanRule(ABC):
             return 1.0, 1.0
         return self.tests(mean, error, dof)
 
-    def words(self, ps: Ps, scale: str, corrected: bool) -> str:
+    def words(self, ps: Ps, scale: str, in_family: bool) -> str:
         """What was shown of an estimate, as the end of a sentence about it."""
         numbers = (ps.claim, ps.claim_holm, ps.opposite, ps.opposite_holm)
         p = [f"< {_LEAST_P:g}" if q < _LEAST_P else f"= {q:.2g}" for q in numbers]
         claim, opposite = (
-            f"p {plain} (Holm {holm})" if corrected else f"p {plain}"
+            f"p {plain} (Holm {holm})" if in_family else f"p {plain}"
             for plain, holm in (p[:2], p[2:])
         )
         what = self.region.describe(scale)

@@ -223,9 +223,9 @@ def episode_behaviour(task: Mapping[str, Any]) -> Any:
     """A task's episodes: of recordings, of short simulated sessions; of River's, of first rows."""
     part = catalogue.make("task", task)
     if part.needs_files:
-        pair, known = next(iter(part.pairs.items()))
-        if isinstance(known, SessionPair):  # a seed that follows from a lock is not known
-            known = replace(known, seed=1)
+        pair, session_pair = next(iter(part.pairs.items()))
+        if isinstance(session_pair, SessionPair):  # a seed that follows from a lock is not known
+            session_pair = replace(session_pair, seed=1)
         short = replace(part.simulated.task, duration_a_s=60.0, duration_b_s=60.0)
         array = part.simulated.array
         channels = max(array.n_channels, part.preparation.features.count)
@@ -235,7 +235,7 @@ def episode_behaviour(task: Mapping[str, Any]) -> Any:
         small = replace(
             part,
             source="simulated",
-            pairs={pair: known},
+            pairs={pair: session_pair},
             simulated=replace(part.simulated, task=short, array=array),
             parts=replace(part.parts, cut=100, tail_steps=400, tail_stream_steps=200),
         )

@@ -33,10 +33,10 @@ Root = str | Path
 
 def code_hash(*roots: Root) -> str:
     """SHA-256 over all files of `source_digests`, in hexadecimal."""
-    return hash_of(source_digests(*roots))
+    return digests_hash(source_digests(*roots))
 
 
-def hash_of(files: Mapping[str, str]) -> str:
+def digests_hash(files: Mapping[str, str]) -> str:
     """SHA-256, in hexadecimal, over names and digests of files, as from `source_digests`."""
     return hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()
 
@@ -50,7 +50,7 @@ def source_digests(*roots: Root) -> dict[str, str]:
     is included. Paths of orla begin with ``orla/``, others with the name of their folder. OrlaError
     where there is no such module.
     """
-    entries = (_name_digest_imports(*_reading(file)) for file in _reachable_files(roots))
+    entries = (_name_digest_imports(*_cache_key(file)) for file in _reachable_files(roots))
     return {name: digest for name, digest, _ in entries}
 
 
@@ -65,7 +65,7 @@ def declaring_files(kind: str, form: str) -> list[Path]:
     room = _HOME.joinpath("orla", *catalogue.ROOMS[kind].split("."))
     files_by_name: dict[str, list[Path]] = {}
     for file in [*_public_modules(room), *_plugin_files()]:
-        for name in _imports_and_part_names(*_reading(file))[1]:
+        for name in _imports_and_part_names(*_cache_key(file))[1]:
             files_by_name.setdefault(name, []).append(file)
     for name in (form, re.sub(r"(-\d+)+$", "", form)):
         if name in files_by_name:
@@ -109,7 +109,7 @@ def _reachable_files(roots: list[Root] | tuple[Root, ...]) -> set[Path]:
         if file in files:
             continue
         files.add(file)
-        todo += _name_digest_imports(*_reading(file))[2]
+        todo += _name_digest_imports(*_cache_key(file))[2]
     return files
 
 
@@ -180,7 +180,7 @@ def _source_name(file: Path) -> str:
     return file.relative_to(top if top == _HOME else top.parent).as_posix()
 
 
-def _reading(file: Path) -> tuple[Path, tuple[Any, ...]]:
+def _cache_key(file: Path) -> tuple[Path, tuple[Any, ...]]:
     """A file, and what a cached reading depends on: time of change, size, the plug-in folders."""
     status = file.stat()
     return file, (status.st_mtime_ns, status.st_size, *catalogue.plugin_folders())

@@ -65,8 +65,8 @@ def commit_state(source: Path = Path(__file__)) -> dict[str, Any]:
     "unknown" and None outside a checkout that tracks it.
     """
     folder = source.parent
-    tracked = git_output(folder, "ls-files", "--error-unmatch", source.name) is not None
-    commit = git_output(folder, "rev-parse", "HEAD") if tracked else None
+    is_tracked = git_output(folder, "ls-files", "--error-unmatch", source.name) is not None
+    commit = git_output(folder, "rev-parse", "HEAD") if is_tracked else None
     if commit is None:
         return {"commit": "unknown", "dirty": None}
     return {"commit": commit, "dirty": bool(git_output(folder, "status", "--porcelain", "-uno"))}

@@ -63,12 +63,12 @@ class Ledger:
         """The costs since the last cost file; the next ones begin with nothing."""
         self.settle()
         now = _cpu_s()
-        process_s, children = (a - b for a, b in zip(now, self.filed_s, strict=True))
+        process_s, children_s = (a - b for a, b in zip(now, self.filed_s, strict=True))
         by_phase = Counter(self.cpu_s)
         by_phase[rest] += by_phase.pop(_BETWEEN, 0.0)
         costs = {
             "cpu_s": round(process_s, 3),
-            "cpu_children_s": round(children, 3),
+            "cpu_children_s": round(children_s, 3),
             "cpu_by_phase_s": {name: round(s, 3) for name, s in by_phase.items()},
             "steps": dict(self.steps),
             "programs": self.programs,
@@ -150,8 +150,8 @@ def _peak_rss_bytes(who: int) -> int:
 def _cpu_s() -> tuple[float, float]:
     """CPU seconds of this process, and of those that it started and waited for."""
     usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    process_s, children = (usage.ru_utime + usage.ru_stime for usage in usages)
-    return process_s, children
+    process_s, children_s = (usage.ru_utime + usage.ru_stime for usage in usages)
+    return process_s, children_s
 
 
 def read_cost(file: Path) -> dict[str, Any] | None:

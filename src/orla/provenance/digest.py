@@ -84,7 +84,7 @@ def check_provenance(
     """
     actual = {**provenance, **provenance.get("keys", {})}
     for name, value in expected.items():
-        refuse_other(path, name, actual.get(name), value)
+        refuse_other_value(path, name, actual.get(name), value)
     for relative, digest in provenance.get("inputs", {}).items():
         file = Path(os.path.normpath(Path(path).parent / relative))
         if file.is_file() and _file_digest(file) != digest:
@@ -95,7 +95,7 @@ def check_provenance(
             )
 
 
-def refuse_other(path: str | Path, name: str, actual: Any, expected: Any) -> None:
+def refuse_other_value(path: str | Path, name: str, actual: Any, expected: Any) -> None:
     """Refuse a result whose `name` is not the expected one."""
     if actual != expected:
         raise OrlaError(
@@ -104,10 +104,10 @@ def refuse_other(path: str | Path, name: str, actual: Any, expected: Any) -> Non
         )
 
 
-def refuse_others(path: str | Path, actual: Any, expected: Any, name: str = "") -> None:
+def refuse_other_settings(path: str | Path, actual: Any, expected: Any, name: str = "") -> None:
     """Refuse a result one of whose nested settings is not the expected one."""
     for difference in differences(actual, expected, name):
-        refuse_other(path, *difference)
+        refuse_other_value(path, *difference)
 
 
 def differences(actual: Any, expected: Any, name: str = "") -> Iterator[tuple[str, Any, Any]]:

@@ -64,7 +64,7 @@ def read_table(path: str | Path, expect: Mapping[str, Any] | None = None) -> pd.
         frame = table.to_pandas()
     for name in frame.columns.intersection(list(expect)):
         for value in frame[name].unique():
-            digest.refuse_other(path, name, value, expect[name])
+            digest.refuse_other_value(path, name, value, expect[name])
     frame.attrs["provenance"] = Provenance(provenance)
     return frame
 

@@ -12,8 +12,8 @@ from orla.catalogue import option
 from orla.errors import OrlaError, prefix_errors
 from orla.files import load_arrays
 from orla.sessions import checks
-from orla.sessions.lost import refuse_stand_ins
 from orla.sessions.preparation import Preparation
+from orla.sessions.stand_ins import refuse_stand_ins
 
 # What is longer is in milliseconds, unless the config says the same.
 _LONGEST_BIN_S = 5.0
@@ -115,9 +115,9 @@ class Binned:
             return None, None
         if self.state == "reset":
             return None, self.begins
-        scored = ~self.begins
-        scored[0] = True
-        return scored, None
+        score_mask = ~self.begins
+        score_mask[0] = True
+        return score_mask, None
 
 
 def read_binned(

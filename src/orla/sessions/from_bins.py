@@ -18,7 +18,7 @@ from orla.sessions.streams import Streams
 from orla.tasks.stream import Stream
 
 # What the account of a session says where components are not shared.
-OWN = "each session's own"
+OWN_COMPONENTS = "each session's own"
 
 
 def prepare_binned(
@@ -45,18 +45,18 @@ def prepare_binned(
     """
     channels.require_compatible(a, b, correspondence, preparation)
     features, days = preparation.features, (a, b)
-    left_out = _own_fit_steps(b, correspondence, features)
+    fit_steps = _own_fit_steps(b, correspondence, features)
     n = pretraining_steps(len(a.inputs), tail_steps)
     components, alignment = METHODS.get(features.method, ""), ""
     about: dict[str, Any] = {"reduction": features.method, "transform": preparation.transform}
     about |= a.about | {"fitted_on": "pretraining part of session A"}
     columns: Sequence[slice | np.ndarray] = (slice(None), slice(None))
-    if left_out:
+    if fit_steps:
         about["fitted_on"] += (
-            f"; session B's {components}, without targets, on its first {left_out} steps, which are"
-            " left out of its stream"
+            f"; session B's {components}, without targets, on its first {fit_steps} steps, which "
+            "are left out of its stream"
         )
-        alignment = f"{OWN} {components}"
+        alignment = f"{OWN_COMPONENTS} {components}"
     else:
         reading.require_enough(a.inputs.shape[1], features.count, a.name, "channels")
         on_a = np.arange(a.inputs.shape[1])
@@ -67,9 +67,9 @@ def prepare_binned(
         on_b = channels.find_same_channels([a.keys[i] for i in on_a], b.keys, a.name, b.name)
         columns = on_a, np.array(on_b)
         about["columns" if a.by_number else "channels"] = [a.channel_labels[i] for i in on_a]
-    inputs, readings, aligned = _prepare_inputs(days, columns, n, preparation, left_out)
+    inputs, readings, stable_pairs = _prepare_inputs(days, columns, n, preparation, fit_steps)
     if features.align:
-        stable, pairs = aligned
+        stable, pairs = stable_pairs
         about |= {
             "align": features.align,
             "stable": [a.channel_labels[i] for i in pairs[stable, 0]],
@@ -79,10 +79,10 @@ def prepare_binned(
             "channels that both have"
         )
     if a.targets.ndim > 1:
-        scaling = Scaling.fit(a.targets[:n], a.outputs, a.name, _other_outputs(a, n))
+        target_scaling = Scaling.fit(a.targets[:n], a.outputs, a.name, _other_outputs(a, n))
         categories = None
-        targets = [scaling(day.targets) for day in days]
-        readings["target"] = {name: value.tolist() for name, value in vars(scaling).items()}
+        targets = [target_scaling(day.targets) for day in days]
+        readings["target"] = {name: value.tolist() for name, value in vars(target_scaling).items()}
     else:
         classes = _shared_categories(a, b, n)
         targets, categories = [np.searchsorted(classes, day.targets) for day in days], len(classes)
@@ -90,16 +90,16 @@ def prepare_binned(
     streams, accounts = [], {}
     for side, day, rows, target in zip("ab", days, inputs, targets, strict=True):
         stream, account = Stream(rows, target, *day.stream_masks()), dict(day.account)
-        if side == "b" and left_out:
-            stream = stream.slice_steps(slice(left_out, None))
-            seconds_of_fit = {"B's components are fitted on it": round(left_out * b.bin_s, 3)}
+        if side == "b" and fit_steps:
+            stream = stream.slice_steps(slice(fit_steps, None))
+            seconds_of_fit = {"B's components are fitted on it": round(fit_steps * b.bin_s, 3)}
             account["seconds_dropped"] = account.get("seconds_dropped", {}) | seconds_of_fit
         streams.append(stream)
         accounts[side] = Account(
             steps=len(stream),
             scored=int(stream.mask.sum()),
             stretches=1 if day.begins is None else int(day.begins.sum()),
-            channels=day.inputs.shape[1] if left_out else len(columns[0]),
+            channels=day.inputs.shape[1] if fit_steps else len(columns[0]),
             of_channels=day.inputs.shape[1],
             correspondence=correspondence.columns,
             because=correspondence.because,
@@ -129,34 +129,34 @@ def _prepare_inputs(
     """
     features, (a, b), alignment = preparation.features, days, None
     transform, method, count = TRANSFORMS[preparation.transform], features.method, features.count
-    rows = [transform(day.inputs[:, used]) for day, used in zip(days, columns, strict=True)]
+    rows = [transform(day.inputs[:, part]) for day, part in zip(days, columns, strict=True)]
     projections: tuple[Projection, ...] = ()
     if method in METHODS:
         names = [f"component {i + 1}" for i in range(count)]
-        on_b = on_a = Projection.fit(rows[0][:n], count, a.name, method)
+        projection_b = projection_a = Projection.fit(rows[0][:n], count, a.name, method)
         if b_fit_steps:
-            on_b = Projection.fit(rows[1][:b_fit_steps], count, b.name, method)
+            projection_b = Projection.fit(rows[1][:b_fit_steps], count, b.name, method)
         if features.align:
             pairs = [(i, b.keys.index(key)) for i, key in enumerate(a.keys) if key in b.keys]
             pairs = np.array(pairs, dtype=int).reshape(-1, 2)
-            on_b, stable = reading.align_components(
-                on_a, on_b, pairs, features.align, features.stable, b.name
+            projection_b, stable = reading.align_components(
+                projection_a, projection_b, pairs, features.align, features.stable, b.name
             )
             alignment = stable, pairs
-        projections = on_a, on_b
-        rows = [on_a(rows[0]), on_b(rows[1])]
+        projections = projection_a, projection_b
+        rows = [projection_a(rows[0]), projection_b(rows[1])]
     else:
         names = [a.columns[i] for i in columns[0]]
     mend = "ask for fewer inputs (features.count)"
     if preparation.units == "sorted":
         mend = f'set preparation.units to "all", {mend}'
     scaling, readings = Scaling.fit(rows[0][:n], names, a.name, mend), {}
-    for side, (day, used) in enumerate(zip(days, columns, strict=True)):
+    for side, (day, part) in enumerate(zip(days, columns, strict=True)):
         weights, offset = np.eye(len(scaling.sd)), -scaling.mean
         if projections:
             weights = projections[side].weights
             offset = offset - projections[side].mean @ weights
-        numbers = np.arange(day.inputs.shape[1])[used]
+        numbers = np.arange(day.inputs.shape[1])[part]
         weights, offset = weights / scaling.sd, offset / scaling.sd
         day_reading = Reading(preparation.transform, day.channel_labels, numbers, weights, offset)
         readings["ab"[side]] = day_reading.to_record()
@@ -190,13 +190,13 @@ def _own_fit_steps(b: Binned, correspondence: channels.Correspondence, features:
     if (features.of or ("own" if separate else "shared")) == "shared":
         return 0
     size, steps = features.own_fit, len(b.inputs)
-    left_out = size if isinstance(size, int) else int(size * steps + 1e-9)
-    if not 0 < left_out < steps:
+    fit_steps = size if isinstance(size, int) else int(size * steps + 1e-9)
+    if not 0 < fit_steps < steps:
         raise OrlaError(
-            f"{b.name}: features.own_fit is {size}, which leaves {max(steps - left_out, 0)} of "
+            f"{b.name}: features.own_fit is {size}, which leaves {max(steps - fit_steps, 0)} of "
             f"{steps} steps to adapt to; give fewer steps, or a fraction in (0, 1)"
         )
-    return left_out
+    return fit_steps
 
 
 def _shared_categories(a: Binned, b: Binned, n_pretraining: int) -> np.ndarray:

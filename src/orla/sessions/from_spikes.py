@@ -11,9 +11,9 @@ from orla.sessions import checks
 from orla.sessions.binned import Binned
 from orla.sessions.channels import Correspondence, find_correspondence
 from orla.sessions.from_bins import prepare_binned
-from orla.sessions.lost import refuse_stand_ins
 from orla.sessions.preparation import TARGETS, Preparation
 from orla.sessions.session import Session
+from orla.sessions.stand_ins import refuse_stand_ins
 from orla.sessions.streams import Streams
 
 _VALUES = "cursor_values"
@@ -183,8 +183,8 @@ def _spike_account(session: Session, preparation: Preparation, in_bins: int) -> 
     inside = sum(int(np.diff(np.searchsorted(x, limits))[0]) for x in trains)
     by_reason["outside the positions' times"] = sum(map(len, trains)) - inside
     by_reason["in seconds dropped"] = inside - in_bins
-    dropped = {why: n for why, n in by_reason.items() if n}
-    return {"units": len(trains), "spikes": total, "spikes_dropped": dropped}
+    drops = {why: n for why, n in by_reason.items() if n}
+    return {"units": len(trains), "spikes": total, "spikes_dropped": drops}
 
 
 def _time_rounding(time_s: np.ndarray) -> float:

@@ -52,14 +52,14 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
             if np.array_equal(finger["time_s"], series["time_s"]):
                 [series["behavior"][_FINGER]] = finger["behavior"].values()
         trains["spikes_dropped"] = notes.get("spikes_dropped", {}) | trains["spikes_dropped"]
-        excluded = excluded_intervals(
+        intervals = excluded_intervals(
             file, units, series["time_s"], trains["unit_spikes"], source.trials, by_orla
         )
         session = Session(
             name=file.session_id or path.stem,
             source=file.session_description or "",
             subject=_subject_name(file),
-            left_out=excluded,
+            left_out=intervals,
             **channels,
             **trains,
             **series | {"cursor": notes.get("cursor", series["cursor"])},

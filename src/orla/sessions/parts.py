@@ -74,9 +74,9 @@ def _size_in_steps(size: int | float, whole: int, name: str) -> int:
     return math.floor(size * whole + _ROUNDING)
 
 
-def _whole_windows(steps: float, cut: int) -> int:
-    """`steps`, rounded down to a multiple of `cut`."""
-    return math.floor(steps / cut + _ROUNDING) * cut
+def _whole_windows(steps: float, window: int) -> int:
+    """`steps`, rounded down to a multiple of `window`."""
+    return math.floor(steps / window + _ROUNDING) * window
 
 
 def pretraining_steps(steps_a: int, tail_steps: int | float) -> int:
@@ -118,8 +118,8 @@ def cut_sessions(steps_a: int, steps_b: int, sizes: Sizes) -> Parts:
     A size that is a fraction is rounded down: of the tail's stream and of the splits to a multiple
     of `sizes.cut`. OrlaError where a part would be empty.
     """
-    pretraining = pretraining_steps(steps_a, sizes.tail_steps)
-    tail = steps_a - pretraining
+    n_pretraining = pretraining_steps(steps_a, sizes.tail_steps)
+    tail = steps_a - n_pretraining
     stream = _size_in_steps(sizes.tail_stream_steps, tail, "tail_stream_steps")
     if isinstance(sizes.tail_stream_steps, float):
         stream = _whole_windows(stream, sizes.cut)
@@ -133,7 +133,7 @@ def cut_sessions(steps_a: int, steps_b: int, sizes: Sizes) -> Parts:
             f"a_heldout is empty: the tail has {tail} steps and tail_stream_steps takes {stream}; "
             "raise tail_steps or lower tail_stream_steps"
         )
-    splits, end = {}, pretraining + stream
+    splits, end = {}, n_pretraining + stream
     for name, fraction in sizes.splits.items():
         adapt = _whole_windows(fraction * steps_b, sizes.cut)
         if adapt == 0:
@@ -148,4 +148,4 @@ def cut_sessions(steps_a: int, steps_b: int, sizes: Sizes) -> Parts:
                 " lower the fraction"
             )
         splits[name] = _make_split(name, slice(0, adapt), steps_b, sizes)
-    return Parts(slice(0, pretraining), slice(pretraining, end), slice(end, steps_a), splits)
+    return Parts(slice(0, n_pretraining), slice(n_pretraining, end), slice(end, steps_a), splits)

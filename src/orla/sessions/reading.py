@@ -51,7 +51,7 @@ class Reading:
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Self:
-        """The reading that `to_record` gave the record of."""
+        """The reading of a record that `to_record` made."""
         arrays = {name: np.asarray(record[name]) for name in ("columns", "weights", "offset")}
         return cls(record["transform"], record["channels"], **arrays)
 
@@ -66,13 +66,13 @@ class Scaling:
     @classmethod
     def fit(
         cls,
-        pretraining: np.ndarray,
+        rows: np.ndarray,
         names: Sequence[str],
         where: str,
         mend: str = "ask for fewer inputs",
     ) -> Self:
         """Fit to rows (steps, columns); `mend` is what may be done where one is constant."""
-        mean, sd = pretraining.mean(axis=0), pretraining.std(axis=0)
+        mean, sd = rows.mean(axis=0), rows.std(axis=0)
         constant = np.flatnonzero(~(sd > _CONSTANT * np.maximum(1.0, np.abs(mean))))
         if constant.size:
             raise OrlaError(

@@ -51,7 +51,7 @@ class Session:
     def __post_init__(self) -> None:
         self.unit_channel = np.asarray(self.unit_channel, dtype=np.int64)
         self.unit_sorted = np.asarray(self.unit_sorted, dtype=bool)
-        self.arrays = self.arrays or [_area_of(channel) for channel in self.channels]
+        self.arrays = self.arrays or [_area_name(channel) for channel in self.channels]
         self.areas = self.areas or [area or "unknown" for area in self.arrays]
 
     def interval_index(self) -> np.ndarray:
@@ -63,7 +63,7 @@ class Session:
         return inside
 
 
-def _area_of(channel: str) -> str:
+def _area_name(channel: str) -> str:
     """The brain area that a channel name begins with: ``M1`` of ``M1 001``; "" if none."""
     head, _, number = channel.strip().partition(" ")
     return head if head and number else ""

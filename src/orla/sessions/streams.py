@@ -21,7 +21,7 @@ class Streams(Sealed):
         bin_s: seconds a step.
         dataset: name, source, simulated (bool), label, features, and an account of each session.
         categories: number of categories where targets are categories; None for values.
-        readings: how bins of each session become inputs, "a" and "b" (`reading.Reading.record`);
+        readings: how bins of each session become inputs, "a" and "b" (`reading.Reading.to_record`);
             and of "target" the `mean` and `sd` of its z-score, where it is a value. None where
             they are not known.
     """
@@ -50,9 +50,9 @@ class Streams(Sealed):
         """
         streams = cls.load(path)
         settings = streams.dataset.get(_SETTINGS, {})
-        for name, value, expected in differences(settings, stream_settings(task)):
+        for name, value, setting in differences(settings, stream_settings(task)):
             raise OrlaError(
-                f"{path}: made of other settings ({name} is {value!r}, not {expected!r}); delete it"
+                f"{path}: made of other settings ({name} is {value!r}, not {setting!r}); delete it"
                 " and run again"
             )
         return streams

@@ -115,8 +115,8 @@ def check_networks(path: str, request: Mapping[str, Any], episodes: Episodes) ->
 
     Arguments as those of `write_networks`.
     """
-    config, asked = networks.read_provenance(path)["config"], _networks_config(request, episodes)
-    digest.refuse_others(path, {name: config.get(name) for name in asked}, asked)
+    config, settings = networks.read_provenance(path)["config"], _networks_config(request, episodes)
+    digest.refuse_other_settings(path, {name: config.get(name) for name in settings}, settings)
 
 
 def _networks_config(request: Mapping[str, Any], episodes: Episodes) -> dict[str, Any]:
@@ -185,23 +185,23 @@ def adapt(
             _, result = _read_result(f"{path}.parquet")
         tables[path] = result[0]
         arrays |= {f"{name} {i}": values for name, values in result[1].items()}
-    made_by = {path: long.attrs["provenance"] for path, long in tables.items()}
+    provenances = {path: long.attrs["provenance"] for path, long in tables.items()}
     if networks_file:
-        made_by[networks_file] = {"code": networks.read_provenance(networks_file)["code"]}
-    source = merge_provenances(made_by)
+        provenances[networks_file] = {"code": networks.read_provenance(networks_file)["code"]}
+    source = merge_provenances(provenances)
     write_arrays(arrays, traces, source, inputs)
     write_table(tidy.concatenate(tables.values()), table, source, inputs)
 
 
 def split_by_condition(
-    table: pd.DataFrame, arrays: Mapping[str, np.ndarray], expected: Sequence[Mapping[str, str]]
+    table: pd.DataFrame, arrays: Mapping[str, np.ndarray], conditions: Sequence[Mapping[str, str]]
 ) -> Iterator[tuple[pd.DataFrame, dict[str, np.ndarray]]]:
     """Long table and traces of each condition of what `adapt` wrote; other keys are refused."""
     groups = dict(iter(table.groupby(list(KEYS), sort=False, observed=True)))
-    of_expected = (tuple(keys.values()) for keys in expected)
-    for i, (keys, keys_expected) in enumerate(zip_longest(groups, of_expected)):
-        if keys != keys_expected:
-            raise OrlaError(f"holds {keys} in place of {keys_expected}; delete it and run again")
+    key_values = (tuple(keys.values()) for keys in conditions)
+    for i, (keys, values) in enumerate(zip_longest(groups, key_values)):
+        if keys != values:
+            raise OrlaError(f"holds {keys} in place of {values}; delete it and run again")
         suffix = f" {i}"
         traces = {n.removesuffix(suffix): a for n, a in arrays.items() if n.endswith(suffix)}
         yield groups[keys].reset_index(drop=True), traces
@@ -224,16 +224,16 @@ def _read_result(path: str) -> tuple[Mapping[str, Any], tuple[pd.DataFrame, dict
 
 def _read_if_current(
     path: str,
-    read: Callable[[str], tuple[Mapping[str, Any], T]],
+    reader: Callable[[str], tuple[Mapping[str, Any], T]],
     source: Mapping[str, Any],
     inputs: Sequence[str],
     verb: str,
 ) -> T | None:
-    """What `read` finds in a kept file; None if it is absent, damaged or of something else."""
+    """What `reader` finds in a kept file; None if it is absent, damaged or of something else."""
     if not Path(path).exists():
         return None
     try:
-        provenance, result = read(path)
+        provenance, result = reader(path)
     except OrlaError as error:
         say(f"{verb} again: {error}")
         return None

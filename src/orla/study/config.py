@@ -30,7 +30,7 @@ def plan_from_config(raw: Mapping[str, Any]) -> Plan:
     parts = read_declarations(plugins)
     keys = config_schema(parts)
     schema.validate(config, keys, "config")
-    tasks = _with_sources(config["tasks"], parts)
+    tasks = _add_sources(config["tasks"], parts)
     tasks = add_lock_seeds(tasks, config["registrations"]["folders"])
     plan = Plan(config | {"tasks": tasks}, parts)
     config_checks.check_sessions(plan.config["tasks"])
@@ -76,8 +76,8 @@ def _require_text_keys(values: Any, place: str = "") -> None:
         _require_text_keys(value, f"{place}.{key}")
 
 
-def _with_sources(tasks: Mapping[str, Any], parts: Declarations) -> dict[str, Any]:
-    """The tasks, of which each that reads files says where they come from."""
+def _add_sources(tasks: Mapping[str, Any], parts: Declarations) -> dict[str, Any]:
+    """The tasks; each that reads files says which source they are of."""
     kinds = {name: parts["task"][spec["kind"]] for name, spec in tasks.items()}
     return {
         name: {"source": kinds[name]["defaults"]["source"], **spec}

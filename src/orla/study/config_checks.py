@@ -35,7 +35,7 @@ def check_block_names(plan: Plan, place: str, block: Mapping[str, Any]) -> None:
     """Refuse names of a block that stand for nothing."""
     for key, kind in (("tasks", "task"), ("networks", "architecture")):
         for name in block[key]:
-            if name in plan.declared[kind] and name not in plan.config[key]:
+            if name in plan.declarations[kind] and name not in plan.config[key]:
                 at = f'config: "{place}.{key}"'
                 raise OrlaError(f"{at}: {name} is a kind; give it a name under {key}")
             require_one_of(f"{place}.{key}", name, plan.config[key])
@@ -73,7 +73,7 @@ def check_sessions(tasks: Mapping[str, Any]) -> None:
 
 
 def _pair_data(spec: Mapping[str, Any], files: Mapping[str, str], name: str) -> str:
-    """What a pair's data are decided by: a simulation's seed and settings, or files."""
+    """What decides a pair's data: the seed and settings of a simulation, or files."""
     data = dict(spec["pairs"][name])
     if "seed_from" in data:
         return name  # a lock gives each name a seed of its own
@@ -102,7 +102,7 @@ def check_numerics(plan: Plan) -> None:
     """Refuse a name that would stand in a condition's path for something else."""
     owners = dict.fromkeys(FORMATS, "a format")
     for kind in ("intervention", "start"):
-        names = [*plan.declared[kind], *plan.config.get(SECTIONS[kind], {})]
+        names = [*plan.declarations[kind], *plan.config.get(SECTIONS[kind], {})]
         owners |= dict.fromkeys(names, f"the name of a part ({kind})")
     for name in plan.config.get("numerics", {}):
         if name in owners:
@@ -172,14 +172,14 @@ def check_part_lengths(plan: Plan) -> None:
 
 def check_grids(plan: Plan, keys: Mapping[str, Any]) -> None:
     """Check the grids of the config and those of the optimizers' classes alike."""
-    declared = {name: part["more"]["grid"] for name, part in plan.declared["optimizer"].items()}
-    of_classes = {name: grid for name, grid in declared.items() if grid}
-    schema.validate(of_classes, keys, "grid= in the class of an optimizer")
+    parts = plan.declarations["optimizer"]
+    class_grids = {n: part["more"]["grid"] for n, part in parts.items() if part["more"]["grid"]}
+    schema.validate(class_grids, keys, "grid= in the class of an optimizer")
     for optimizer in plan.config["grids"]:
         plan.check_name("optimizer", optimizer, "grids")
     for place, grids in (
         ('config: "grids.{}.{}"', plan.config["grids"]),
-        ('grid= in the class of optimizer {}, "{}"', of_classes),
+        ('grid= in the class of optimizer {}, "{}"', class_grids),
     ):
         for optimizer, cadences in grids.items():
             for cadence, values in cadences.items():

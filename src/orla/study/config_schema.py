@@ -38,11 +38,11 @@ def _expand(schema: Any, parts: Declarations) -> Any:
     text, optional = full.pop("keys", None), full.pop("optional", ())
     if text:
         word = {"type": "string", "minLength": 1}
-        of_keys = {k: {"description": text.format(key=k)} | word for k in KEYS if k != "pair"}
-        full["properties"] = full["properties"] | of_keys
+        key_schemas = {k: {"description": text.format(key=k)} | word for k in KEYS if k != "pair"}
+        full["properties"] = full["properties"] | key_schemas
     if "properties" in full:
-        required = [name for name in full["properties"] if name not in optional]
-        full = {"type": "object", "additionalProperties": False, "required": required} | full
+        required_names = [name for name in full["properties"] if name not in optional]
+        full = {"type": "object", "additionalProperties": False, "required": required_names} | full
     return {"description": full.pop("description"), **full} if "description" in full else full
 
 

@@ -82,7 +82,7 @@ def describe_parts(kinds: Iterable[str] = tuple(catalogue.ROOMS)) -> Declaration
     """What the classes of these kinds declare; the parts are imported."""
     parts = {kind: catalogue.parts(kind).items() for kind in kinds}
     by_kind = {
-        kind: {n: _describe_part(part) for n, part in named} for kind, named in parts.items()
+        kind: {n: _describe_part(part) for n, part in items} for kind, items in parts.items()
     }
     return json.loads(json.dumps(by_kind))
 
@@ -95,9 +95,9 @@ def specification(
         return dict(instances[name])
     parts = declarations[kind]
     if name in parts:
-        if required := parts[name]["schema"]["required"]:
+        if options := parts[name]["schema"]["required"]:
             raise OrlaError(
-                f'{kind} "{name}" has no default for "{required[0]}"; name an instance under '
+                f'{kind} "{name}" has no default for "{options[0]}"; name an instance under '
                 f'"{SECTIONS[kind]}" that gives it'
             )
         return {"kind": name}

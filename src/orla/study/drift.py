@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orla.sessions.from_bins import OWN
+from orla.sessions.from_bins import OWN_COMPONENTS
 from orla.sessions.parts import pretraining_steps
 from orla.sessions.streams import Streams
 from orla.statistics.means import t_quantile
@@ -109,10 +109,10 @@ class Decoder:
         X, steps = lag_inputs(part.stream, (lags,))[lags], part.steps[-MOST_STEPS:]
         targets = part.targets[steps]
         targets = np.roll(targets, int(shift * len(targets)), axis=0)
-        cut = int((1.0 - CHOOSING) * len(steps))
-        candidate = LeastSquares(X[steps[:cut]], targets[:cut])
-        ends = np.hstack([X[steps[cut:]], np.ones((len(steps) - cut, 1))])
-        errors = [((ends @ candidate.weights(p) - targets[cut:]) ** 2).sum() for p in PENALTIES]
+        end = int((1.0 - CHOOSING) * len(steps))
+        candidate = LeastSquares(X[steps[:end]], targets[:end])
+        ends = np.hstack([X[steps[end:]], np.ones((len(steps) - end, 1))])
+        errors = [((ends @ candidate.weights(p) - targets[end:]) ** 2).sum() for p in PENALTIES]
         self.penalty = PENALTIES[int(np.argmin(errors))]
         self.weights = LeastSquares(X[steps], targets).weights(self.penalty)
 
@@ -159,9 +159,9 @@ def drift_measures(streams: Streams, episode: Episode) -> Iterator[tuple[str, st
     yield "constant", "", score_difference(replace(best["a_to_b"], outputs=constant)), ""
     by_chance = [Decoder(b, LAGS[0], shift).decode(heldout).score() for shift in SHIFTS]
     yield "chance", "", Interval(float(np.mean(by_chance)), min(by_chance), max(by_chance)), ""
-    frozen, refit, reference = (best[name].error() for name in ("a_to_b", "within_b", "within_a"))
-    if frozen > reference:
-        yield "ceiling", "", Interval(100.0 * (frozen - refit) / (frozen - reference)), ""
+    start, end, goal = (best[name].error() for name in ("a_to_b", "within_b", "within_a"))
+    if start > goal:
+        yield "ceiling", "", Interval(100.0 * (start - end) / (start - goal)), ""
 
 
 def score_lost_to_separate_components(task: Recordings, path_a: str | Path) -> Interval:
@@ -204,7 +204,7 @@ def drift_table(
     for name, why in study.get("registrations", {}).items():
         rows.append(("registration", name, Interval(np.nan), why))
     rows += drift_measures(streams, episode)
-    if files and streams.dataset["account"]["b"]["alignment"].startswith(OWN):
+    if files and streams.dataset["account"]["b"]["alignment"].startswith(OWN_COMPONENTS):
         rows.append(("made", "", score_lost_to_separate_components(task, files[0]), ""))
     flat = [(measure, at, *score, words) for measure, at, score, words in rows]
     return pd.DataFrame(flat, columns=[*COLUMNS])

@@ -28,8 +28,8 @@ MEASURES = {
 }
 # Steps that are counted, after some that fill the state.
 _BEFORE, _STEPS = 5, 20
-_aten = torch.ops.aten
-_PRODUCTS = {_aten.mul.Tensor, _aten.mm.default, _aten.bmm.default, _aten.mv.default}
+_ATEN = torch.ops.aten
+_PRODUCTS = {_ATEN.mul.Tensor, _ATEN.mm.default, _ATEN.bmm.default, _ATEN.mv.default}
 
 
 class _Counter(Interpreter):

@@ -27,11 +27,11 @@ Refusal = tuple[str, str, str]
 def check_fit(plan: Plan) -> None:
     """Refuse a part that does not take another one or its options, by its place in the config."""
     fits = set(read_entry("fits"))
-    to_ask = {q: c for q, c in collect_questions(plan).items() if question_digest(q) not in fits}
-    if not to_ask:
+    questions = {q: c for q, c in collect_questions(plan).items() if question_digest(q) not in fits}
+    if not questions:
         return
-    refusals = store.cached_answer("fits", list(to_ask), lambda: find_refusals(to_ask))
-    for condition, refusal in zip(to_ask.values(), refusals, strict=True):
+    refusals = store.cached_answer("fits", list(questions), lambda: find_refusals(questions))
+    for condition, refusal in zip(questions.values(), refusals, strict=True):
         if refusal:
             raise OrlaError(f"config: {_refusal_text(plan, condition, *refusal)}")
 
@@ -56,9 +56,9 @@ def collect_questions(plan: Plan) -> dict[Question, Condition]:
         loop = network | {"learners": (c.learner,), "observers": c.observers}
         loop |= {"interventions": c.interventions, "probes": c.probes}
         groups = [(loop, {}), ({"optimizers": (c.optimizer,)}, {}), ({"starts": (c.start,)}, {})]
-        frozen = plan.pretraining_settings(c.architecture).get("frozen")
-        if frozen and plan.takes_pretrained(c):
-            groups.append((network, {"frozen": frozen}))
+        frozen_names = plan.pretraining_settings(c.architecture).get("frozen")
+        if frozen_names and plan.takes_pretrained(c):
+            groups.append((network, {"frozen": frozen_names}))
         for lists, more in groups:
             question = dict(more)
             for key, names in lists.items():

@@ -88,12 +88,12 @@ class Forecast:
             return size if isinstance(size, int) else int(size * whole)
 
         a, b = self.session_steps(c.domain)
-        cut = self.plan.cut_settings(c.task)
-        tail = steps(cut["tail_steps"], a)
+        cuts = self.plan.cut_settings(c.task)
+        tail = steps(cuts["tail_steps"], a)
         if c.split == STATIONARY:
-            stream = steps(cut["tail_stream_steps"], tail)
+            stream = steps(cuts["tail_stream_steps"], tail)
             return a - tail, stream, tail - stream
-        adapt = int(cut["splits"].get(c.split, 0.5) * b)
+        adapt = int(cuts["splits"].get(c.split, 0.5) * b)
         return a - tail, adapt, b - adapt
 
     def sweep_cpu_s(self, c: Condition) -> float:

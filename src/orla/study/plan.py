@@ -37,11 +37,11 @@ class Plan:
     """A checked config, with the declarations of all parts."""
 
     config: Mapping[str, Any]
-    declared: Declarations
+    declarations: Declarations
 
     def spec(self, kind: str, name: str) -> dict[str, Any]:
         """`specification`, with the instances of the config."""
-        return specification(self.declared, kind, name, self.config.get(SECTIONS[kind], {}))
+        return specification(self.declarations, kind, name, self.config.get(SECTIONS[kind], {}))
 
     def check_name(self, kind: str, name: str, place: str) -> None:
         """`spec`, whose OrlaError names the place in the config."""
@@ -50,7 +50,7 @@ class Plan:
 
     def declaration(self, kind: str, name: str) -> dict[str, Any]:
         """The declaration of the part that a name stands for."""
-        return self.declared[kind][self.spec(kind, name)["kind"]]
+        return self.declarations[kind][self.spec(kind, name)["kind"]]
 
     def option(self, kind: str, name: str, option: str) -> Any:
         """An option of what a name stands for; its default, or None, where it is not given."""
@@ -82,13 +82,13 @@ class Plan:
     def grid(self, condition: Condition) -> list[float]:
         """First learning rates: the config's for the optimizer, or those that it declares."""
         cadence, optimizer = self.cadence(condition.learner), condition.optimizer
-        declared = self.declaration("optimizer", optimizer)["more"]["grid"] or {}
-        grids = self.config["grids"].get(optimizer, declared)
+        default_grids = self.declaration("optimizer", optimizer)["more"]["grid"] or {}
+        grids = self.config["grids"].get(optimizer, default_grids)
         if cadence not in grids:
-            known = optimizer in self.config["grids"]
+            has_grids = optimizer in self.config["grids"]
             raise OrlaError(
                 f'config: "grids.{optimizer}" has no rates for an update each {cadence};'
-                f' add "{cadence}"' + ("" if known else ", or declare grid= in the class")
+                f' add "{cadence}"' + ("" if has_grids else ", or declare grid= in the class")
             )
         return list(grids[cadence])
 
@@ -233,7 +233,7 @@ class Plan:
         specs = [("architecture", self.spec("architecture", network))]
         if optimizer := self.pretraining_settings(network).get("optimizer"):
             specs.append(("optimizer", optimizer))
-        return expand_parts(specs, self.declared)
+        return expand_parts(specs, self.declarations)
 
     def job(self, condition: Condition) -> dict[str, Any]:
         """All that a sweep of `condition` depends on, its files and code apart; JSON-ready."""

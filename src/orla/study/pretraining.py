@@ -58,10 +58,10 @@ class _Freeze(Intervention):
         return {name: g for name, g in gradients.own.items() if name not in self.names}, state
 
 
-def check_frozen(architecture: Architecture, frozen: Sequence[str]) -> None:
+def check_frozen(architecture: Architecture, names: Sequence[str]) -> None:
     """Refuse names that are no parameters of a network."""
     shapes = architecture.shapes()
-    for name in frozen:
+    for name in names:
         if name not in shapes:
             raise OrlaError(
                 f'pretraining: "frozen" names {name}, which is no parameter of the network; it has'

@@ -36,7 +36,7 @@ def grid_indices(rates: Sequence[float]) -> list[int]:
 
 
 def best_index(scores: Mapping[int, np.ndarray]) -> int:
-    """The smallest rate of the lowest mean error, which is infinite where a seed diverged."""
+    """The rate of lowest mean error, the smallest of equals; a diverged seed makes it infinite."""
     return min(sorted(scores), key=lambda i: _infinite_where_diverged(scores[i]).mean())
 
 

@@ -235,14 +235,14 @@ class _Fits:
         """Outputs by the best (forgetting, penalty) and lags; recursive where it forgets."""
 
         @cache
-        def equations(selecting: bool, lags: int, forgetting: float) -> LeastSquares:
-            span = self.before if selecting else self.adapt
+        def equations(for_selection: bool, lags: int, forgetting: float) -> LeastSquares:
+            span = self.before if for_selection else self.adapt
             return LeastSquares(features[lags][span], self.stream.Y[span], forgetting)
 
         def outputs(
-            selecting: bool, steps: np.ndarray, lags: int, forgetting: float, penalty: float
+            for_selection: bool, steps: np.ndarray, lags: int, forgetting: float, penalty: float
         ) -> np.ndarray:
-            fit = equations(selecting, lags, forgetting)
+            fit = equations(for_selection, lags, forgetting)
             w = fit.recursive_weights() if forgetting < 1 else fit.weights(penalty)
             return features[lags][steps] @ w[:-1] + w[-1]
 

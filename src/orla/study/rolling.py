@@ -65,8 +65,8 @@ class Batch:
         key = at, part.start, part.stop
         if key not in self._scores:
             last = self.result.state.params, self.result.state.network
-            frozen = self.result.snapshots.get(at, last)
-            self._scores[key] = self.run.frozen_scores(*frozen, self.whole, part, since=at)
+            snapshot = self.result.snapshots.get(at, last)
+            self._scores[key] = self.run.frozen_scores(*snapshot, self.whole, part, since=at)
         return self._scores[key]
 
 
@@ -100,12 +100,12 @@ def scored_spans(episode: Episode, steps: int) -> list[slice]:
 
 def rolling_errors(batch: Batch, steps: int) -> np.ndarray:
     """Mean error (models,) over origins within the first `steps`; NaN of a diverged model."""
-    frozen = [
+    errors = [
         batch.frozen_scores(part.start, part)[0] for part in scored_spans(batch.run.episode, steps)
     ]
     fine = (batch.result.errors[:, :steps] <= scores.DIVERGED_ABOVE).all(1)
-    fine &= (np.stack(frozen) <= scores.DIVERGED_ABOVE).all(0)
-    return np.where(fine, np.mean(frozen, axis=0), np.nan)
+    fine &= (np.stack(errors) <= scores.DIVERGED_ABOVE).all(0)
+    return np.where(fine, np.mean(errors, axis=0), np.nan)
 
 
 def last_adapt_error(batch: Batch) -> np.ndarray:
@@ -141,46 +141,46 @@ def error_measures(batch: Batch) -> Measures:
     A model that diverged has none but the selection part's, and that one only where it diverged
     after the part and not on it.
     """
-    run, step_errors, cut = batch.run, batch.result.errors, batch.run.episode.selection_cut
-    validation, _ = batch.frozen_scores(cut, slice(cut, run.steps))
+    run, step_errors, end = batch.run, batch.result.errors, batch.run.episode.selection_cut
+    validation, _ = batch.frozen_scores(end, slice(end, run.steps))
     heldout, further = batch.frozen_scores(run.steps, run.heldout)
     adapt_error = scores.mean_adapting_error(
         step_errors, scores.entry_models_first(batch.adapt, "scored")
     )
     step = scores.diverged_steps(step_errors, heldout)
-    diverged = step >= 0
-    no_validation = diverged & (step < cut) | ~(validation <= scores.DIVERGED_ABOVE)
-    frozen = {name: values[batch.seed] for name, values in run.baseline.items()}
-    reference = frozen["reference_error"]
+    has_diverged = step >= 0
+    no_validation = has_diverged & (step < end) | ~(validation <= scores.DIVERGED_ABOVE)
+    baseline = {name: values[batch.seed] for name, values in run.baseline.items()}
+    reference = baseline["reference_error"]
     by_part = {
         "validation": np.where(no_validation, np.nan, validation),
-        "adapt": np.where(diverged, np.nan, adapt_error),
-        "heldout": np.where(diverged, np.nan, heldout),
+        "adapt": np.where(has_diverged, np.nan, adapt_error),
+        "heldout": np.where(has_diverged, np.nan, heldout),
     }
-    baseline = ("frozen_heldout", "frozen_adapt", "reference", "constant")
+    baseline_names = ("frozen_heldout", "frozen_adapt", "reference", "constant")
     return {
-        "diverged": diverged,
+        "diverged": has_diverged,
         "diverged_step": step,
         **{f"{part}_error": error for part, error in by_part.items()},
-        **{f"{name}_error": frozen[f"{name}_error"] for name in baseline},
-        **{name: score for name, score in frozen.items() if name.startswith(refits.PREFIX)},
-        **{name: frozen[name] for name in efficiency.MEASURES},
+        **{f"{name}_error": baseline[f"{name}_error"] for name in baseline_names},
+        **{name: score for name, score in baseline.items() if name.startswith(refits.PREFIX)},
+        **{name: baseline[name] for name in efficiency.MEASURES},
         **{
             f"recovery_{part}_percent": scores.recovery_percent(
-                frozen[f"frozen_{part}_error"], error, reference
+                baseline[f"frozen_{part}_error"], error, reference
             )
             for part, error in by_part.items()
         },
-        **{f"{part}_{n}": frozen[f"{part}_{n}"] for part in UNADAPTED for n in further},
-        **{name: np.where(diverged, np.nan, score) for name, score in further.items()},
-        "unreliable": scores.is_unreliable(frozen["frozen_heldout_error"], reference),
+        **{f"{part}_{n}": baseline[f"{part}_{n}"] for part in UNADAPTED for n in further},
+        **{name: np.where(has_diverged, np.nan, score) for name, score in further.items()},
+        "unreliable": scores.is_unreliable(baseline["frozen_heldout_error"], reference),
         "updates": np.full(len(step), step_errors.shape[1] // run.loop.learner.stride),
         ERROR: rolling_errors(batch, run.chosen_on),
     }
 
 
 def horizon_measures(batch: Batch, horizons: Sequence[int]) -> Measures:
-    """Errors (models, 2), had models stopped by then: of validation before it, and held out.
+    """Errors (models, 2) of models that stop at each horizon: of validation, and held out.
 
     The state runs on through the rest of the adapt part. NaN where a model had diverged by then, or
     diverges on what is scored.
@@ -202,16 +202,16 @@ def horizon_rows(
     if not horizons:
         return
     names = ("frozen_heldout", "reference")
-    frozen, reference = (run.baseline[f"{name}_error"] for name in names)
-    chosen, measured = [], []
+    start, goal = (run.baseline[f"{name}_error"] for name in names)
+    best_rates, scores_by_horizon = [], []
     for horizon in horizons:
         by_rate = {i: of_rate[_HORIZON, horizon] for i, of_rate in results.items()}
         validation = {i: both[:, 0] for i, both in by_rate.items()}
         best = rates.best_index(validation)
         edge = np.full(run.seeds, rates.best_on_edge(validation))
         error, heldout = by_rate[best].T
-        chosen.append(rates.half_decade(best))
-        measured.append((scores.recovery_percent(frozen, heldout, reference), error, edge))
+        best_rates.append(rates.half_decade(best))
+        scores_by_horizon.append((scores.recovery_percent(start, heldout, goal), error, edge))
     seed, names = np.arange(run.seeds)[:, None], ("recovery_heldout_percent", ERROR, "edge")
-    for name, values in zip(names, zip(*measured, strict=True), strict=True):
-        yield Rows(name, seed, chosen, np.stack(values, 1), horizon=horizons)
+    for name, values in zip(names, zip(*scores_by_horizon, strict=True), strict=True):
+        yield Rows(name, seed, best_rates, np.stack(values, 1), horizon=horizons)

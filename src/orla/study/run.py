@@ -47,9 +47,9 @@ class ConditionRun:
         loop: with the episode's loss and segments of its windows; its compiled programs serve all
             batches.
         batch_models: models that are computed together; changes the last digits only.
-        shared: `baseline` of another condition with the same episode and at least these networks,
-            so that it is computed once.
-        refitted: whether `baseline` has the scores of refitted decoders.
+        shared_baseline: `baseline` of another condition with the same episode and at least these
+            networks, so that it is computed once.
+        with_refits: whether `baseline` has the scores of refitted decoders.
     """
 
     keys: Mapping[str, str]
@@ -58,8 +58,8 @@ class ConditionRun:
     loop: Loop
     batch_models: int = 5
     device: torch.device | str = "cpu"
-    shared: Mapping[str, np.ndarray] | None = None
-    refitted: bool = True
+    shared_baseline: Mapping[str, np.ndarray] | None = None
+    with_refits: bool = True
 
     @property
     def loss(self) -> Loss:
@@ -134,19 +134,19 @@ class ConditionRun:
         outputs on the held-out part; "frozen_{score}" and "reference_{score}" for each of the
         loss's further scores; of `refits.heldout_scores` and `efficiency.measure_costs`.
         """
-        if self.shared is not None:
-            return {name: values[: self.seeds] for name, values in self.shared.items()}
+        if self.shared_baseline is not None:
+            return {name: values[: self.seeds] for name, values in self.shared_baseline.items()}
         heldout = self.episode.heldout
         constant = scores.constant_errors(self.loss, heldout, self.episode.n_out)
         stream = np.arange(self.seeds) if heldout.per_seed else np.zeros(self.seeds, dtype=int)
-        frozen = measure_in_batches(self.seeds, self.batch_models, self._frozen_batch_scores)
-        frozen["constant_error"] = constant[stream]
+        measures = measure_in_batches(self.seeds, self.batch_models, self._frozen_batch_scores)
+        measures["constant_error"] = constant[stream]
         network = self.loop.learner.architecture
-        frozen |= efficiency.measure_costs(network, self.networks, heldout)
-        if self.refitted:
+        measures |= efficiency.measure_costs(network, self.networks, heldout)
+        if self.with_refits:
             with cost.phase("scoring"):
-                frozen |= refits.heldout_scores(self.episode, self.loss, network, self.networks)
-        return frozen
+                measures |= refits.heldout_scores(self.episode, self.loss, network, self.networks)
+        return measures
 
     def _frozen_batch_scores(self, seed: np.ndarray) -> dict[str, np.ndarray]:
         """The entries of `baseline` that networks of these seeds are run for."""
@@ -160,8 +160,8 @@ class ConditionRun:
             "adapt": slice(0, self.steps),
             "validation": slice(episode.selection_cut, self.steps),
         }
-        frozen = {n: scores.mean_scores(self.loss, outputs, whole, p) for n, p in parts.items()}
-        further = frozen["heldout"][1]
+        by_part = {n: scores.mean_scores(self.loss, outputs, whole, p) for n, p in parts.items()}
+        further = by_part["heldout"][1]
         none = np.full(len(seed), np.nan)
         reference, of_reference = none, dict.fromkeys(further, none)
         if episode.reference is not None:
@@ -171,7 +171,7 @@ class ConditionRun:
             reference, of_reference = scores.mean_scores(self.loss, before, stream, part)
         mask = scores.entry_models_first(adapt, "scored")
         return {
-            **{f"frozen_{name}_error": error for name, (error, _) in frozen.items()},
+            **{f"frozen_{name}_error": error for name, (error, _) in by_part.items()},
             **{f"frozen_{name}": score for name, score in further.items()},
             "reference_error": reference,
             **{f"reference_{name}": score for name, score in of_reference.items()},
@@ -194,7 +194,8 @@ def make_run(
         job: From `plan.Plan.job`.
         networks: Pretrained networks, at least one a seed; None for a start without pretraining.
         most: Models that are computed together, fewer of those that fill a cache.
-        baseline: `ConditionRun.shared`, of a condition that is started alike; None to compute it.
+        baseline: `ConditionRun.shared_baseline`, of a condition with the same start; None to
+            compute it.
     """
     loss = catalogue.make("loss", episode.loss)
     loop = loop_of(job, episode.n_in, episode.n_out, loss, episode.window)
@@ -210,7 +211,7 @@ def make_run(
         loop=loop,
         batch_models=memory.fitting_batch_size(loop, most, dtype, torch.device(device).type),
         device=device,
-        shared=baseline,
+        shared_baseline=baseline,
     )
 
 

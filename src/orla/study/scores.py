@@ -43,44 +43,46 @@ def constant_errors(loss: Loss, stream: Stream, n_out: int) -> np.ndarray:
 def step_errors(loss: Loss, outputs: Tensor, moments: Moments) -> np.ndarray:
     """Error (models, steps) of each step; 0 where a step is not scored."""
     step_errors = loss.errors(outputs, entry_models_first(moments, "y"))
-    if (scored := entry_models_first(moments, "scored")) is not None:
-        step_errors = step_errors.where(scored, 0.0)
+    if (mask := entry_models_first(moments, "scored")) is not None:
+        step_errors = step_errors.where(mask, 0.0)
     return step_errors.double().cpu().numpy()
 
 
-def window_means(values: np.ndarray, scored: Tensor | None, window: int) -> np.ndarray:
+def window_means(values: np.ndarray, mask: Tensor | None, window: int) -> np.ndarray:
     """Means of errors (models, steps) over the scored steps of whole windows, (models, windows).
 
-    scored: bool (models, steps) or (steps,), None where every step counts; a window without a
+    mask: bool (models, steps) or (steps,), None where every step counts; a window without a
     scored step is NaN.
     """
     windows = values.shape[1] // window
     values = values[:, : windows * window].reshape(len(values), windows, window)
-    if scored is None:
+    if mask is None:
         return values.mean(2)
-    counts = scored[..., : windows * window].reshape(-1, windows, window).sum(2).cpu().numpy()
+    counts = mask[..., : windows * window].reshape(-1, windows, window).sum(2).cpu().numpy()
     with np.errstate(invalid="ignore"):
         return values.sum(2) / counts
 
 
-def mean_adapting_error(errors: np.ndarray, scored: Tensor | None) -> np.ndarray:
+def mean_adapting_error(errors: np.ndarray, mask: Tensor | None) -> np.ndarray:
     """Mean error (models,) over the scored steps that were adapted to."""
-    return window_means(errors, scored, errors.shape[1])[:, 0]
+    return window_means(errors, mask, errors.shape[1])[:, 0]
 
 
-def recovery_percent(frozen: np.ndarray, adapted: np.ndarray, reference: np.ndarray) -> np.ndarray:
+def recovery_percent(
+    frozen_error: np.ndarray, adapted_error: np.ndarray, reference_error: np.ndarray
+) -> np.ndarray:
     """100 (frozen - adapted) / (frozen - reference), all mean errors; NaN without a reference.
 
     0 is a network that does not adapt, 100 one that does as well as the reference.
     Source: docs/protocol.md, Recovery; the paper does not define it.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
-        return 100.0 * (frozen - adapted) / (frozen - reference)
+        return 100.0 * (frozen_error - adapted_error) / (frozen_error - reference_error)
 
 
-def is_unreliable(frozen: np.ndarray, reference: np.ndarray) -> np.ndarray:
+def is_unreliable(frozen_error: np.ndarray, reference_error: np.ndarray) -> np.ndarray:
     """Whether the denominator of `recovery_percent` is too small (under 0.05) to divide by."""
-    return ~((frozen - reference) >= UNRELIABLE_BELOW)
+    return ~((frozen_error - reference_error) >= UNRELIABLE_BELOW)
 
 
 def diverged_steps(errors: np.ndarray, heldout: np.ndarray) -> np.ndarray:

@@ -30,7 +30,9 @@ def frozen_networks(batch: Batch, steps: Sequence[int]) -> Measures:
     """Parameters and states of the networks after each of the steps, for `add_stable_means`."""
     by_step = {at: batch.result.snapshots[at] for at in steps}
     arrays = {at: {**params, "": state} for at, (params, state) in by_step.items()}
-    return {(_FROZEN, at, n): p.cpu().numpy() for at, of in arrays.items() for n, p in of.items()}
+    return {
+        (_FROZEN, at, n): p.cpu().numpy() for at, items in arrays.items() for n, p in items.items()
+    }
 
 
 def add_stable_means(
@@ -55,23 +57,23 @@ def add_stable_means(
         arrays = {at: {} for at in steps}
         for _, at, name in of_networks:
             arrays[at][name] = run.tensor(values[_FROZEN, at, name][index])
-        frozen = {at: (params, params.pop("")) for at, params in arrays.items()}
+        snapshots = {at: (params, params.pop("")) for at, params in arrays.items()}
         last = values["heldout_error"][index], {name: values[name][index] for name in columns}
         whole = run.whole_tensors(seed[index])
-        error, further = mean_frozen_scores(run, frozen, whole, run.heldout, {run.steps: last})
+        error, further = mean_frozen_scores(run, snapshots, whole, run.heldout, {run.steps: last})
         by_name = {PREFIX + name: further[name] for name in columns}
         return {"heldout_stable_error": error} | by_name
 
     stable_means = measure_in_batches(len(seed), run.batch_models, score)
-    frozen, reference = (run.baseline[f"{n}_error"] for n in ("frozen_heldout", "reference"))
-    for i, of_rate in results.items():
+    start, goal = (run.baseline[f"{n}_error"] for n in ("frozen_heldout", "reference"))
+    for i, measures in results.items():
         for key in of_networks:
-            del of_rate[key]
-        for name, of_models in stable_means.items():
-            by_rate = dict(zip(indices, np.split(of_models, len(indices)), strict=True))
-            of_rate[name] = np.where(of_rate["diverged"], np.nan, by_rate.get(i, np.nan))
-        of_rate["recovery_stable_percent"] = scores.recovery_percent(
-            frozen, of_rate["heldout_stable_error"], reference
+            del measures[key]
+        for name, by_model in stable_means.items():
+            by_rate = dict(zip(indices, np.split(by_model, len(indices)), strict=True))
+            measures[name] = np.where(measures["diverged"], np.nan, by_rate.get(i, np.nan))
+        measures["recovery_stable_percent"] = scores.recovery_percent(
+            start, measures["heldout_stable_error"], goal
         )
 
 
@@ -82,14 +84,14 @@ def last_window_ends(stop: int, window: int, windows: int) -> list[int]:
 
 def mean_frozen_scores(
     run: ConditionRun,
-    frozen: Mapping[int, tuple[Parameters, Tensor]],
+    snapshots: Mapping[int, tuple[Parameters, Tensor]],
     whole: Moments,
     part: slice,
     known_scores: Mapping[int, Scores],
 ) -> Scores:
     """Mean scores on a part of the streams `whole`, over the steps at which weights are frozen.
 
-    `frozen` holds parameters and network states by step; from there each network runs on up to the
+    `snapshots` holds parameters and network states by step; each network runs on from there to the
     part's end. `known_scores` are scores on the same part by weights frozen at some of the steps. A
     mean error (models,) is NaN where one of its errors is not finite or above
     `scores.DIVERGED_ABOVE`.
@@ -98,7 +100,7 @@ def mean_frozen_scores(
         known_scores[at]
         if at in known_scores
         else run.frozen_scores(params, state, whole, part, since=at)
-        for at, (params, state) in frozen.items()
+        for at, (params, state) in snapshots.items()
     ]
     errors = [np.where(error <= scores.DIVERGED_ABOVE, error, np.nan) for error, _ in by_step]
     further = {name: np.mean([more[name] for _, more in by_step], axis=0) for name in by_step[0][1]}

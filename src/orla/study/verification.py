@@ -38,21 +38,21 @@ def sealed_files(results: Path) -> list[Path]:
 def find_problems(plan: Plan, results: Path, *, left_over: bool = True) -> Iterator[str]:
     """One line for each result that is damaged or not what is asked; `left_over`: others too.
 
-    What was made from a damaged result is not told: that one is to be made again.
+    A result made from a damaged one is not reported: only the damaged one is.
     """
     problems: dict[Path, OrlaError] = {}
-    expected = {results / name: entries for name, entries in _expected_entries(plan).items()}
+    config_entries = {results / name: entries for name, entries in _expected_entries(plan).items()}
     for path in sealed_files(results):
-        if not left_over and path not in expected:
+        if not left_over and path not in config_entries:
             continue
         try:
             if path.name == _STREAMS:
-                if path in expected:
-                    Streams.read(path, expected[path])
+                if path in config_entries:
+                    Streams.read(path, config_entries[path])
                 continue
             config = read_provenance(path).get("config", {})
-            for name, value in expected.get(path, {}).items():
-                digest.refuse_others(path, config.get(name), value, name)
+            for name, value in config_entries.get(path, {}).items():
+                digest.refuse_other_settings(path, config.get(name), value, name)
         except OrlaError as error:
             problems[path] = error
     for error in problems.values():
@@ -62,26 +62,26 @@ def find_problems(plan: Plan, results: Path, *, left_over: bool = True) -> Itera
 
 def _expected_entries(plan: Plan) -> dict[str, dict[str, Any]]:
     """Result below the folder of results -> what the config asks it to be made of."""
-    expected: dict[str, dict[str, Any]] = {}
+    by_path: dict[str, dict[str, Any]] = {}
     for c in plan.conditions:
         settings = plan.task_settings(c.domain)
         if plan.declaration("task", c.task)["needs_files"]:
-            expected[f"{c.domain}/{_STREAMS}"] = settings
+            by_path[f"{c.domain}/{_STREAMS}"] = settings
         job = {"job": plan.job(c), "task": episode_settings(settings, c.split)}
-        expected |= {f"{c.path}{end}": job for end in (".parquet", ".npz")}
+        by_path |= {f"{c.path}{end}": job for end in (".parquet", ".npz")}
         if plan.takes_pretrained(c):
             entries = {
                 "network": plan.spec("architecture", c.architecture),
                 "pretraining": plan.pretraining_settings(c.architecture),
                 "task": episode_settings(settings),
             }
-            expected |= {f"{c.networks_path}{end}": entries for end in (".parquet", ".safetensors")}
+            by_path |= {f"{c.networks_path}{end}": entries for end in (".parquet", ".safetensors")}
         for seed in range(max(plan.seeds_by_peer_column(c.task).values(), default=0)):
-            expected[f"{c.domain}/peers/{seed}.parquet"] = {"task": settings}
+            by_path[f"{c.domain}/peers/{seed}.parquet"] = {"task": settings}
     for path, (_, entries) in language_jobs(plan.config).items():
-        expected |= {f"{path}.{end}.parquet": entries for end in ("losses", "norms")}
+        by_path |= {f"{path}.{end}.parquet": entries for end in ("losses", "norms")}
     if vision := plan.config.get("vision"):
-        expected |= {f"{path}.parquet": vision for path in vision_jobs(plan.config)}
+        by_path |= {f"{path}.parquet": vision for path in vision_jobs(plan.config)}
         entries = {key: vision.get(key) for key in ("images", "network")}
-        expected["vision/network.safetensors"] = entries
-    return expected
+        by_path["vision/network.safetensors"] = entries
+    return by_path

@@ -58,8 +58,8 @@ def matched_control_table(
     former = _former_gaps(models, settings)
     pp, variance = map(EquivalentWithin, (settings.margin_pp, settings.margin_variance))
     rows: list[dict[str, Any]] = []
-    chosen = estimates[estimates["estimand"] == ESTIMAND_NAME]
-    for values, pairs in chosen.groupby(_AT, sort=False):
+    selection = estimates[estimates["estimand"] == ESTIMAND_NAME]
+    for values, pairs in selection.groupby(_AT, sort=False):
         pairs = pairs[np.isfinite(pairs["error_gap"])]
         if len(pairs) < LEAST_PAIRS:
             continue
@@ -95,9 +95,9 @@ def _verdicts_by_rules(
     rule: EquivalentWithin,
 ) -> Iterator[dict[str, Any]]:
     """The verdict on each made-up study, by the rules of every study."""
-    moved = pairs["error_gap"].mean() - margins * rule.value
+    offset = pairs["error_gap"].mean() - margins * rule.value
     columns = [c for c in pairs if c.startswith("error_gap")]
-    shifted = pairs.assign(**{c: pairs[c] - moved for c in columns}, guards="")
+    shifted_pairs = pairs.assign(**{c: pairs[c] - offset for c in columns}, guards="")
     minus, seeds = (keys["learner_full"], keys["learner_immediate"]), pairs["error_n_seeds"]
     conditions = {name: v for name, v in keys.items() if name not in ("task", *COMPARED)}
     registration = make_registration(
@@ -111,7 +111,7 @@ def _verdicts_by_rules(
         max_failing=len(pairs),
     )
     for draw in _draw_pairs(len(pairs), studies, settings):
-        study = shifted.iloc[draw].assign(pair=[f"pair-{i}" for i in range(len(draw))])
+        study = shifted_pairs.iloc[draw].assign(pair=[f"pair-{i}" for i in range(len(draw))])
         over = keys | {"estimand": ESTIMAND_NAME, "n_failing": 0}
         over |= {"n_diverged": study["n_diverged"].sum()}
         over |= {name: study[name].min() for name in ("n_seeds", "error_n_seeds")}
@@ -127,8 +127,8 @@ def _verdicts_by_test(
     """The verdict on each made-up study of former gaps (pairs,) in pp, by the test alone."""
     if len(gaps) < LEAST_PAIRS:
         return
-    shifted = gaps - gaps.mean() + margins * rule.value
-    for values in shifted[_draw_pairs(len(gaps), studies, settings)]:
+    shifted_gaps = gaps - gaps.mean() + margins * rule.value
+    for values in shifted_gaps[_draw_pairs(len(gaps), studies, settings)]:
         mean = moments(values)
         claim, opposite = rule.tests(mean.mean, mean.standard_error, mean.dof)
         outcome = "falsified" if opposite < settings.alpha else "inconclusive"

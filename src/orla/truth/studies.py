@@ -37,7 +37,7 @@ def simulate_models(
     seeds = np.concatenate([np.arange(s * pairs * each, (s + 1) * pairs * each) for s in studies])
     task = catalogue.make("task", {**worlds.WORLDS[world], **steps, "networks": each})
     episode = task.episode("shift", seeds.tolist())
-    pretrained, _ = pretrain(
+    parameters, _ = pretrain(
         network_of(worlds.NETWORK, episode.n_in, episode.n_out),
         episode.pretraining,
         seeds.tolist(),
@@ -45,17 +45,17 @@ def simulate_models(
         catalogue.make("loss", episode.loss),
         batch_models=min(worlds.BATCH, len(seeds)),
     )
-    chosen = {worlds.IMMEDIATE: np.arange(len(seeds))}
-    if any(c.world == world and c.planted is None for c in worlds.CONTROLS.values()):
-        chosen[worlds.FULL] = np.flatnonzero(seeds % each < networks)
+    index_by_learner = {worlds.IMMEDIATE: np.arange(len(seeds))}
+    if any(c.world == world and c.planted_gap is None for c in worlds.CONTROLS.values()):
+        index_by_learner[worlds.FULL] = np.flatnonzero(seeds % each < networks)
     frames = []
-    for learner, index in chosen.items():
-        run = _make_run(world, learner, episode, pretrained, index)
-        swept = sweep(run, worlds.RATES, worlds.GROWTH).wide_tables["models"]
+    for learner, index in index_by_learner.items():
+        run = _make_run(world, learner, episode, parameters, index)
+        table = sweep(run, worlds.RATES, worlds.GROWTH).wide_tables["models"]
         # The study, pair and network in place of the number of the seed.
-        pair, network = np.divmod(seeds[index][swept["seed"].to_numpy()], each)
+        pair, network = np.divmod(seeds[index][table["seed"].to_numpy()], each)
         names = [f"pair-{number % pairs + 1:02d}" for number in pair]
-        frames.append(swept.assign(study=pair // pairs, pair=names, seed=network))
+        frames.append(table.assign(study=pair // pairs, pair=names, seed=network))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -76,7 +76,7 @@ def _make_run(
         episode=episode,
         loop=loop_of(job, episode.n_in, episode.n_out, loss, episode.window),
         batch_models=min(worlds.BATCH, len(index)),
-        refitted=False,
+        with_refits=False,
     )
 
 

@@ -62,7 +62,7 @@ def control_table(
         if control.world in models:
             verdicts = judge_studies(name, control, models[control.world], networks, settings)
             counts = count_verdicts(verdicts, control.rule, control.right, control.wrong)
-            gap = np.nan if control.planted is None else control.planted
+            gap = np.nan if control.planted_gap is None else control.planted_gap
             gaps = {"true_gap": gap, "margins": gap / worlds.MARGIN, "rules": PRESENT}
             rows.append({"world": name, "means": control.means} | gaps | counts)
     table = pd.DataFrame(rows, columns=list(COLUMNS))
@@ -73,16 +73,16 @@ def judge_studies(
     name: str, control: Control, models: pd.DataFrame, networks: int, settings: base.Settings
 ) -> pd.DataFrame:
     """Verdicts on a control's studies, a row each: `outcome`, `gap`, `between_sd`."""
-    minus = (worlds.FULL if control.planted is None else worlds.AGAIN, worlds.IMMEDIATE)
+    minus = (worlds.FULL if control.planted_gap is None else worlds.AGAIN, worlds.IMMEDIATE)
     comparisons = {_COMPARISON: base.Comparison("", *minus)}
     settings = replace(settings, comparisons=comparisons, main=_COMPARISON)
-    chosen = compared_models(control, models, networks)
-    of_study = {number: f"{name}-{number:04d}" for number in sorted(chosen["study"].unique())}
-    chosen["task"] = chosen["study"].map(of_study)
-    tables = {"models": chosen}
+    study_models = compared_models(control, models, networks)
+    names = {number: f"{name}-{number:04d}" for number in sorted(study_models["study"].unique())}
+    study_models["task"] = study_models["study"].map(names)
+    tables = {"models": study_models}
     for result in (RESULT[SEED], RESULT[PAIR]):
         tables[result] = base.build(result, tables, settings)
-    pairs = int(chosen.groupby("study")["pair"].nunique().max())
+    pairs = int(study_models.groupby("study")["pair"].nunique().max())
     registration = make_registration(
         *(name, control.rule, minus),
         pairs=pairs,
@@ -95,7 +95,7 @@ def judge_studies(
         must_recover=minus,
     )
     rows = []
-    for number, task in of_study.items():
+    for number, task in names.items():
         study_tables = {
             result: tables[result][tables[result]["task"] == task].assign(task=name)
             for result in RESULT.values()
@@ -138,14 +138,14 @@ def compared_models(control: Control, models: pd.DataFrame, networks: int) -> pd
 
     With a planted gap both are one learner, whose networks are split in two; one side has the gap.
     """
-    if control.planted is None:
+    if control.planted_gap is None:
         return reselect_rates(models[models["seed"] < networks])
     immediate = models[models["learner"] == worlds.IMMEDIATE]
     # Networks are divided into halves, or into even and odd ones.
     side, number = np.divmod(immediate["seed"], networks if control.halves else 2)
     side, number = (side, number) if control.halves else (number, side)
     immediate = immediate.assign(seed=number)
-    again = plant_gap(immediate[side == 0].assign(learner=worlds.AGAIN), control.planted)
+    again = plant_gap(immediate[side == 0].assign(learner=worlds.AGAIN), control.planted_gap)
     return reselect_rates(pd.concat([again, immediate[side == 1]], ignore_index=True))
 
 
@@ -153,8 +153,8 @@ def plant_gap(models: pd.DataFrame, gap: float) -> pd.DataFrame:
     """Models whose error that is judged is lower by `gap`; rates are chosen as before."""
     spread = models["frozen_heldout_error"] - models["reference_error"]
     error, recovery = worlds.ESTIMAND.error, worlds.ESTIMAND.recovery
-    moved = {error: models[error] - gap, recovery: models[recovery] + 100 * gap / spread}
-    return models.assign(**moved)
+    columns = {error: models[error] - gap, recovery: models[recovery] + 100 * gap / spread}
+    return models.assign(**columns)
 
 
 def count_verdicts(

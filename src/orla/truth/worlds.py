@@ -55,9 +55,9 @@ class Control:
 
     Attributes:
         means: the control in words.
-        planted: what one side's error is lowered by, in units of the target's variance; None where
-            the two sides are two learners. With a number both sides are the immediate learner, from
-            other networks.
+        planted_gap: what one side's error is lowered by, in units of the target's variance; None
+            where the two sides are two learners. With a number both sides are the immediate
+            learner, from other networks.
         right, wrong: the outcomes that are so; the rest is undecided.
         rule: what is claimed.
         halves: whether networks are divided into halves, not into even and odd ones.
@@ -65,7 +65,7 @@ class Control:
 
     world: str
     means: str
-    planted: float | None = None
+    planted_gap: float | None = None
     right: tuple[str, ...] = ("supported",)
     wrong: tuple[str, ...] = ("falsified",)
     rule: MeanRule = _WITHIN

@@ -154,9 +154,9 @@ def _firing_rates(
 
 def _poisson_times(rate_hz: np.ndarray, t: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Ascending event times of a Poisson process whose rate is constant over each sample."""
-    expected = np.concatenate([[0.0], np.cumsum(rate_hz[:-1] * np.diff(t))])
-    events = np.sort(rng.random(rng.poisson(expected[-1]))) * expected[-1]
-    return np.interp(events, expected, t)
+    expected_counts = np.concatenate([[0.0], np.cumsum(rate_hz[:-1] * np.diff(t))])
+    events = np.sort(rng.random(rng.poisson(expected_counts[-1]))) * expected_counts[-1]
+    return np.interp(events, expected_counts, t)
 
 
 def ornstein_uhlenbeck(

@@ -1,4 +1,4 @@
-"""What is said of a verdict beside its outcome: numbers, limits, code, and simulation."""
+"""Sentences about a verdict beside its outcome: numbers, limits, code, and simulation."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -32,30 +32,30 @@ def code_sentence(registration: Registration, binding: Mapping[str, Any] | None)
     binds = registration.binds
     if binding is None or "parts" not in binds:
         return ""
-    looked, read = " and ".join(binds["results"]), binding.get("results", "no folder")
-    text = f"; read from {read}; the lock looked for earlier results in {looked}"
+    lock_folders, read_folder = " and ".join(binds["results"]), binding.get("results", "no folder")
+    text = f"; read from {read_folder}; the lock looked for earlier results in {lock_folders}"
     if binding.get("syntax_sha256") != binds["syntax_sha256"]:
         text += "; code edited since the lock, behaves the same on what was bound"
     return text
 
 
-def estimate_sentence(registration: Registration, shown: Evidence, ps: Ps) -> str:
+def estimate_sentence(registration: Registration, evidence: Evidence, ps: Ps) -> str:
     """What an estimate is, and what was shown of it."""
-    reading, estimate = shown.reading, shown.estimate
+    reading, estimate = evidence.reading, evidence.estimate
     scale = f" {reading.scale}" if reading.scale else ""
-    over = f" over {shown.n} {registration.unit}s" if registration.is_tested else ""
-    said = (
+    over = f" over {evidence.n} {registration.unit}s" if registration.is_tested else ""
+    sentence = (
         f"{registration.quantity or reading.columns['estimate']} is "
         f"{value_text(estimate.mean)}{scale}, {reading.interval}{over} "
         f"[{value_text(estimate.low)}, {value_text(estimate.high)}]{scale}, "
-        f"n = {shown.n}: {reading.rule.words(ps, reading.scale, registration.in_family)}"
+        f"n = {evidence.n}: {reading.rule.words(ps, reading.scale, registration.in_family)}"
     )
-    return "; ".join([said, *shown.notes])
+    return "; ".join([sentence, *evidence.notes])
 
 
-def other_outcome(outcome: str, way: str, shown: Evidence) -> str:
+def other_outcome(outcome: str, way: str, evidence: Evidence) -> str:
     """The outcome with an estimate that is formed in another way, and that estimate."""
-    other = shown.others.get(way)
+    other = evidence.others.get(way)
     ends = other and f"[{value_text(other.low)}, {value_text(other.high)}]"
     return f"{outcome} {way}" + (f" ({value_text(other.mean)} {ends})" if other else "")
 
@@ -66,9 +66,9 @@ def limits_sentence(registration: Registration) -> str:
     if not registration.is_tested:
         return f", of one pair, one freezing step and one chosen rate{without}, steps or rates"
     if registration.quantity:
-        of = f"pairs of sessions of {task}" if registration.by_pairs else "seeds"
+        sample = f"pairs of sessions of {task}" if registration.by_pairs else "seeds"
         more = "" if registration.by_pairs else without
-        return f" over {of}, with the choice of rates in its scatter{more}"
+        return f" over {sample}, with the choice of rates in its scatter{more}"
     if registration.by_pairs:
         return (
             f" over pairs of sessions of {task}, whose scatter holds that of seeds and of the "

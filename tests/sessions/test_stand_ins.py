@@ -7,8 +7,8 @@ from made import session
 from orla.errors import OrlaError
 from orla.sessions.binned import Source, read_binned
 from orla.sessions.from_spikes import bin_session
-from orla.sessions.lost import refuse_stand_ins
 from orla.sessions.preparation import Preparation
+from orla.sessions.stand_ins import refuse_stand_ins
 
 N = 3000
 RNG = np.random.default_rng(0)

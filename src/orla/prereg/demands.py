@@ -26,14 +26,14 @@ def compared_conditions(plan: Plan, registration: Registration) -> list[Conditio
 
 def compared_and_checked_conditions(plan: Plan, registration: Registration) -> list[Condition]:
     """The conditions that a registration compares, and those that its checks read."""
-    checked = quantity_conditions(plan, registration.checked_quantities)
-    return list(dict.fromkeys([*compared_conditions(plan, registration), *checked]))
+    check_conditions = quantity_conditions(plan, registration.checked_quantities)
+    return list(dict.fromkeys([*compared_conditions(plan, registration), *check_conditions]))
 
 
 def sweep_paths(plan: Plan, registration: Registration) -> list[str]:
     """Paths below the results of the conditions of all quantities that a registration reads."""
-    read = [registration.quantity, *registration.checked_quantities]
-    return sorted({condition.path for condition in quantity_conditions(plan, read)})
+    quantities = [registration.quantity, *registration.checked_quantities]
+    return sorted({condition.path for condition in quantity_conditions(plan, quantities)})
 
 
 def find_quantities(plan: Plan, names: Iterable[str]) -> list[Quantity]:
@@ -61,8 +61,8 @@ def check_study_answers(plan: Plan, registration: Registration) -> None:
         raise OrlaError(f'{name}: study "{config["name"]}" is not among its studies ({studies})')
     for condition in compared_and_checked_conditions(plan, registration):
         if len(rates := plan.grid(condition)) < LEAST_RATES:
-            tried = f"{condition.learner} with {condition.optimizer} is tried at {len(rates)}"
-            raise OrlaError(f"{name}: {tried} learning rates; give grids of at least {LEAST_RATES}")
+            text = f"{condition.learner} with {condition.optimizer} is tried at {len(rates)}"
+            raise OrlaError(f"{name}: {text} learning rates; give grids of at least {LEAST_RATES}")
     for quantity in registration.checked_quantities:
         _check_quantity(plan, registration, quantity, ["unit"])
     if registration.quantity:
@@ -74,11 +74,11 @@ def check_study_answers(plan: Plan, registration: Registration) -> None:
             f"{name}: the config's comparison {registration.comparison} is {minus}, not "
             f'{list(registration.minus)}; correct "minus" or "comparison"'
         )
-    run, wanted = compared_conditions(plan, registration), 2 * registration.pairs
-    if len(run) != wanted or {c.seeds for c in run} != {registration.seeds}:
-        texts = sorted({f"{c.pair or c.task}, {c.learner}: {c.seeds} seeds" for c in run})
+    conditions, count = compared_conditions(plan, registration), 2 * registration.pairs
+    if len(conditions) != count or {c.seeds for c in conditions} != {registration.seeds}:
+        texts = sorted({f"{c.pair or c.task}, {c.learner}: {c.seeds} seeds" for c in conditions})
         raise OrlaError(
-            f"{name}: the config runs {len(run)} of the {wanted} conditions, two learners on "
+            f"{name}: the config runs {len(conditions)} of the {count} conditions, two learners on "
             f"each of {registration.pairs} pairs with {registration.seeds} seeds "
             f'({"; ".join(texts[:4]) or "none"}); correct "sample" or the config'
         )
@@ -94,21 +94,24 @@ def _check_quantity(
 ) -> None:
     """Refuse a quantity that the config lacks, or of other fields `same` or another sample."""
     name = f"registration {registration.name}"
-    if not (found := find_quantities(plan, [quantity])):
+    if not (matches := find_quantities(plan, [quantity])):
         near = nearest(quantity, plan.config.get("quantities", {}))
         raise OrlaError(f'{name}: the config has no quantity "{quantity}"; {near}')
-    [about] = found
+    [about] = matches
     for what in same:
-        if (has := getattr(about, what)) != (registered := getattr(registration, what)):
-            differs = f'{what} of {quantity} is "{has}" in the config, not "{registered}"'
+        if (value := getattr(about, what)) != (registered_value := getattr(registration, what)):
+            differs = f'{what} of {quantity} is "{value}" in the config, not "{registered_value}"'
             raise OrlaError(f'{name}: {differs}; correct "{what}"')
-    run = quantity_conditions(plan, [quantity])
-    pairs, columns = {c.pair for c in run}, {term.column for term in about.terms}
+    conditions = quantity_conditions(plan, [quantity])
+    pairs, columns = {c.pair for c in conditions}, {term.column for term in about.terms}
     # A seed counts where each of River's models that is read was run on it.
     fewer = [
-        n for c in run for peer, n in plan.seeds_by_peer_column(c.task).items() if peer in columns
+        n
+        for c in conditions
+        for peer, n in plan.seeds_by_peer_column(c.task).items()
+        if peer in columns
     ]
-    seeds = {min([c.seeds, *fewer]) for c in run}
+    seeds = {min([c.seeds, *fewer]) for c in conditions}
     if len(pairs) != registration.pairs or seeds != {registration.seeds}:
         raise OrlaError(
             f"{name}: the config runs {quantity} on {len(pairs)} pairs with {sorted(seeds)} seeds, "
