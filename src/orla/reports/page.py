@@ -60,8 +60,8 @@ def _figures_with_pictures(
     """The figures that have a picture and something to show, less those whose table has none."""
     blank = {name for name, table in report.tables.items() if not table.ran}
     for name, part in catalogue.parts("figure").items():
-        needed = report.needed_results(part) if name in pictures and name not in blank else None
-        if needed is not None and (text := part().render(*needed, study=report.study)):
+        results = report.needed_results(part) if name in pictures and name not in blank else None
+        if results is not None and (text := part().render(*results, study=report.study)):
             data = Path(pictures[name]).read_bytes()
             width, height = struct.unpack(">II", data[16:24])  # where every PNG has its size
             source = f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}"
@@ -75,7 +75,7 @@ def findings_markdown(report: Report) -> str:
         "findings.md.jinja",
         {"cell": _escape, "anchor": _anchor},
         tag=" (SIMULATED)" if report.study.simulated else "",
-        tables=report.shown,
+        tables=report.visible_tables,
     )
 
 
@@ -107,11 +107,11 @@ def terminal_text(report: Report, width: int, page: Path | str | None = None) ->
     for line in report.verdicts:
         if line["words"] == NOT_RUN:
             continue
-        outcome, amended = line["outcome"], " (amended)" * bool(line["amended"])
-        lines += wrap(f"{OUTCOME_SIGNS.get(outcome, ' ')} {line['title']}{amended}")
+        outcome, amendment = line["outcome"], " (amended)" * bool(line["amended"])
+        lines += wrap(f"{OUTCOME_SIGNS.get(outcome, ' ')} {line['title']}{amendment}")
         size = "" if outcome == "untestable" else f"{line['estimate']}, ".replace("\u00a0", " ")
-        asked = f"asked: {line['threshold']}, n = {line['n']}"
-        lines += wrap(f"{line['words']}: {size}{asked}", initial_indent="  ")
+        criterion = f"asked: {line['threshold']}, n = {line['n']}"
+        lines += wrap(f"{line['words']}: {size}{criterion}", initial_indent="  ")
         lines += wrap("" if outcome == "supported" else line["reason"], initial_indent="  ")
     absent = [line["title"] for line in report.verdicts if line["words"] == NOT_RUN]
     if absent:
