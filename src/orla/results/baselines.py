@@ -51,8 +51,8 @@ class Baselines(Summary, name="baselines"):
         *DENOMINATOR,
     )
 
-    def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
-        for key, networks in _networks_by_condition(needed):
+    def samples(self, models: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
+        for key, networks in _networks_by_condition(models):
             for decoder in refits.DECODERS:
                 error, r2 = refits.score_columns(decoder)
                 if error not in networks or networks[error].isna().all():
@@ -83,8 +83,8 @@ class Footprints(Summary, name="footprints"):
         mean("reference_r2_mean", "The same without drift"),
     )
 
-    def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
-        for key, networks in _networks_by_condition(needed):
+    def samples(self, models: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
+        for key, networks in _networks_by_condition(models):
             if "dense_macs" in networks and networks["dense_macs"].notna().any():
                 names = dict.fromkeys(cell.column for cell in self.cells)
                 values = networks.reindex(columns=list(names)).astype(float)

@@ -32,14 +32,14 @@ def recovery_table(losses: pd.DataFrame) -> pd.DataFrame:
     table = table.join(last.groupby(by, sort=False)[["heldout_frozen", "heldout"]].mean())
     second = _shift_costs(stream, by).query("segment == 1").droplevel("segment")
     table = table.join(second).reset_index()
-    at = ["model", "rank", "seed"]
-    proxy = table[(table[[*PROXY]] == pd.Series(PROXY)).all(axis=1)].set_index(at)
-    table = table.join(proxy[["loss", "heldout"]].add_prefix("proxy_"), on=at)
+    keys = ["model", "rank", "seed"]
+    proxy = table[(table[[*PROXY]] == pd.Series(PROXY)).all(axis=1)].set_index(keys)
+    table = table.join(proxy[["loss", "heldout"]].add_prefix("proxy_"), on=keys)
     for kind, frozen, loss in (("", "frozen", "loss"), ("heldout_", "heldout_frozen", "heldout")):
         gain = 100 * (table[frozen] - table[loss])
         table[f"{kind}before"] = gain / table["room"]
         room = (table[frozen] - table[f"proxy_{loss}"]).groupby([table["model"], table["rank"]])
-        fails = room.transform(lambda of: denominator_fails(of.mean(), of.sem())).astype(bool)
+        fails = room.transform(lambda span: denominator_fails(span.mean(), span.sem())).astype(bool)
         table[f"{kind}proxy"] = (gain / room.transform("mean")).where(~fails)
     return table
 
@@ -50,12 +50,12 @@ def segment_table(losses: pd.DataFrame) -> pd.DataFrame:
     Losses (nats): ``frozen``, ``loss``, and ``first``, that of the segment's first bin; and
     ``recovery`` (%) of what the domain costs over the first one, as ``before`` of `recovery_table`.
     """
-    some = losses[(losses["stream"] > 0) & (losses["learner"] == "immediate")]
-    some = some[some["optimizer"] == "adam"]
+    rows = losses[(losses["stream"] > 0) & (losses["learner"] == "immediate")]
+    rows = rows[rows["optimizer"] == "adam"]
     by = ["model", "rank", "stream", "seed"]
-    groups = some.groupby([*by, "segment", "domain"], sort=False)
+    groups = rows.groupby([*by, "segment", "domain"], sort=False)
     table = groups[["frozen", "loss"]].mean().join(groups["loss"].first().rename("first"))
-    table = table.reset_index().join(_shift_costs(some, by), on=[*by, "segment"])
+    table = table.reset_index().join(_shift_costs(rows, by), on=[*by, "segment"])
     return table.assign(recovery=100 * (table["frozen"] - table["loss"]) / table["room"])
 
 
@@ -65,5 +65,5 @@ def _shift_costs(losses: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     first = table.groupby(level=by, sort=False).transform("first")
     cost = table["domain_loss"] - first["domain_loss"]
     error = np.hypot(table["domain_error"], first["domain_error"])
-    fails = [denominator_fails(*one) for one in zip(cost, error, strict=True)]
+    fails = [denominator_fails(*pair) for pair in zip(cost, error, strict=True)]
     return pd.DataFrame({"shift": cost, "room": cost.where(~np.array(fails, dtype=bool))})

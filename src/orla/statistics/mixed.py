@@ -61,8 +61,8 @@ def random_intercept(values: ArrayLike, groups: ArrayLike) -> Mixed:
         loss = (values.size - 1) * np.log(residual) + np.log1p(count * ratio).sum(axis=-1)
         return loss + np.log(total), mean, residual / total, residual
 
-    at = int(fitted(_GRID)[0].argmin())
-    bounds = _GRID[max(at - 1, 0)], np.append(_GRID, 1 - 1e-12)[at + 1]
+    index = int(fitted(_GRID)[0].argmin())
+    bounds = _GRID[max(index - 1, 0)], np.append(_GRID, 1 - 1e-12)[index + 1]
     loss = lambda share: float(fitted(share)[0])  # noqa: E731
     best = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-10})
     share = float(best.x) if best.fun < fitted(0.0)[0] else 0.0

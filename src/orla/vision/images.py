@@ -34,14 +34,14 @@ def fashion_mnist(settings: Mapping[str, Any], part: str) -> Labelled:
                 raise OrlaError(f"{path}: its SHA-256, unpacked, is {digest[:12]}...; {_MEND}")
             arrays.append(np.frombuffer(data, np.uint8, offset=start))
     pixels, labels = arrays
-    padded = np.pad(pixels.reshape(-1, 28, 28), ((0, 0), (2, 2), (2, 2)))
-    return np.repeat(padded[..., None], 3, -1), labels
+    images = np.pad(pixels.reshape(-1, 28, 28), ((0, 0), (2, 2), (2, 2)))
+    return np.repeat(images[..., None], 3, -1), labels
 
 
 def _cifar_file(settings: Mapping[str, Any], name: str) -> Path:
     """A file's path, refused where the config gives another SHA-256 for its name."""
     path = require_file(Path(settings["folder"], name))
-    if (wanted := settings.get("sha256", {}).get(name)) and (digest := sha256(path)) != wanted:
+    if (expected := settings.get("sha256", {}).get(name)) and (digest := sha256(path)) != expected:
         raise OrlaError(f"{path}: its SHA-256 is {digest[:12]}..., not the config's; {_MEND}")
     return path
 
@@ -87,8 +87,8 @@ def corruption_streams(settings: Mapping[str, Any], count: int) -> dict[str, Lab
     by_name = {"clean": (images[:count], labels[:count])}
     for part, names in ((slice(count), SCORED), (slice(-count, None), EXTRA)):
         for name in names:
-            seen = (
+            stream = (
                 _severity_5(settings, name, images)[part] if cifar else corrupt(images[part], name)
             )
-            by_name[name] = seen, labels[part]
+            by_name[name] = stream, labels[part]
     return by_name
