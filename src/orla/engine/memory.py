@@ -86,9 +86,9 @@ def _count_model_bytes(loop: Loop, dtype: torch.dtype, device: str) -> dict[str,
 def _tape_bytes(learner: Learner, params: Parameters, network: Tensor) -> int:
     """Bytes that a learner stores of one model's steps, from one step and the steps it reads."""
     d, a = learner.derivatives, learner.architecture
-    after, tape = d.forward(params, network, {"x": network.new_zeros(a.n_in)})
+    next_state, tape = d.forward(params, network, {"x": network.new_zeros(a.n_in)})
     # As the cotangent, the error and the readout's gradient; to compute them takes longer.
-    cotangent, error = torch.zeros_like(after), network.new_zeros(1)
+    cotangent, error = torch.zeros_like(next_state), network.new_zeros(1)
     readout = {name: params[name] for name in a.readout_shapes()}
     local = d.local_like(params, tape, cotangent)
     noise_bytes = learner.noise * network.element_size() * max(learner.stride, learner.block_length)

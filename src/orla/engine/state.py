@@ -52,9 +52,9 @@ class State:
         others = ("buffers", "seeds", "step")
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in others}
 
-    def set_variables(self, after: dict[str, Any]) -> None:
+    def set_variables(self, variables: dict[str, Any]) -> None:
         """Set the `variables` that an update returned."""
-        for name, value in after.items():
+        for name, value in variables.items():
             setattr(self, name, value)
 
     def copy(self) -> State:

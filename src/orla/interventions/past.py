@@ -139,11 +139,11 @@ class ProjectPast(
 
     def update(self, gradients: Gradients, state: State, params: Parameters) -> Answer:
         past = self._flat_past_gradient(gradients, params)
-        at = torch.arange(self.windows, device=past.device) == state["seen"] % self.windows
-        columns = torch.where(at[:, None], past, state["columns"])
+        slot = torch.arange(self.windows, device=past.device) == state["seen"] % self.windows
+        columns = torch.where(slot[:, None], past, state["columns"])
         products = matvec(columns, past)
-        gram = torch.where(at[:, None], products, state["gram"])
-        gram = torch.where(at, products[:, None], gram)
+        gram = torch.where(slot[:, None], products, state["gram"])
+        gram = torch.where(slot, products[:, None], gram)
         component = _leading_component(columns, gram, past)
         shares = component.split([math.prod(p.shape) for p in params.values()])
         by_name = {n: t.view(p.shape) for (n, p), t in zip(params.items(), shares, strict=True)}

@@ -118,9 +118,9 @@ def _process_folder() -> Path:
 @contextmanager
 def scratch(path: Path | None) -> Iterator[Path]:
     """A temporary folder for the block, beside `path`, where its contents are to be kept."""
-    beside = {"prefix": f".{path.stem}.", "dir": path.parent} if path else {}
+    place = {"prefix": f".{path.stem}.", "dir": path.parent} if path else {}
     try:
-        temporary = Path(tempfile.mkdtemp(**beside))
+        temporary = Path(tempfile.mkdtemp(**place))
     except OSError:
         temporary = Path(tempfile.mkdtemp(prefix="orla-"))
     try:
