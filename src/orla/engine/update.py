@@ -115,8 +115,8 @@ class Parts:
         observers = {name: gradients[f"of {name}"] for name in self.observers}
         interventions = []
         for part, state in zip(self.interventions, variables["interventions"], strict=True):
-            gradient, after = vmap(part.update)(Gradients(gradient, observers), state, params)
-            interventions.append(after)
+            gradient, next_state = vmap(part.update)(Gradients(gradient, observers), state, params)
+            interventions.append(next_state)
         arguments = gradient, variables["optimizer"], params, rates
         updates, optimizer = vmap(self.optimizer.update)(*arguments)
         moment = without_noise(moment)
@@ -132,16 +132,16 @@ class Parts:
         axes = Update(0, 0, 0, 0, 0, 0, of_moment, window, 0, 0 if reads else None)
         probes, series = [], {}
         for part, state in zip(self.probes, variables["probes"], strict=True):
-            after, values = vmap(part.measure, in_dims=(0, axes))(state, update)
-            probes.append(after)
+            next_state, values = vmap(part.measure, in_dims=(0, axes))(state, update)
+            probes.append(next_state)
             series |= values
-        after = {
+        changes = {
             "params": params | {name: params[name] + u for name, u in updates.items()},
             "optimizer": optimizer,
             "interventions": interventions,
             "probes": probes,
         }
-        return after, series
+        return changes, series
 
     def end_blocks(self, state: State) -> None:
         """Let learners whose block of steps is full rebuild their buffers."""

@@ -13,7 +13,7 @@ from orla.interventions.base import Answer, Gradients, Intervention, State, norm
 
 
 @dataclass(frozen=True, kw_only=True)
-class OfPast(Intervention):
+class PastIntervention(Intervention):
     """g_past = g_full - g_imm over all parameters that both have (paper, Section 3).
 
     Each of the two is the learner's gradient or an observer's, by name.
@@ -51,7 +51,7 @@ _MOST_COSINES = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Route(
-    OfPast,
+    PastIntervention,
     name="route",
     label="past only where its cosine with {immediate} is at least {above:g}",
 ):
@@ -103,7 +103,7 @@ class Route(
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectPast(
-    OfPast,
+    PastIntervention,
     name="project-past",
     label="past beyond {immediate} without its leading direction",
 ):

@@ -40,7 +40,7 @@ class LSTM(Steps):
         super().__init__(model)
         with torch.no_grad():
             blanks = torch.tensor([[_BLANK] * (WINDOW - 1) + [mark]])
-            _, self._begun = self.read(blanks, self.zeros(1))
+            _, self._start_state = self.read(blanks, self.zeros(1))
 
     def zeros(self, models: int) -> State:
         """The state before anything is read."""
@@ -49,9 +49,9 @@ class LSTM(Steps):
         return [(new(models, size), new(models, size)) for _ in _LAYERS] + [(features,)]
 
     def start(self, models: int) -> State:
-        return [tuple(s.expand(models, *s.shape[1:]) for s in layer) for layer in self._begun]
+        return [tuple(s.expand(models, *s.shape[1:]) for s in layer) for layer in self._start_state]
 
-    def tokens_held(self, state: State) -> int:
+    def token_count(self, state: State) -> int:
         return state[-1][0].shape[1] - WINDOW
 
     def read(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:

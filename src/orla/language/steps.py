@@ -38,7 +38,7 @@ class Steps:
         """The state of so many models before the first token."""
         raise NotImplementedError
 
-    def tokens_held(self, state: State) -> int:
+    def token_count(self, state: State) -> int:
         """How many tokens a state holds, where there is a most."""
         return 0
 
@@ -53,9 +53,9 @@ class Steps:
         """
         logits, position = [], 0
         while position < tokens.shape[1]:
-            if self.context and self.tokens_held(state) >= self.context:
+            if self.context and self.token_count(state) >= self.context:
                 state = self.start(len(tokens))
-            fits = self.context - self.tokens_held(state) if self.context else tokens.shape[1]
+            fits = self.context - self.token_count(state) if self.context else tokens.shape[1]
             more, state = self.read(tokens[:, position : position + fits], state)
             logits, position = [*logits, more], position + fits
         return torch.cat(logits, 1), state
@@ -88,13 +88,13 @@ class Mamba(Steps):
             taps, bias = m.conv1d.weight, m.conv1d.bias
             u = m.act(F.conv1d(window.mT, taps, bias, groups=m.intermediate_size).mT)
             sizes = [m.time_step_rank, m.ssm_state_size, m.ssm_state_size]
-            dt, write, read = m.x_proj(u).split(sizes, -1)
+            dt, write, readout = m.x_proj(u).split(sizes, -1)
             dt = F.softplus(m.dt_proj(dt))[..., None]
             decay = torch.exp(dt * -torch.exp(m.A_log))
             inputs, outputs = dt * write[:, :, None] * u[..., None], []
             for t in range(tokens.shape[1]):
                 scan = decay[:, t] * scan + inputs[:, t]
-                outputs.append(scan @ read[:, t, :, None])
+                outputs.append(scan @ readout[:, t, :, None])
             layer_states.append((window[:, window.shape[1] - m.conv_kernel_size + 1 :], scan))
             x = x + m.out_proj((torch.stack(outputs, 1)[..., 0] + m.D * u) * m.act(gate))
         return self.model.lm_head(self.model.backbone.norm_f(x)), layer_states
@@ -176,7 +176,7 @@ class GPT2(Steps):
         empty = self.model.lm_head.weight.new_zeros(shape)
         return [(empty, empty)] * config.n_layer
 
-    def tokens_held(self, state: State) -> int:
+    def token_count(self, state: State) -> int:
         return state[0][0].shape[2]
 
     def read(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:

@@ -15,7 +15,7 @@ from orla.programs.scan import scan
 
 
 @dataclass(frozen=True, kw_only=True)
-class OfErrors(Learner):
+class WindowLearner(Learner):
     """A learner of windows whose gradient may be of other errors than all of the window's.
 
     last: the last step's alone, and so the readout's gradient. shuffled: dL/dh_t of all steps, in a
@@ -56,7 +56,7 @@ class OfErrors(Learner):
 
 @dataclass(frozen=True)
 class Immediate(
-    OfErrors,
+    WindowLearner,
     name="immediate",
     label="immediate",
     order=10,
@@ -94,7 +94,7 @@ class Immediate(
 
 @dataclass(frozen=True)
 class TBPTT(
-    OfErrors,
+    WindowLearner,
     name="tbptt",
     label="TBPTT-{window}",
     order=40,

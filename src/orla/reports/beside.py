@@ -179,7 +179,7 @@ def pretraining_notes(records: Iterable[Row], study: StudyFacts) -> list[str]:
     ran = {record["architecture"] for record in records if record["run"]}
     texts = [
         f"{study.called('architecture', network)}: {how}"
-        for network in study.ordered("architecture", ran)
+        for network in study.sort_names("architecture", ran)
         if (how := study.pretraining_words(network))
     ]
     return [f"{'; '.join(texts)}."] * bool(texts)

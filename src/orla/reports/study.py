@@ -155,7 +155,7 @@ class StudyFacts(PartNames):
         """Whether each of these tasks stands in for recordings."""
         return tasks.isin(self.recordings) & self.simulated
 
-    def narrowed_to(self, rows: pd.DataFrame) -> Self:
+    def narrow_to(self, rows: pd.DataFrame) -> Self:
         """The facts for a table or figure of these rows; those that were not run do not count."""
         ran = rows[rows["run"].astype(bool)] if "run" in rows else rows
         if ran.empty or "task" not in ran:
@@ -184,9 +184,9 @@ class StudyFacts(PartNames):
             return self.comparison(slug).label or slug
         return super().called(kind, slug)
 
-    def ordered(self, kind: str, slugs: Iterable[str]) -> list[str]:
+    def sort_names(self, kind: str, slugs: Iterable[str]) -> list[str]:
         """Names in declared order; of tasks and pairs the paper's first, pairs by their numbers."""
-        slugs = super().ordered(kind, slugs)
+        slugs = super().sort_names(kind, slugs)
         if kind == "pair":
             slugs = sorted(slugs, key=_numbers_and_words)
         papers = {"task": self.papers_task, "pair": self.papers_pair}.get(kind)
@@ -204,7 +204,7 @@ class StudyFacts(PartNames):
         if kind == "comparison":
             order = list(self.comparisons)
             return sorted(values, key=lambda c: (order.index(c) if c in order else len(order), c))
-        return self.ordered(kind, values)
+        return self.sort_names(kind, values)
 
     def value_names(self, frame: pd.DataFrame, kind: str) -> dict[str, str]:
         """The values of a key column and the reader's name of each, in declared order."""

@@ -50,7 +50,7 @@ def marks(kind: str, slugs: Iterable[str], names: PartNames) -> dict[str, Mark]:
     A part with default options has its declared mark; further instances have a lighter colour and
     a marker that is free, or a free pair of marker and line.
     """
-    order = names.ordered(kind, slugs)
+    order = names.sort_names(kind, slugs)
     bases = {slug: names.mark(kind, slug) for slug in order}
     looks = {s: mark for s, mark in bases.items() if mark and not names.changed_options(kind, s)}
     for slug in order:

@@ -139,7 +139,7 @@ class PartNames:
             names.append("per step" if steps == 1 else f"per {steps} steps")
         return ", ".join(names)
 
-    def ordered(self, kind: str, slugs: Iterable[str]) -> list[str]:
+    def sort_names(self, kind: str, slugs: Iterable[str]) -> list[str]:
         """Names in the declared order of their parts; then other values, by decreasing number."""
         names = PartNames(instances=self.instances)  # a task that is no kind has no place
 

@@ -60,14 +60,14 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One condition's models at one estimand; `marked` is the index of the chosen rate.
+    """One condition's models at one estimand; `rate_index` is the index of the chosen rate.
 
     as_frozen: whether diverged models are scored as the network that does not adapt.
     """
 
     grid: Grid
     estimand: Estimand
-    marked: int
+    rate_index: int
     as_frozen: bool = False
 
     def values(self, column: str) -> np.ndarray:
@@ -77,7 +77,7 @@ class Side:
 
     def at_rate(self, column: str) -> np.ndarray:
         """A column at the chosen rate, (seeds,)."""
-        return self.values(column)[:, self.marked]
+        return self.values(column)[:, self.rate_index]
 
     def mean(self, column: str) -> float:
         """Mean over the seeds in which a column is finite at the chosen rate."""
@@ -86,7 +86,7 @@ class Side:
     @property
     def rate(self) -> float:
         """The chosen rate."""
-        return float(self.grid.rates[self.marked])
+        return float(self.grid.rates[self.rate_index])
 
     @property
     def diverged(self) -> np.ndarray:
@@ -145,11 +145,11 @@ class Side:
         """
         errors = self.values(self.estimand.validation)
         others = np.where(np.isfinite(errors), errors, np.inf)
-        others[:, self.marked] = np.inf
+        others[:, self.rate_index] = np.inf
         second = int(best_rate(others))
-        difference = moments(others[:, second] - errors[:, self.marked])
+        difference = moments(others[:, second] - errors[:, self.rate_index])
         near = difference.n == len(errors) and difference.mean <= difference.standard_error
-        return replace(self, marked=second) if near else self
+        return replace(self, rate_index=second) if near else self
 
     def resampled_rates(self, draws: np.ndarray) -> np.ndarray:
         """Index of the rate that each resample (resamples, seeds) chooses, (resamples,)."""
@@ -157,7 +157,7 @@ class Side:
 
     def other_rate_share(self, draws: Draws) -> float:
         """Share of resamples that choose another rate than the marked one."""
-        return float(draws.share[self.resampled_rates(draws.different) != self.marked].sum())
+        return float(draws.share[self.resampled_rates(draws.different) != self.rate_index].sum())
 
     @property
     def selection_price(self) -> float:
@@ -169,7 +169,7 @@ class Side:
         error, recovery = self.estimand.price
         on_test = int(best_rate(self.values(error or self.estimand.error)))
         values = self.values(recovery or self.estimand.recovery)
-        return float(finite_means(values[:, on_test] - values[:, self.marked]))
+        return float(finite_means(values[:, on_test] - values[:, self.rate_index]))
 
 
 def _is_clear(span: Moments) -> bool:

@@ -70,6 +70,6 @@ def _scores_at_rates(contrast: Contrast, base: Contrast) -> dict[str, np.ndarray
         matches = np.isclose(side.grid.rates, other.rate, atol=0)
         values[f"recovery_{name}_percent"] = finite_means(side.values(AT_END.recovery)[:, matches])
         values[f"learning_rate_{name}"] = np.array([other.rate])
-        values["n_flipped"] += not matches[side.marked]
+        values["n_flipped"] += not matches[side.rate_index]
     gap = values["recovery_full_percent"] - values["recovery_immediate_percent"]
     return values | {"gap_pp": gap if contrast.full.has_meaning else np.full_like(gap, np.nan)}

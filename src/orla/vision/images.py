@@ -12,13 +12,13 @@ from orla.errors import OrlaError
 from orla.files import as_one_line, read_file, require_file, sha256
 from orla.vision.corruptions import EXTRA, SCORED, SIZE, corrupt
 
-Labelled = tuple[np.ndarray, np.ndarray]
+LabelledImages = tuple[np.ndarray, np.ndarray]
 # Images by the config's word -> what a reader calls them.
 LABELS = {"fashion-mnist": "Fashion-MNIST, corrupted", "cifar-10-c": "CIFAR-10-C"}
 _MEND = "get it as docs/vision.md says"
 
 
-def fashion_mnist(settings: Mapping[str, Any], part: str) -> Labelled:
+def fashion_mnist(settings: Mapping[str, Any], part: str) -> LabelledImages:
     """Images (n, 32, 32, 3), uint8, three equal channels, and labels (n,): "train" or "t10k".
 
     Raises:
@@ -41,12 +41,13 @@ def fashion_mnist(settings: Mapping[str, Any], part: str) -> Labelled:
 def _cifar_file(settings: Mapping[str, Any], name: str) -> Path:
     """A file's path, refused where the config gives another SHA-256 for its name."""
     path = require_file(Path(settings["folder"], name))
-    if (expected := settings.get("sha256", {}).get(name)) and (digest := sha256(path)) != expected:
+    config_digest = settings.get("sha256", {}).get(name)
+    if config_digest and (digest := sha256(path)) != config_digest:
         raise OrlaError(f"{path}: its SHA-256 is {digest[:12]}..., not the config's; {_MEND}")
     return path
 
 
-def _cifar_10(settings: Mapping[str, Any]) -> Labelled:
+def _cifar_10(settings: Mapping[str, Any]) -> LabelledImages:
     """CIFAR-10's test images from its binary version: a label, then the planes of the colours."""
     path = _cifar_file(settings, "test_batch.bin")
     with as_one_line(path, "no test_batch.bin of CIFAR-10", _MEND):
@@ -71,7 +72,7 @@ def _severity_5(settings: Mapping[str, Any], name: str, clean: np.ndarray) -> np
         return array[-len(clean) :]
 
 
-def corruption_streams(settings: Mapping[str, Any], count: int) -> dict[str, Labelled]:
+def corruption_streams(settings: Mapping[str, Any], count: int) -> dict[str, LabelledImages]:
     """Images and labels by corruption, `count` of each.
 
     The first test images for `SCORED` and "clean", the last ones for `EXTRA`. OrlaError where files

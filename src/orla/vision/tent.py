@@ -21,7 +21,7 @@ from orla.architectures.base import Parameters
 from orla.optimizers.base import Optimizer
 from orla.study import rates
 from orla.vision.corruptions import EXTRA, SCORED
-from orla.vision.images import Labelled
+from orla.vision.images import LabelledImages
 from orla.vision.networks import network_inputs, update_step
 
 # What adapts: nothing, the statistics of batch normalization alone, its weights too, or adapters.
@@ -92,7 +92,7 @@ def adapt(
 
 def adaptation_table(
     network: nn.Module,
-    streams: Mapping[str, Labelled],
+    streams: Mapping[str, LabelledImages],
     settings: Mapping[str, Any],
     adapts: str,
     name: str,

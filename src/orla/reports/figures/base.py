@@ -85,7 +85,7 @@ class Figure(Part, ABC):
         """
         selection, label = self.select(*frames, study=study), self.part.label
         is_blank = selection is None or selection.rows.empty
-        facts = study if is_blank else study.narrowed_to(selection.rows)
+        facts = study if is_blank else study.narrow_to(selection.rows)
         with style.house_style():
             if is_blank and paths:
                 figure = plt.figure(figsize=(style.ONE_COLUMN_IN, 0.5))

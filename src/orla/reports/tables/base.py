@@ -134,7 +134,7 @@ class Table(Part):
             numbers = [n.csv_row for line in lines for cell in cells for n in cell.numbers(line)]
             contents.records.extend(numbers or (self.csv_row(row, study) for row in group))
         data = self.data(contents, study)
-        facts = study.narrowed_to(data)
+        facts = study.narrow_to(data)
         document = TableDocument(
             slug=self.part.name,
             title=self.part.label,

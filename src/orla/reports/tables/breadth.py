@@ -163,7 +163,7 @@ def rows_against_exact(learners: pd.DataFrame, study: StudyFacts) -> pd.DataFram
     """The rows of `learners` whose reference declares itself exact, of several the first one."""
     exact = [
         name
-        for name in study.ordered("learner", learners["against"])
+        for name in study.sort_names("learner", learners["against"])
         if study.declaration("learner", name).get("exactness") == "exact"
     ]
     rows = learners[learners["against"].isin(exact)]
@@ -173,7 +173,7 @@ def rows_against_exact(learners: pd.DataFrame, study: StudyFacts) -> pd.DataFram
 
 def reference_names(rows: pd.DataFrame, study: StudyFacts) -> str:
     """What the references of these rows are called: "exact RTRL, per step"."""
-    names = study.ordered("learner", rows["against"])
+    names = study.sort_names("learner", rows["against"])
     return " or ".join(study.called("learner", name) for name in names)
 
 
@@ -209,7 +209,7 @@ class Learners(
     def rows(self, learners: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         if (rows := rows_against_exact(learners, study)).empty:
             return rows
-        order = study.ordered("learner", rows["observer"])
+        order = study.sort_names("learner", rows["observer"])
         rows = rows.sort_values("observer", key=lambda n: n.map(order.index), kind="stable")
         declarations = [study.declaration("learner", name) for name in rows["observer"]]
         names = ("exactness", "time", "memory")

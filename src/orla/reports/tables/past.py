@@ -40,7 +40,7 @@ def _first_line_column(header: str, *measure: str, **how: Any) -> Cell:
     )
 
 
-class _OfReadings(ByCondition):
+class _ByReading(ByCondition):
     """A condition has a line for each share and reading of its gradients that was measured."""
 
     tells_pretraining = True
@@ -74,13 +74,13 @@ class _OfReadings(ByCondition):
 
 
 class Structure(
-    _OfReadings, name="structure", label="Structure of the past gradient", chapter="mechanism",
+    _ByReading, name="structure", label="Structure of the past gradient", chapter="mechanism",
     order=20, needs=("measured",), paper="structure",
 ):  # fmt: skip
     """Concentration of G_past and G_imm in networks of the kind that the paper measures here."""
 
     cells = (
-        *_OfReadings.concentration,
+        *_ByReading.concentration,
         _first_line_column("u_1", "whh_share", "whh_share_percent", **_SHARE),
         _first_line_column("shuffled", "whh_share_shuffled", **_SHARE),
     )
@@ -113,17 +113,17 @@ class Structure(
 
 
 class LSTMCrossArchitecture(
-    _OfReadings, name="lstm_cross_architecture",
+    _ByReading, name="lstm_cross_architecture",
     label="Structure of the past gradient in other networks", chapter="mechanism", order=70,
     needs=("measured",), paper="lstm_structure",
 ):  # fmt: skip
     """Concentration of G_past and recovery of gated and linear networks under drift."""
 
     cells = (
-        *_OfReadings.concentration,
+        *_ByReading.concentration,
         _first_line_column(_RECOVERY, RECOVERY, "recovery_percent", digits=1, ending="_percent"),
     )
-    says = f"""As the table of the vanilla network, under {{full}} and drift. {_OfReadings.readings}
+    says = f"""As the table of the vanilla network, under {{full}} and drift. {_ByReading.readings}
     {CELLS}"""
 
     @cached_property
