@@ -22,7 +22,7 @@ from orla.optimizers.base import Optimizer
 # Largest product of state size and recurrent parameters at which a model is made to be counted. A
 # larger one is counted on the meta device, whose tensors have a shape and no numbers; there PyTorch
 # loads its compiler, which takes longer than many a job.
-_MOST_COUNTED = 2**22
+_LARGEST_PRODUCT = 2**22
 
 
 # Bytes that a step of a whole batch may go through on a CPU: beyond its cache a step takes two to
@@ -55,7 +55,7 @@ def bytes_per_model(loop: Loop, dtype: torch.dtype) -> dict[str, int]:
     """
     network = loop.learner.architecture
     recurrent = sum(math.prod(shape) for shape in network.recurrent_shapes().values())
-    if network.state_size * recurrent > _MOST_COUNTED:
+    if network.state_size * recurrent > _LARGEST_PRODUCT:
         try:
             return _count_model_bytes(loop, dtype, "meta")
         except (RuntimeError, NotImplementedError):  # a part that looks at values as it begins

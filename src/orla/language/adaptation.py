@@ -31,9 +31,9 @@ _READ = 64
 # Places of a text, and most tokens from each on, over which the frozen model's loss is measured.
 _PLACES, _MOST = 32, 4096
 # Gradients are measured at the first of so many updates.
-_MEASURED = 8
+_NORM_STRIDE = 8
 # Seed of the adapters by which rates are chosen, no seed of a study.
-_CHOOSING = 1_000_000
+_CHOICE_SEED = 1_000_000
 
 # Optimizer -> the rate of each of its models, which follow each other in a batch.
 Rates = Mapping[str, Sequence[float]]
@@ -124,7 +124,7 @@ def adapt(
             gradients = dict(zip(weights, grads, strict=True))
             state = [tuple(s.detach() for s in layer) for layer in state]
             losses.append(loss.detach())
-            if len(losses) % _MEASURED == 1:
+            if len(losses) % _NORM_STRIDE == 1:
                 squares = Counter()
                 for name, gradient in gradients.items():  # "LAYER.A"
                     squares[name.rpartition(".")[0]] += gradient.square().sum((1, 2))
@@ -133,7 +133,7 @@ def adapt(
             update(gradients)
             position += len(target[0])
             bar.update(len(target[0]))
-    count = -(-len(losses) // _MEASURED)
+    count = -(-len(losses) // _NORM_STRIDE)
     loss = torch.cat(losses, 1).numpy()
     heldout = np.full_like(loss, np.nan)
     if frozen_part:
@@ -259,7 +259,7 @@ def _best_rates(
     The best one has the lowest loss after the first segment of that text.
     """
     models = sum(map(len, rate_grids.values()))
-    weights = insert_adapters(steps, rank, [_CHOOSING] * models)
+    weights = insert_adapters(steps, rank, [_CHOICE_SEED] * models)
     label = f"choosing rates for {learner}, rank {rank}"
     loss = adapt(steps, weights, rate_grids, tokens.expand(models, -1), learner, label=label).loss
     loss_by_model, best = iter(loss[:, loss.shape[1] // segments :].mean(1)), {}

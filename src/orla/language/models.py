@@ -24,7 +24,7 @@ logging.disable_progress_bar()
 _ADAPTER = "default"
 Encode = Callable[[str], list[int]]
 # Numbers of an adapter that are held: weight, gradient, two moments.
-_HELD = 4
+_NUMBERS_PER_WEIGHT = 4
 
 
 class Language(NamedTuple):
@@ -90,7 +90,7 @@ def _load_pretrained(kind: Any, name: str, **how: Any) -> Any:
 def require_room(
     name: str, config: PreTrainedConfig, models: int, tokens: int, most_hours: float
 ) -> None:
-    """Refuse a model, of which no weight is read, that would not fit in memory or take too long.
+    """Refuse a model that would not fit in memory or take too long; read none of its weights.
 
     `models` are adapted at once, and read `tokens` all together.
     """
@@ -101,7 +101,7 @@ def require_room(
     per_unit = 40 + 8 * getattr(config, "state_size", 0)  # numbers a unit and token, in a window
     numbers = models * 64 * (2 * config.vocab_size + per_unit * wide * deep)
     numbers += models * 2 * deep * wide * getattr(config, "n_positions", 0)
-    numbers += models * _HELD * deep * 16 * 12 * wide
+    numbers += models * _NUMBERS_PER_WEIGHT * deep * 16 * 12 * wide
     memory, free = 4 * (1.3 * size + numbers), psutil.virtual_memory().available
     if memory > free:
         raise OrlaError(

@@ -18,14 +18,14 @@ from orla.provenance import cost
 from orla.schema import nearest
 
 # Characters of each text that the tokenizer is made from.
-_TOKENIZED = 2_000_000
+_CHARACTERS = 2_000_000
 
 
 def train_tokenizer(texts: Iterable[str], size: int) -> PreTrainedTokenizerFast:
     """A tokenizer by byte pairs (Sennrich et al. 2016) of these texts, of `size` tokens."""
     byte_pairs = ByteLevelBPETokenizer()
     byte_pairs.train_from_iterator(
-        [text[:_TOKENIZED] for text in texts], size, min_frequency=0, show_progress=False
+        [text[:_CHARACTERS] for text in texts], size, min_frequency=0, show_progress=False
     )
     return PreTrainedTokenizerFast(tokenizer_object=byte_pairs._tokenizer)
 

@@ -39,7 +39,7 @@ class Steps:
         raise NotImplementedError
 
     def token_count(self, state: State) -> int:
-        """How many tokens a state holds, where there is a most."""
+        """How many tokens a state holds; 0 where the context has no limit."""
         return 0
 
     def read(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:

@@ -1,7 +1,7 @@
 """The sentences of an answer on gaps between learners and on verdicts.
 
 Gaps are quoted of conditions in which recovery has a meaning and no guard fails, and have the 95 %
-t interval that the tables of gaps have. Of `estimates` rows have a column "quotable".
+t interval that the tables of gaps have. Rows of `estimates` have a column "quotable".
 """
 
 from collections.abc import Mapping
@@ -192,7 +192,7 @@ def pairs_sentence(over: pd.DataFrame | None, estimates: pd.DataFrame, study: St
 def no_gap_sentence(estimates: pd.DataFrame, models: pd.DataFrame, study: StudyFacts) -> str:
     """Why no gap of the study's subject is quoted.
 
-    Learners were not run, or the guard is named that fails most often.
+    It names the learners that were not run, or the guard that fails most often.
     """
     rows = estimates[estimates["comparison"].isin(_quotable_comparisons(study))]
     if rows.empty:

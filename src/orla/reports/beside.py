@@ -32,7 +32,7 @@ class BesidePaper(Table):
     layout: ClassVar = {"size": "scriptsize"}
     # Whether notes say how networks were pretrained, where they differ in that.
     tells_pretraining: ClassVar[bool] = False
-    rule: ClassVar[str] = f"""{comparison.COMPARED} Neither: not run, diverged, or a network of
+    rule: ClassVar[str] = f"""{comparison.RULE} Neither: not run, diverged, or a network of
     another size."""
 
     @cached_property

@@ -55,7 +55,7 @@ class ByPapersRow(BesidePaper):
     declares: ClassVar = {"needs": ("lr_curves",), "paper": ""}
     measures: ClassVar[Mapping[str, Measure]]
     further: ClassVar[Mapping[str, str]] = {}
-    rule = f"""{comparison.COMPARED} A dash: not run, diverged, a network of another size, or only
+    rule = f"""{comparison.RULE} A dash: not run, diverged, a network of another size, or only
     words in the paper. No 100: the learner that counts as 100 % was not run on this network."""
 
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:

@@ -26,7 +26,7 @@ class Line(NamedTuple):
         return self.row["paper"]
 
     def mean(self, measure: str) -> Mean | None:
-        """Ours of a condition; None where it was not run or not measured."""
+        """Our mean of a measure; None where the condition was not run or not measured."""
         recovery = self.row["means"].get(RECOVERY)
         diverges = recovery and not recovery.n and recovery.diverged
         return self.row["means"].get(measure, Mean(np.nan, diverged=diverges) if diverges else None)

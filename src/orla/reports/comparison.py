@@ -17,10 +17,10 @@ AGREES, DIFFERS, WIDE, NOT_COMPARABLE = "agrees", "differs", "too wide", "not co
 # Where one of both numbers is not there.
 NO_ANSWER = MISSING
 # Share of the paper's number that counts as no difference: most are printed with two digits.
-SAME = 0.1
+TOLERANCE = 0.1
 # A longer half interval than this share of the paper's number settles nothing.
-TELLS = 0.5
-COMPARED = """Agrees: the paper's number lies in our 95 % interval, or the intervals overlap, or
+MOST_HALF_WIDTH = 0.5
+RULE = """Agrees: the paper's number lies in our 95 % interval, or the intervals overlap, or
 both differ by a tenth of the paper's number at most. Too wide: it would agree, but half of our
 interval is longer than half of the paper's number, and no seed is worse than frozen; else it
 differs. Not comparable: both are not numbers of the same thing, for the reason given."""
@@ -92,9 +92,9 @@ def agreement(ours: Mean | None, paper: Number, spread: Number = None) -> str:
     low, high = (or_default(end, ours.value) for end in (ours.low, ours.high))
     reach = or_default(spread, 0.0)
     overlap = low <= paper + reach and paper - reach <= high
-    if not (overlap or math.isclose(ours.value, paper, rel_tol=0, abs_tol=SAME * abs(paper))):
+    if not (overlap or math.isclose(ours.value, paper, rel_tol=0, abs_tol=TOLERANCE * abs(paper))):
         return DIFFERS
-    settles = (high - low) / 2 <= TELLS * abs(paper)
+    settles = (high - low) / 2 <= MOST_HALF_WIDTH * abs(paper)
     # Seeds worse than frozen make an interval too wide; a seed without others has none.
     if ours.worse and (not settles or is_missing(ours.high)):
         return DIFFERS

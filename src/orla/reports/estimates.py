@@ -16,7 +16,7 @@ from orla.study.keys import SETTING
 OVER_SEEDS = "95 % t interval over seeds of one pair"
 OVER_PAIRS = "95 % t interval over pairs"
 NO_MEANING = "–¶"
-GUARDED = "‡"
+GUARD_MARK = "‡"
 # What an estimand is called, in the order in which they are shown.
 ESTIMANDS = {
     "stable": "mean of the last freezing points",
@@ -70,7 +70,7 @@ def gap_text(row: Mapping[str, Any]) -> str:
         lines = ["diverged" if or_default(row["n_diverged"], 0) > 0 else NO_MEANING]
     else:
         ends = interval(row["t95_low_pp"], row["t95_high_pp"])
-        lines = [number(row["gap_pp"], signed=True) + GUARDED * fails_guard(row)]
+        lines = [number(row["gap_pp"], signed=True) + GUARD_MARK * fails_guard(row)]
         lines += [ends] if ends else []
     for name, column in (("R²", "r2_gap"), ("−Δerror", "error_gap")):
         if not is_missing(row.get(column)):
@@ -95,7 +95,7 @@ def guard_notes(rows: list[dict[str, Any]], panels: list[Panel]) -> list[str]:
             "¶ recovery has no meaning here: its denominator, frozen minus reference error, is too "
             "small or too uncertain."
         )
-    if GUARDED in text:
+    if GUARD_MARK in text:
         failures = (str(or_default(row.get("guards"), "")).split("; ") for row in rows)
         reasons = Counter(reason for row_reasons in failures for reason in row_reasons if reason)
         notes += [f"‡ {reason} ({n} gap{'' if n == 1 else 's'})." for reason, n in reasons.items()]

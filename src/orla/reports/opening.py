@@ -33,8 +33,8 @@ class Opening(NamedTuple):
     """A report's title, its answer, and what stands behind it.
 
     Attributes:
-        sentences, further: two of what was found, as one says it to a colleague; what one adds.
-        note, quotes_gaps: on the numbers; whether gaps of the study's subject are quoted.
+        sentences, further: the answer in two or three sentences; what one adds to a colleague.
+        note: what the numbers are. quotes_gaps: whether gaps of the study's subject are quoted.
         background: "The drift", "Asked", "Over what" and "How far to trust it".
     """
 

@@ -96,7 +96,7 @@ class Report:
     def render(
         self, template: str, filters: Mapping[str, Callable] | None = None, **facts: Any
     ) -> str:
-        """A template of this folder, with these facts and those of all; HTML is escaped."""
+        """Render a template of this folder, with these facts and the common ones; escape HTML."""
         titles = {item["chapter"].title for item in self.chapters()}
         models, needs = self.results.get("heldout"), catalogue.parts("table")
         facts |= {

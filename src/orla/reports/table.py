@@ -19,7 +19,7 @@ _END = r" \tabularnewline"
 # Half of the gap between columns, in points, where it is not the usual one.
 _GAPS = {"scriptsize": 1.5}
 # Long names of a user's own parts make a table too wide for the page: it is scaled to the width.
-_FITTED = r"\resizebox{\ifdim\width>\linewidth \linewidth\else\width\fi}{!}{%"
+_FIT_TO_LINE = r"\resizebox{\ifdim\width>\linewidth \linewidth\else\width\fi}{!}{%"
 _NOTES = r"\par\smallskip\parbox{{\linewidth}}{{\scriptsize\raggedright {}}}"
 
 
@@ -159,7 +159,7 @@ def _float_latex(table: TableDocument, panels: list[Panel], is_continued: bool, 
         *([] if is_continued else [rf"\label{{tab:{table.slug.replace('_', '-')}}}"]),
         rf"\{table.size}",
         rf"\setlength{{\tabcolsep}}{{{_GAPS.get(table.size, 2.5)}pt}}",
-        _FITTED,
+        _FIT_TO_LINE,
         rf"\begin{{tabular}}{{@{{}}{aligns}@{{}}}}",
         r"\toprule",
         *_header_lines(table),

@@ -94,7 +94,7 @@ def _text_or_empty(row: dict[str, Any], column: str) -> str:
 
 
 def claim_condition(result: str) -> dict[str, str]:
-    """The key columns of the condition that the paper's weightiest claim about a result is of."""
+    """Key columns of the condition of the paper's weightiest claim about a result."""
     parts = (part for claim in load().claims for part in claim["ours"])
     return next(part["where"] for part in parts if part["result"] == result)
 
@@ -102,9 +102,9 @@ def claim_condition(result: str) -> dict[str, str]:
 def claim_lines(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[dict[str, Any]]:
     """Every claim of the paper, with our figures (`ours`) and the verdict of its registration.
 
-    It is [] where no claim has a figure. A claim is compared only with conditions to which the
-    paper's numbers apply (see `StudyFacts.paper_for`), of one pair of sessions: as the paper's
-    numbers are of one, they tell nothing beside each of several others.
+    It is [] where no claim has a figure, and where there are several pairs of sessions: the
+    paper's numbers are of one pair. A claim is compared only with conditions to which the paper's
+    numbers apply (see `StudyFacts.paper_for`).
     """
     verdicts = verdict_lines(results.get("verdicts", pd.DataFrame()), study)
     verdicts_by_registration = {verdict["registration"]: verdict for verdict in verdicts}

@@ -17,7 +17,7 @@ from orla.study.scores import recovery_percent
 _NETWORKS = {
     name: KEYS[name] for name in ("task", "pair", "architecture", "precision", "split", "start")
 }
-_BESIDE = ["frozen_heldout_error", "reference_error", "constant_error", "unreliable"]
+_NETWORK_COLUMNS = ["frozen_heldout_error", "reference_error", "constant_error", "unreliable"]
 
 
 def _networks_by_condition(models: pd.DataFrame) -> Iterator[tuple[Key, pd.DataFrame]]:
@@ -58,8 +58,8 @@ class Baselines(Summary, name="baselines"):
                 if error not in networks or networks[error].isna().all():
                     continue
                 names = {error: "heldout_error", r2: "r2_mean"}
-                table = networks[[*names, *_BESIDE]].rename(columns=names).astype(float)
-                frozen, reference, constant, _ = table[_BESIDE].to_numpy().T
+                table = networks[[*names, *_NETWORK_COLUMNS]].rename(columns=names).astype(float)
+                frozen, reference, constant, _ = table[_NETWORK_COLUMNS].to_numpy().T
                 ours = table["heldout_error"], reference
                 table["recovery"] = recovery_percent(frozen, *ours)
                 table["over_best_percent"] = recovery_percent(np.fmin(frozen, constant), *ours)

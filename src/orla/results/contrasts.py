@@ -41,8 +41,8 @@ class Contrast:
     def differences(self, column: str) -> np.ndarray:
         """Difference (seeds,) of a column at the chosen rates; NaN where a learner has no value.
 
-        Of a mark, such as "diverged", whether it is true of either learner; of the denominator,
-        which both share, that one.
+        A mark, such as "diverged", is true where it is true of either learner. The denominator is
+        the same for both, so it is answered as it is.
         """
         first, second = (seed_values(side, column) for side in self.sides)
         if column in ("diverged", "unreliable"):

@@ -78,7 +78,7 @@ _SOUND = tuple(
     )
     for scale in SCALES.values()
 )
-_RESAMPLED = {
+_RESAMPLING = {
     **end_columns(
         "resampled_{}_pp",
         "the 95 % interval by resampling seeds through the choice of both rates (expanded"
@@ -100,7 +100,7 @@ class Estimates(Statistic, name="estimates"):
         **_AT,
         "n_diverged": "Seeds in which either learner diverged.",
         **column_texts(cells),
-        **_RESAMPLED,
+        **_RESAMPLING,
         "other_rate_share": "Share of resamples that choose another rate, the larger of both"
         " learners'.",
         "price_pp": "Recovery at the rate chosen on the scored steps minus at the chosen one, of"
@@ -129,7 +129,7 @@ class Estimates(Statistic, name="estimates"):
         row |= cells_row(self.cells, scores.__getitem__, settings)
         levels = (0.95, 1 - 2 * settings.alpha)
         wide, narrow = expanded_percentiles(distribution, row["n_seeds"], levels)
-        row |= dict(zip(_RESAMPLED, (*wide, *narrow), strict=True))
+        row |= dict(zip(_RESAMPLING, (*wide, *narrow), strict=True))
         row["price_pp"] = max(
             (s.selection_price for s in contrast.sides), key=lambda p: np.nan_to_num(abs(p), nan=-1)
         )

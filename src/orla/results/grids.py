@@ -163,8 +163,8 @@ class Side:
     def selection_price(self) -> float:
         """Mean recovery at the rate that its error would choose, minus at the marked one (pp).
 
-        Over the seeds that are finite at both; NaN without any. Of the stable estimand by the
-        single freezing at the end: its own scores are known only at rates that may be chosen.
+        Over the seeds that are finite at both; NaN without any. The stable estimand takes the score
+        of the single freezing at the end: its own is known only at rates that may be chosen.
         """
         error, recovery = self.estimand.price
         on_test = int(best_rate(self.values(error or self.estimand.error)))
@@ -197,8 +197,8 @@ OVER_BEST = "recovery_over_best_percent"
 def seed_values(side: Side, column: str) -> np.ndarray:
     """A column (seeds,) at the side's rate; of "learning_rate", that rate for all seeds.
 
-    Of `OF_ADAPT`, at the rate that is chosen on that part, where the side is of a held-out
-    estimand.
+    Where the side is of a held-out estimand, a column of `OF_ADAPT` is read at the rate that is
+    chosen on the adapt part.
     """
     if column == OVER_BEST:
         return side.recovery_over_best

@@ -16,8 +16,8 @@ def recovery_table(losses: pd.DataFrame) -> pd.DataFrame:
     """A row a model, learner, optimizer and seed on the first stream: losses, recoveries (%).
 
     Recovery is (frozen - adapted) / (frozen - reference) of losses after the shift. The denominator
-    of ``before`` is ``shift``, what the frozen model's loss is more on the second domain than on
-    the first, over the whole of both texts: places of a text differ by more than that. The
+    of ``before`` is ``shift``: by how much the frozen model's loss is higher on the second domain
+    than on the first, over the whole of both texts, because places of a text differ by more. The
     reference of ``proxy`` is the loss of the learner `PROXY`, and the denominator the mean over
     seeds. ``heldout_before`` and ``heldout_proxy`` are the same of the last part of the stream by
     weights frozen before it. Where a denominator is not clearly more than nothing
@@ -60,7 +60,7 @@ def segment_table(losses: pd.DataFrame) -> pd.DataFrame:
 
 
 def _shift_costs(losses: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """By segment the cost ``shift`` of its domain over the first; ``room``, NaN where it fails."""
+    """By segment, ``shift``: what its domain costs over the first; ``room``: NaN where it fails."""
     table = losses.groupby([*by, "segment"], sort=False)[["domain_loss", "domain_error"]].first()
     first = table.groupby(level=by, sort=False).transform("first")
     cost = table["domain_loss"] - first["domain_loss"]

@@ -137,7 +137,7 @@ class _PairQuantity:
     def value(self, draws: np.ndarray | None = None) -> np.ndarray:
         """The quantity with all seeds, or in each resample (resamples, seeds) of seeds and rates.
 
-        That along pairs is the mean of `y`.
+        Along pairs it is the mean of `y`.
         """
         x, y = self.x_and_y(draws)
         if self.quantity.along in ("", PAIRS):

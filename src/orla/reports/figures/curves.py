@@ -15,7 +15,7 @@ from orla.reports.figures.base import Figure, Selection
 from orla.reports.numbers import number, span
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
-from orla.reports.tables.drift import DECODED, drifts
+from orla.reports.tables.drift import DECODER_NAMES, drifts
 
 _RECOVERY = "recovery_heldout_percent"
 # Recoveries far below zero belong to runs that nearly diverge: drawn at the foot.
@@ -210,7 +210,7 @@ class DriftReport(
         visible_rows = drift_report.merge(pairs.head(_MOST_PAIRS), on=["task", "pair"])
         first = f"The first {_MOST_PAIRS} of {len(pairs)} pairs."
         more = {"more": first * (len(pairs) > _MOST_PAIRS), "drifts": [*drifts(visible_rows)]}
-        return Selection(visible_rows[visible_rows["measure"].isin(DECODED)], more=more)
+        return Selection(visible_rows[visible_rows["measure"].isin(DECODER_NAMES)], more=more)
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         pairs = selection.more["drifts"]
@@ -229,7 +229,7 @@ class DriftReport(
             axes.set_xticks(lags, [f"{lag:g}" for lag in lags])
             axes.minorticks_off()
         handles = [
-            plots.key(DECODED[measure], look, linestyle=look.line, markersize=3)
+            plots.key(DECODER_NAMES[measure], look, linestyle=look.line, markersize=3)
             for measure, look in _DECODERS.items()
         ]
         return plots.legend(figure, handles, ncols=3)

@@ -31,7 +31,7 @@ _DIFFERENCES = ["gradient,\nper step", "gradient,\nper window"]
 _DIFFERENCES += ["cadence,\nimmediate", "cadence,\nfull"]
 # The two rows of plots of a network, by their y axis.
 _KINDS = ("Recovery (%)", "Difference (pp)")
-_TOGETHER = ["mean of pairs", "new pair"]
+_SUMMARIES = ["mean of pairs", "new pair"]
 _THEIRS = plots.PAPERS | {"markersize": 3.5, "color": style.QUIET}
 
 
@@ -151,7 +151,7 @@ class Pairs(Figure, name="pairs", label="Every pair of sessions", chapter="by_pa
         rows, pairs = selection.rows, selection.more["pairs"]
         labels = sorted({pair["pair"] for pair in pairs})
         below, ends = len(labels), _T95 if len(labels) == 1 else _NO_ENDS
-        labels += _TOGETHER if below > 1 else []
+        labels += _SUMMARIES if below > 1 else []
         looks = plots.looks(rows, "optimizer", study)
         layout = {"row_in": 0.5 + 0.14 * (len(labels) + 1), "around_in": 1.3, "x": "row"}
         layout |= {"xlabel": "Gap (pp)"}

@@ -17,7 +17,7 @@ from orla.study.keys import DEFAULTS
 
 _RATIO = "‖ΔW_hh‖/‖ΔW_out‖"
 _MOST_SPLITS = 3
-_TOGETHER = ("task", "pair", "architecture", "precision", "learner")
+_FIGURE_KEYS = ("task", "pair", "architecture", "precision", "learner")
 _MOST_PANELS = 12
 _SPECTRA = {
     "singular_past": ("G_past", {"color": "#7a2a00", "linestyle": "-"}),
@@ -95,7 +95,7 @@ class _Profile(Figure):
         rows = rows.dropna(subset="value")
         if (full := rows["learner"] == load().full_learner).any():
             rows = rows[full]
-        rows, _, keys, _ = plots.most(rows, study, over=self.by, keys=_TOGETHER)
+        rows, _, keys, _ = plots.most(rows, study, over=self.by, keys=_FIGURE_KEYS)
         papers = rows["optimizer"].isin({row["optimizer"] for row in load().table("structure")})
         if papers.any() and len(rows[[*self.by]].drop_duplicates()) > _MOST_PANELS:
             rows = rows[papers]

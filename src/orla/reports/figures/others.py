@@ -18,7 +18,7 @@ from orla.results.language import PROXY
 
 # What sets models apart, which are called alike on every stream.
 _MODEL = ["peer", "architecture", "learner", "optimizer", "intervention", "start"]
-_DOTTED = {"color": style.INK, "linestyle": (0, (1, 1)), "linewidth": 0.8}
+_DRIFT_LINE = {"color": style.INK, "linestyle": (0, (1, 1)), "linewidth": 0.8}
 
 
 class _Means(Figure):
@@ -82,7 +82,7 @@ class AccuracyOverTime(
             steps = models.loc[models["scored"].eq(False), "step"]
             axes.axvspan(0, steps.max() if len(steps) else 0, color=style.BAND, zorder=0)
             for row in selection.more["abrupt"][models["task"].iloc[0]]:
-                axes.axvline(row, **_DOTTED)
+                axes.axvline(row, **_DRIFT_LINE)
             axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
         return figure
 
@@ -123,7 +123,7 @@ class LoraLosses(
         dashes = {name for name in rows["line"] if name.startswith("TBPTT")}
         figure, panels = self.draw_means([*rows.groupby("called", sort=False)], rows, dashes)
         for axes, group in panels:
-            axes.axvline(group.loc[group["segment"] > 0, "token"].min(), **_DOTTED)
+            axes.axvline(group.loc[group["segment"] > 0, "token"].min(), **_DRIFT_LINE)
             heldout_tokens = group.loc[group["heldout"].notna(), "token"]
             axes.axvspan(heldout_tokens.min(), group["token"].max(), color=style.BAND, zorder=0)
             style.draw_zero_line(axes)

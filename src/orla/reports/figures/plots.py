@@ -39,8 +39,8 @@ def most(
 ) -> Selection:
     """The condition in which the columns `over` have most values together, the first of several.
 
-    Of the columns that set conditions apart (`keys`) those of `beside` neither count nor do so, as
-    the split of a figure that draws all splits.
+    The columns `keys` set conditions apart. Those of `beside` are ignored, as a figure that draws
+    all splits ignores the split.
     """
     key_columns = [key for key in keys if key in frame and key not in {*over, *beside}]
     conditions = study.arrange(frame[[*key_columns, *over]].drop_duplicates())

@@ -23,7 +23,7 @@ _ANSWERS = {
     "untestable": ("#ffffff", "////"),
 }
 # What was planted into the scatter of the study, by its size in margins.
-_PLANTED = {0: "no gap planted", 1: "gap of one margin", 2: "gap of two margins"}
+_TRUE_GAPS = {0: "no gap planted", 1: "gap of one margin", 2: "gap of two margins"}
 _OUTCOMES = ("supported", "falsified", "inconclusive", "untestable")
 _CURVE, _CHOICES = "curve", "choices"
 _HOLLOW = {"markerfacecolor": "white"}
@@ -75,7 +75,7 @@ class TruthControls(
         pools = rest.groupby(["rules", "margins"], sort=False)[counts].sum().reset_index()
         pools = pools.sort_values("rules", key=lambda rules: rules == "former", kind="stable")
         pooled_keys = zip(pools["margins"], pools["rules"], strict=True)
-        words = [f"{_PLANTED[margins]}, {rules} rules" for margins, rules in pooled_keys]
+        words = [f"{_TRUE_GAPS[margins]}, {rules} rules" for margins, rules in pooled_keys]
         pools = pools.assign(wrong_share=pools["wrong"] / pools["studies"], world=words)
         rows = pd.concat([worlds.assign(world=worlds["means"]), pools], ignore_index=True)
         return Selection(rows.drop(columns="task"))

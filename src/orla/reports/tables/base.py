@@ -37,8 +37,8 @@ class Table(Part):
             {main}, the main comparison; {full}, the paper's full learner; {rates_of}.
         cells: the columns.
         optional: headers or groups of columns that are left out where no line has a number there.
-        by, without: what sets panels apart beside the condition, such as learner, and what of it
-            does not.
+        by, without: columns that set panels apart beside the condition's, such as learner; the one
+            of the condition's that does not.
         remarks: the first notes, parted by empty lines.
         quotes: column of the paper's text -> a note on each of its rows that have one.
         layout: further fields of the document.
@@ -74,7 +74,7 @@ class Table(Part):
                 yield title, self.of_condition(keys, group, study)
 
     def of_condition(self, keys: Row, rows: pd.DataFrame, study: StudyFacts) -> list[Row]:
-        """What a panel is of, of the rows of its condition; without any it is left out."""
+        """The rows that a panel shows of its condition's; a panel without rows is left out."""
         return rows.to_dict("records")
 
     def lines(self, rows: list[Row]) -> list[Row]:

@@ -21,8 +21,8 @@ SMALL = 0.05
 # Targets whose SD differ by more are perhaps in two units.
 MOST_SPREAD = 3.0
 # More pairs than these are counted, not told one by one.
-MOST_TOLD = 3
-DECODED = {"within_a": "within A", "within_b": "within B", "a_to_b": "A to B"}
+MOST_SENTENCES = 3
+DECODER_NAMES = {"within_a": "within A", "within_b": "within B", "a_to_b": "A to B"}
 
 
 class Drift(NamedTuple):
@@ -116,7 +116,7 @@ def drifts(frame: pd.DataFrame) -> Iterator[Drift]:
 def drift_sentences(frame: pd.DataFrame | None) -> list[str]:
     """Whether there is a drift: of each pair, or of many how many have one."""
     pairs = [] if frame is None else [(drift.pair, drift.sentence()) for drift in drifts(frame)]
-    if len(pairs) <= MOST_TOLD:
+    if len(pairs) <= MOST_SENTENCES:
         return [f"{pair}: {text}" if len(pairs) > 1 else text for pair, text in pairs]
     counts = pd.Series([text.partition(":")[0] for _, text in pairs]).value_counts(sort=False)
     return [f"{head}: {n} of {len(pairs)} pairs." for head, n in counts.items()]
@@ -229,7 +229,7 @@ class DriftReport(
     def notes(self, contents: Contents, study: StudyFacts, *results: pd.DataFrame) -> list[str]:
         """A sentence on each pair, or how many drift; what else the sessions' files say."""
         pairs, lines = list(drifts(results[0])), drift_sentences(results[0])
-        for drift in pairs if len(pairs) <= MOST_TOLD else ():
+        for drift in pairs if len(pairs) <= MOST_SENTENCES else ():
             for side, name in zip("ab", (drift.a, drift.b), strict=True):
                 words = (drift.words(measure, side) for measure in ("recording", "about", "kept"))
                 lines += [f"{name}: {text}" for text in words if text]

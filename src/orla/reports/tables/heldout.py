@@ -22,7 +22,7 @@ from orla.reports.tables.shared import (
 from orla.reports.words import NOT_RUN
 from orla.study.keys import DEFAULTS, KEYS
 
-_REFITTED = "refitted on the adapt part"
+_REFIT = "refitted on the adapt part"
 
 
 _ACCURACIES = ["frozen_accuracy", "reference_accuracy"]
@@ -91,7 +91,7 @@ class Heldout(
     rate that rolling validation within the part adapted to selects. Over best: recovery with the
     best constant in the place of a frozen network that is worse. Brackets: {OVER_SEEDS}; n: seeds,
     and how many of them diverged (div.), which are left out of the mean. Adapt: recovery over the
-    adapt part, while learning, at the rate that is best there. {_REFITTED.capitalize()} and then
+    adapt part, while learning, at the rate that is best there. {_REFIT.capitalize()} and then
     fixed, as baselines: ridge and recursive least squares (RLS) on the last inputs, a Kalman
     filter, the frozen network's readout; their brackets are over the networks that recovery is
     counted from."""
@@ -115,7 +115,7 @@ class Heldout(
         means = heldout.groupby([*KEYS], as_index=False)[list(columns)].agg(columns)
         rows = conditions.merge(means, how="left", on=[*KEYS])
         if len(baselines):
-            more = {"learner": _REFITTED, "intervention": DEFAULTS["intervention"]}
+            more = {"learner": _REFIT, "intervention": DEFAULTS["intervention"]}
             more["optimizer"] = baselines["baseline"].map(BASELINES)
             refits = baselines.drop(columns="baseline").assign(**more)
             rows = pd.concat([rows, refits], ignore_index=True)

@@ -80,7 +80,7 @@ class Streaming(
 
 
 ADAPTS = {"bn": "batch normalization", "lora": "LoRA"}
-_WITHOUT = {"none": "not adapted", "statistics": "statistics of the batch alone"}
+_CONTROLS = {"none": "not adapted", "statistics": "statistics of the batch alone"}
 _COLUMNS = ("error", "recovery", "over_sgd")
 # Columns of the paper's numbers on CIFAR-10-C -> (optimizer, measure).
 _PAPERS = {
@@ -144,7 +144,7 @@ class Tent(
         lines = mean_intervals(recovery_by_corruption(tta), way, _COLUMNS, "n").to_dict("records")
         for line in lines:
             adapts, optimizer = line["adapts"], line["optimizer"]
-            line["called"] = _WITHOUT.get(adapts) or study.called("optimizer", optimizer)
+            line["called"] = _CONTROLS.get(adapts) or study.called("optimizer", optimizer)
             line["panel"] = ADAPTS.get(adapts, "no gradient")
             for name in _COLUMNS:
                 line[f"papers_{name}"] = theirs.get((line["panel"], optimizer, name), math.nan)

@@ -13,7 +13,7 @@ from orla.reports.tables.base import Contents, Table
 from orla.reports.tables.shared import BOOTSTRAP
 
 _ENDS = ("lowest", "highest")
-_OWN, _BEST = "Rate by validation", "Rate best on the adapt part"
+_VALIDATION, _BEST = "Rate by validation", "Rate best on the adapt part"
 _MEASURE, _MEASURE_THERE = "recovery_adapt_percent", "adapt_recovery_percent"
 
 
@@ -103,7 +103,7 @@ class AdaptWindow(
         optimizer = study.called("optimizer", load().headline["optimizer"])
         return (
             called("optimizer"),
-            value("Reference", "own_reference_percent", group=_OWN, digits=0),
+            value("Reference", "own_reference_percent", group=_VALIDATION, digits=0),
             value("Reference", "best_reference_percent", group=_BEST, digits=0),
             value(f"Full, {optimizer}", "best_full_default_percent", group=_BEST, digits=0),
             value("Full, same", "best_full_same_percent", group=_BEST, digits=0),
