@@ -168,18 +168,18 @@ class SelectionPrice(Summary, name="selection_price"):
     def samples(self, models: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
         columns = dict.fromkeys(cell.column for cell in self.cells)
         marks = [replace(AT_END, selected=f"selected_on_{way}") for way in ("test", "tail")]
-        for one in selected_sides(models):
-            sides = [one, *(marked_side(one.grid, mark) for mark in marks)]
+        for best in selected_sides(models):
+            sides = [best, *(marked_side(best.grid, mark) for mark in marks)]
             if None in sides:
                 continue
             first, second, third = (side.recovery for side in sides)
             price, share = second - first, np.nan
             if len(price) > 1:
-                share = one.other_rate_share(
+                share = best.other_rate_share(
                     draw_resamples(len(price), settings.resamples, settings.seed)
                 )
             finite = np.isfinite(price)
             first, second, third = (np.where(finite, r, np.nan) for r in (first, second, third))
-            rates = [[side.rate] for side in (*sides, one.at_runner_up)]
+            rates = [[side.rate] for side in (*sides, best.at_runner_up)]
             values = first, second, price, third, *rates, [share]
-            yield one.grid.key, dict(zip(columns, values, strict=True)).__getitem__
+            yield best.grid.key, dict(zip(columns, values, strict=True)).__getitem__

@@ -195,23 +195,23 @@ def _pair_quantities(
                 f"quantity {quantity.name}: the table of models has no column {term.column}; "
                 f"{nearest(term.column, models.columns)}"
             )
-    wheres = {_condition_key(term.where): term.where for term in quantity.terms}
-    rows = models[pd.MultiIndex.from_frame(models[_KEYS]).isin(list(wheres))]
+    by_key = {_condition_key(term.where): term.where for term in quantity.terms}
+    rows = models[pd.MultiIndex.from_frame(models[_KEYS]).isin(list(by_key))]
     if quantity.pair:
         rows = rows[rows["pair"] == quantity.pair]
     by_pair: dict[str, dict[Where, Grid]] = {}
     for grid in condition_grids(rows, {term.column: None for term in quantity.terms}):
         by_pair.setdefault(grid.key["pair"], {})[_condition_key(grid.key)] = grid
-    for key, where in wheres.items():
+    for key, where in by_key.items():
         if not by_pair or any(key not in run for run in by_pair.values()):
             return [], f"{condition_name(dict(where))} was not run: run it on every pair"
     if quantity.unit == "seed" and len(by_pair) > 1:
         return [], "several pairs were run: name one, or make the pair the unit"
     pairs = []
     for pair, run in sorted(by_pair.items()):
-        seeds = np.array(sorted(set.intersection(*({*run[key].seeds} for key in wheres))))
+        seeds = np.array(sorted(set.intersection(*({*run[key].seeds} for key in by_key))))
         sides = {
-            key: marked_side(run[key].take(seeds), ESTIMANDS[quantity.estimand]) for key in wheres
+            key: marked_side(run[key].take(seeds), ESTIMANDS[quantity.estimand]) for key in by_key
         }
         if rateless := [key for key, side in sides.items() if side is None]:
             name = condition_name(run[rateless[0]].key)

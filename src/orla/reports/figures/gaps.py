@@ -216,7 +216,7 @@ class TostInterval(
         figure, axes = plots.single(around_in=1.35, xlabel="Gap (pp)", **layout)
         band = plots.draw_margin(axes, study, vertical=True)
         plots.label_rows(axes, rows["label"])
-        margin = {"xycoords": ("axes fraction", "data"), "va": "center", "annotation_clip": False}
+        place = {"xycoords": ("axes fraction", "data"), "va": "center", "annotation_clip": False}
         for y, row in enumerate(common.with_points(rows, more["seeds"])):
             ends, look = _T90 if row["n_seeds"] > 1 else _NO_ENDS, looks[row["optimizer"]]
             wide = {"across": True, "apart": -0.24, "elinewidth": 2, "capsize": 3}
@@ -229,7 +229,7 @@ class TostInterval(
                     star = load().headline["delta_star_pp"]
                     ends = -star, 2 * value + star
                 plots.bars(axes, row, value, y + 0.32, ends, look, **thin)
-            axes.annotate(_equivalence_text(row), (1.01, y), **margin)
+            axes.annotate(_equivalence_text(row), (1.01, y), **place)
         line = {"marker": "o", "linestyle": "-", "linewidth": 2}
         handles = [plots.key(f"gap, {more['level']} t interval", **line), plots.seed_key()]
         if more["note"]:

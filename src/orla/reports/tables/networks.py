@@ -165,12 +165,12 @@ class Isotropy(
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
         imposed_column = value("W_hh", "imposed", "{:g}".format, _CONDITION)
         imposed_column = imposed_column._replace(numbers=lambda line: [line.row["difference"]])
-        others = (beside(h, name, _CONDITION, digits=d) for name, (h, d) in _CONDITIONS.items())
+        conditions = (beside(h, name, _CONDITION, digits=d) for name, (h, d) in _CONDITIONS.items())
         heads = {name: study.called("learner", name) for name in self.learners}
         errors = (beside(head, name, "Squared error", digits=5) for name, head in heads.items())
         n = cell("n", lambda line: comparison.seeds_text(line.row["seeds"]))
         alike = cell("Alike", _alike_text, align="l")
-        return [imposed_column, *others, called("optimizer"), n, *errors, alike]
+        return [imposed_column, *conditions, called("optimizer"), n, *errors, alike]
 
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """The models of the two learners in networks with a condition number, "imposed"."""
@@ -187,20 +187,20 @@ class Isotropy(
         papers = {float(row["condition_number"]) for row in self.papers_rows}
         for title, group in titled_groups(study, rows if len(rows) else blank, EPISODE):
             group, lines = group if len(rows) else rows, []
-            for size in sorted(papers | {*group["imposed"]}):
-                here = where(group, imposed=size)
+            for condition in sorted(papers | {*group["imposed"]}):
+                here = where(group, imposed=condition)
                 for name in study.distinct(here, "optimizer") or [""]:
-                    lines.append(self._condition_line(size, name, where(here, optimizer=name)))
+                    lines.append(self._condition_line(condition, name, where(here, optimizer=name)))
             yield title, lines
 
-    def _condition_line(self, size: float, optimizer: str, rows: pd.DataFrame) -> Row:
+    def _condition_line(self, condition: float, optimizer: str, rows: pd.DataFrame) -> Row:
         """The line of a condition number and optimizer: both learners and their difference."""
         [text] = load().text_rows("imposed")
-        papers = {r["learner"]: r for r in self.papers_rows if r["condition_number"] == size}
+        papers = {r["learner"]: r for r in self.papers_rows if r["condition_number"] == condition}
         sides = [where(rows, learner=name) for name in self.learners]
         blank = {"task": text["task"]} | DEFAULTS
         keys = [dict(r[list(KEYS)].iloc[0]) if len(r) else blank for r in sides]
-        line: dict[str, Any] = {"imposed": size, "optimizer": optimizer}
+        line: dict[str, Any] = {"imposed": condition, "optimizer": optimizer}
         line["papers"] = next(iter(papers.values()), {}).get("within_interval")
         for measure in _CONDITIONS:
             first, second = (_mean_or_none(side, measure) for side in sides)
