@@ -67,7 +67,7 @@ def test_what_is_carried_is_counted_as_it_is_made(kind, name, rule, monkeypatch)
     held = bytes_of([begun.learners, begun.buffers])
     assert memory.carried_bytes(driver, SGD(), torch.float32) == held + tapes
     # A model that is not made is counted the same.
-    monkeypatch.setattr(memory, "_MOST_COUNTED", 0)
+    monkeypatch.setattr(memory, "_LARGEST_PRODUCT", 0)
     assert memory.bytes_per_model(made, DOUBLE) == counted
 
 

@@ -8,7 +8,7 @@ import torch
 from harness import NETWORKS, Drawing, networks, same, stream, watch
 from torch.utils import _pytree as pytree
 
-from orla.engine.state import DRAWN_TOGETHER, fixed_noise, step_noise
+from orla.engine.state import NOISE_BLOCK, fixed_noise, step_noise
 from orla.learners.base import Learner
 from orla.learners.tbptt import Immediate
 
@@ -33,7 +33,7 @@ def test_numbers_do_not_depend_on_who_asks_when():
 
 def test_numbers_differ_by_seed_step_and_place_and_are_uniform_or_normal():
     seeds = tuple(range(40))
-    drawn = step_noise(seeds, 0, 3 * DRAWN_TOGETHER, 5, LIKE)
+    drawn = step_noise(seeds, 0, 3 * NOISE_BLOCK, 5, LIKE)
     assert (drawn >= 0).all() and (drawn < 1).all()
     assert len(drawn.unique()) == drawn.numel()
     assert abs(float(drawn.mean()) - 0.5) < 0.005 and abs(float(drawn.var()) - 1 / 12) < 0.002

@@ -165,14 +165,12 @@ def test_real_recordings_and_made_drift_are_called_so(few, recorded):
         assert told.startswith(words) and "synthetic:" not in told
     rows = few["heldout"]
     assert (
-        study.narrowed_to(rows).caption_prefix
+        study.narrow_to(rows).caption_prefix
         == study.caption_prefix
         == "Real recording, MADE drift. "
     )
     # Rows of another task are not of this drift, and a recording's own drift is nobody's.
-    assert (
-        study.narrowed_to(rows.assign(task="sine")).caption_prefix == recorded.caption_prefix == ""
-    )
+    assert study.narrow_to(rows.assign(task="sine")).caption_prefix == recorded.caption_prefix == ""
     assert replace(study, simulated=True).caption_prefix.startswith("SIMULATED")
 
 

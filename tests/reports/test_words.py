@@ -58,7 +58,7 @@ def test_name(kind, slug, name):
     ],
 )
 def test_order_is_declared_and_values_fall(kind, names):
-    assert NAMES.ordered(kind, sorted(names)) == NAMES.ordered(kind, names[::-1]) == names
+    assert NAMES.sort_names(kind, sorted(names)) == NAMES.sort_names(kind, names[::-1]) == names
 
 
 def test_titles_say_what_varies(simulated, few):
@@ -115,6 +115,6 @@ def test_the_papers_pair_is_told_by_its_sessions(overlays, papers):
 def test_the_papers_task_and_pair_come_first_and_pairs_by_their_numbers(simulated):
     study = replace(simulated, papers_task="recordings", papers_pair="indy")
     pairs = ["array-10", "array-2", "indy", "array-01", "7"]
-    assert study.ordered("pair", pairs) == ["indy", "7", "array-01", "array-2", "array-10"]
-    assert study.ordered("task", ["arrays", "sine", "recordings"])[0] == "recordings"
-    assert study.ordered("split", ["50-50", "80-20"]) == ["80-20", "50-50"]
+    assert study.sort_names("pair", pairs) == ["indy", "7", "array-01", "array-2", "array-10"]
+    assert study.sort_names("task", ["arrays", "sine", "recordings"])[0] == "recordings"
+    assert study.sort_names("split", ["50-50", "80-20"]) == ["80-20", "50-50"]

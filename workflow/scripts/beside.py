@@ -10,11 +10,11 @@ from orla.streams import speed
 params, output = snakemake.params, snakemake.output
 with job(snakemake.log[0], output[0], plugins=params.plugins):
     tables, source = read_merged(snakemake.input.peers, params.allow_mixed)
-    named = zip(tables.values(), params.tasks, strict=True)
-    peers = pd.concat([table.assign(task=task) for table, task in named], ignore_index=True)
+    task_tables = zip(tables.values(), params.tasks, strict=True)
+    peers = pd.concat([table.assign(task=task) for table, task in task_tables], ignore_index=True)
     write_table(peers, output.peers, source, tables)
     of_peers = speed.peer_speeds(dict(zip(tables, params.tasks, strict=True)), peers)
     jobs = dict(zip(snakemake.input.adapted, params.jobs, strict=True))
-    taken = pd.concat([of_peers, speed.network_speeds(jobs)], ignore_index=True)
-    own = collect.collect("orla.streams.speed", config={"tasks": params.tasks})
-    write_table(taken, output.speed, own, [*tables, *snakemake.input.adapted])
+    speeds = pd.concat([of_peers, speed.network_speeds(jobs)], ignore_index=True)
+    record = collect.collect("orla.streams.speed", config={"tasks": params.tasks})
+    write_table(speeds, output.speed, record, [*tables, *snakemake.input.adapted])

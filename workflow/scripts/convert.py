@@ -8,8 +8,8 @@ with job(snakemake.log[0], snakemake.output.nwb, "simulating"):
     recording, source = snakemake.input.recording, snakemake.params.source
     settings = snakemake.params.settings
     if source == "nwb":
-        known = options.parse_settings(nwb.Source, dict(settings), "config: nwb")
-        session = nwb.read_session(recording, known)
+        nwb_source = options.parse_settings(nwb.Source, dict(settings), "config: nwb")
+        session = nwb.read_session(recording, nwb_source)
     else:
         outside = settings.get("spikes_outside", "refuse")
         session = mat_read.read_session(recording, source=source, spikes_outside=outside)

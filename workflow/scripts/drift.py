@@ -15,8 +15,8 @@ params, output = snakemake.params, snakemake.output.table
 with job(snakemake.log[0], output, "statistics", params.plugins):
     tables, datasets = [], {}
     recordings = iter(snakemake.input.recordings)
-    given = zip(snakemake.input.streams, params.pairs, params.files, strict=True)
-    for path, pair, count in given:
+    streams_of_pairs = zip(snakemake.input.streams, params.pairs, params.files, strict=True)
+    for path, pair, count in streams_of_pairs:
         files = [*islice(recordings, count)]
         streams = Streams.read(path, pair["settings"])
         task = catalogue.make("task", pair["settings"])

@@ -17,32 +17,32 @@ params = snakemake.params
 with job(snakemake.log[0], snakemake.output[0], "statistics", params.plugins):
     outputs = {Path(path).stem: path for path in snakemake.output}
     tables = {path: read_table(path) for path in snakemake.input.tables}
-    read = zip(tables.items(), snakemake.input.traces, params.expected, strict=True)
+    files = zip(tables.items(), snakemake.input.traces, params.expected, strict=True)
     adapted = []
-    for (path, table), traces, keys in read:
+    for (path, table), traces, keys in files:
         arrays, _ = read_arrays(traces)
         with prefix_errors(path):
             adapted += adaptation.split_by_condition(table, arrays, keys)
     # In the order of the study, whatever jobs adapted them.
     adapted = [adapted[i] for i in np.argsort(params.order)]
-    given = {path: table.attrs["provenance"] for path, table in tables.items()}
+    provenances = {path: table.attrs["provenance"] for path, table in tables.items()}
     here = collect.collect("orla.results.frames", config=dict(params.study))
-    source = merge_provenances(given | {"": here}, allow_mixed=params.allow_mixed)
+    source = merge_provenances(provenances | {"": here}, allow_mixed=params.allow_mixed)
     results = result_frames(*zip(*adapted, strict=True), params.exact)
     for name, frame in results.items():
         write_table(frame, outputs[name], source, tables)
 
     results["models"] = results["lr_curves"]
     if snakemake.input.get("peers"):
-        beside = read_table(snakemake.input.peers)
-        tables[snakemake.input.peers] = beside
-        given = {"": source, snakemake.input.peers: beside.attrs["provenance"]}
-        source = merge_provenances(given, allow_mixed=params.allow_mixed)
-        results["models"] = with_peers(results["models"], beside)
+        peers = read_table(snakemake.input.peers)
+        tables[snakemake.input.peers] = peers
+        provenances = {"": source, snakemake.input.peers: peers.attrs["provenance"]}
+        source = merge_provenances(provenances, allow_mixed=params.allow_mixed)
+        results["models"] = with_peers(results["models"], peers)
     settings = base.Settings.from_config(params.statistics, params.comparisons, params.quantities)
-    chosen = {"statistics": dict(params.statistics)}
+    config = {"statistics": dict(params.statistics)}
     for name in base.dependency_order():
         results[name] = base.build(name, results, settings)
-        own = collect.collect("orla.results.base", statistic=name, config=chosen)
-        merged = merge_provenances({"": source, name: own}, allow_mixed=params.allow_mixed)
+        record = collect.collect("orla.results.base", statistic=name, config=config)
+        merged = merge_provenances({"": source, name: record}, allow_mixed=params.allow_mixed)
         write_table(results[name], outputs[name], merged, tables)

@@ -18,12 +18,12 @@ with job(snakemake.log[0], output.losses):
     folder = snakemake.input.get("folder")
     paths = Path(folder).glob("[!.]*") if folder else map(Path, snakemake.input.get("files"))
     files = [*(path for path in paths if path.is_file()), *map(Path, snakemake.input.texts)]
-    given = {
+    domains = {
         n: texts.split_text(source, settings["shares"]) for n, source in settings["texts"].items()
     }
     room = adaptation.room_request(settings, adapters, params.grids)
     language = models.open_model(params.config["model"], folder, room)
-    losses, norms = adaptation.losses_and_norms(language, given, settings, adapters, params.grids)
+    losses, norms = adaptation.losses_and_norms(language, domains, settings, adapters, params.grids)
     optimizers = files_of_parts(("optimizer", name) for name in adapters["optimizers"])
     source = collect.collect(
         "orla.language.adaptation", *optimizers, config=params.config, datasets={}

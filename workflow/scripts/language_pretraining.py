@@ -9,8 +9,8 @@ with job(snakemake.log[0], output):
     from orla.language import pretraining, texts
 
     settings, shares = params.settings, params.settings["shares"]
-    given = {
+    domain_texts = {
         name: texts.split_text(settings["texts"][name], shares)["pretraining"]
         for name in settings["pretraining"]["shares"]
     }
-    pretraining.pretrain(params.make, given, settings["pretraining"], Path(output))
+    pretraining.pretrain(params.make, domain_texts, settings["pretraining"], Path(output))

@@ -16,10 +16,10 @@ with job(snakemake.log[0], output, "truth"):
     settings = base.Settings.from_config(statistics, {})
     controls = verdicts.control_table(worlds, params.truth["seeds"], settings)
     study = {path: read_table(path) for path in snakemake.input.study}
-    compared = base.Settings.from_config(statistics, params.comparisons)
-    own = matched.matched_control_table(*study.values(), compared, params.truth["studies"])
-    controls = pd.concat([controls, own], ignore_index=True) if len(own) else controls
-    given = {path: table.attrs["provenance"] for path, table in {**tables, **study}.items()}
-    given[output] = collect.collect("orla.truth.matched", config={"truth": dict(params.truth)})
-    source = merge_provenances(given, allow_mixed=params.allow_mixed)
+    comparisons = base.Settings.from_config(statistics, params.comparisons)
+    others = matched.matched_control_table(*study.values(), comparisons, params.truth["studies"])
+    controls = pd.concat([controls, others], ignore_index=True) if len(others) else controls
+    origins = {path: table.attrs["provenance"] for path, table in {**tables, **study}.items()}
+    origins[output] = collect.collect("orla.truth.matched", config={"truth": dict(params.truth)})
+    source = merge_provenances(origins, allow_mixed=params.allow_mixed)
     write_table(controls, output, source, [*tables, *study])

@@ -22,9 +22,9 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
     registered = [each for folder in folders for each in reader.read_registrations(folder)]
     tables = {path: read_table(path) for path in snakemake.input.tables}
     by_name = {Path(path).stem: table for path, table in tables.items()}
-    given = {path: table.attrs["provenance"] for path, table in tables.items()}
+    provenances = {path: table.attrs["provenance"] for path, table in tables.items()}
     digests = " ".join(map(sha256, snakemake.input.locks))
-    for path, source in given.items():
+    for path, source in provenances.items():
         if not source.get("inputs"):
             raise OrlaError(f"{path}: names no file that it was made from; make it by the workflow")
     tested = [each for each in registered if each.is_tested and params.study in each.studies]
@@ -33,17 +33,17 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
     # Fingerprints are of the present code, which is therefore what results were made by.
     run = [c for each in tested for c in demands.compared_and_checked_conditions(plan, each)]
     roots = binding.code_roots(plan, run)
-    given["the present code"] = collect.collect(
+    provenances["the present code"] = collect.collect(
         "orla.prereg.power", *roots, prereg_lock_sha256=digests
     )
     mixed = ""
     try:
-        source = merge_provenances(given)
+        source = merge_provenances(provenances)
     except OrlaError as error:
         if not params.allow_mixed:
             raise
         mixed = str(error)  # provenance.allow_mixed lets them stand in a table, not in a verdict
-        source = merge_provenances(given, allow_mixed=True)
+        source = merge_provenances(provenances, allow_mixed=True)
     bindings = {name: dict(bound) for name, bound in params.bindings.items()}
     # Nothing is judged over results that were exchanged since tables were made of them.
     results = Path(snakemake.output.verdicts).parent

@@ -9,21 +9,21 @@ with job(snakemake.log[0], output, rule, params.get("plugins", [])):
     from orla.vision import images, tent
     from orla.vision.networks import build_network, train
 
-    pictures, wanted = params.vision["images"], params.vision["network"]
+    pictures, spec = params.vision["images"], params.vision["network"]
     about = {"vision": {"label": images.LABELS[pictures["kind"]], "source": "images"}}
     source = collect.collect("orla.vision.tent", config=params.vision, datasets=about)
     source["optimizer"] = params.get("spec", {})
-    made_from = [path for path in snakemake.input if path not in snakemake.input.images]
+    inputs = [path for path in snakemake.input if path not in snakemake.input.images]
     if rule == "vision_adapt":
-        held = networks.load(snakemake.input.network)
-        network = build_network(wanted, {name: values[0] for name, values in held.items()})
+        weights = networks.load(snakemake.input.network)
+        network = build_network(spec, {name: values[0] for name, values in weights.items()})
         streams = images.corruption_streams(pictures, params.vision["scored"])
         way = (*snakemake.wildcards, params.spec, params.growth)  # what adapts, and the optimizer
         table = tent.adaptation_table(network, streams, params.vision, *way)
-        write_table(table, output, source, made_from)
+        write_table(table, output, source, inputs)
     else:
-        network = build_network(wanted)
-        if "checkpoint" not in wanted:
-            network = train(network, wanted, *images.fashion_mnist(pictures, "train"))
-        held = {name: values[None] for name, values in network.state_dict().items()}
-        networks.save(held, output, source, made_from)
+        network = build_network(spec)
+        if "checkpoint" not in spec:
+            network = train(network, spec, *images.fashion_mnist(pictures, "train"))
+        weights = {name: values[None] for name, values in network.state_dict().items()}
+        networks.save(weights, output, source, inputs)

@@ -93,12 +93,12 @@ class Stack(Architecture, name="stack", label="stack {layers}", order=50):
         )
 
     def step(self, params: Parameters, state: Tensor, x: Tensor) -> Tensor:
-        after = []
+        states = []
         every = zip(self.layers, self.by_layer(params), self.layer_states(state), strict=True)
-        for layer, layer_params, before in every:
-            after.append(layer.step(layer_params, before, x))
-            x = after[-1][: layer.hidden]
-        return self.stack_state(after)
+        for layer, layer_params, layer_state in every:
+            states.append(layer.step(layer_params, layer_state, x))
+            x = states[-1][: layer.hidden]
+        return self.stack_state(states)
 
     def by_layer(self, mapping: Mapping[str, T]) -> list[dict[str, T]]:
         """What each layer has of a mapping, by its names in the layer; other names are left out."""

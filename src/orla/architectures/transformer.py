@@ -89,8 +89,8 @@ class Transformer(Architecture, name="transformer", label="transformer", order=5
 
     def _attention_mask(self, valid: Tensor) -> Tensor:
         """Which tokens (columns) a token (row) attends to: itself and the valid ones before it."""
-        at = torch.arange(self.context, device=valid.device)
-        return (at == at[:, None]) | ((at < at[:, None]) & (valid > 0))
+        places = torch.arange(self.context, device=valid.device)
+        return (places == places[:, None]) | ((places < places[:, None]) & (valid > 0))
 
     def _block(self, block: Parameters, tokens: Tensor, mask: Tensor) -> Tensor:
         """A block's answers for its last tokens, as many as `mask` has rows."""

@@ -21,10 +21,10 @@ class AutomaticDerivatives(Derivatives):
 
     def step(self, params: Parameters, state: Tensor, moment: Moment) -> tuple[Tensor, Tape]:
         x = moment["x"]
-        after = vmap(self.architecture.step, in_dims=(0, 0, axis_of_models(moment)))(
+        next_state = vmap(self.architecture.step, in_dims=(0, 0, axis_of_models(moment)))(
             params, state, x
         )
-        return after, {"state": state, "x": x.expand(state.shape[0], -1)}
+        return next_state, {"state": state, "x": x.expand(state.shape[0], -1)}
 
     def pull_step(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
         recurrent = self.architecture.recurrent_params(params)
@@ -112,14 +112,14 @@ class RetentionDerivatives(AutomaticDerivatives):
         W_v, W_k = self.head_matrices(weights)
         u, v, k = tapes["u"], tapes["v"], tapes["k"]
         scale = math.sqrt(self.architecture.key_size)
-        some, before = share[:-1], share[-1][..., None, None] * on_S
+        some, on_past = share[:-1], share[-1][..., None, None] * on_S
         on_v = (on_S * k[:, :, :, None, :]).sum(-1) * some[..., None]
         on_k = (on_S * v[:, :, :, :, None]).sum(-2) * some[..., None]
         on_u = (W_v * on_v[..., None]).sum((2, 3)) + (W_k * on_k[..., None]).sum((2, 3))
-        on_C = (before[..., None, None] * P["C"]).sum((1, 2, 3))
+        on_C = (on_past[..., None, None] * P["C"]).sum((1, 2, 3))
         gradient = {
-            "W_v": torch.einsum("tmhi,tmn->mhin", on_v, u) + before @ P["A"],
-            "W_k": torch.einsum("tmhj,tmn->mhjn", on_k, u) / scale + before.mT @ P["B"],
+            "W_v": torch.einsum("tmhi,tmn->mhin", on_v, u) + on_past @ P["A"],
+            "W_k": torch.einsum("tmhj,tmn->mhjn", on_k, u) / scale + on_past.mT @ P["B"],
         }
         gradient = {name: g.flatten(1, 2) for name, g in gradient.items()}
         return gradient | {
@@ -135,10 +135,10 @@ class RetentionDerivatives(AutomaticDerivatives):
         u, v, k = tapes["u"], tapes["v"], tapes["k"]
         scale = math.sqrt(self.architecture.key_size)
         x = torch.cat([tapes["x"], torch.ones_like(tapes["x"][..., :1])], -1)
-        some, before = share[:-1][..., None], share[-1][..., None, None]
-        P["A"].mul_(before).add_(torch.einsum("tmhj,tmn->mhjn", some * k, u))
-        P["B"].mul_(before).add_(torch.einsum("tmhi,tmn->mhin", some * v, u) / scale)
+        some, retention = share[:-1][..., None], share[-1][..., None, None]
+        P["A"].mul_(retention).add_(torch.einsum("tmhj,tmn->mhjn", some * k, u))
+        P["B"].mul_(retention).add_(torch.einsum("tmhi,tmn->mhin", some * v, u) / scale)
         kx, vx = ((some * w)[..., None] * x[:, :, None, None] for w in (k, v))
-        C = P["C"].mul_(before[..., None, None])
+        C = P["C"].mul_(retention[..., None, None])
         C.add_(torch.einsum("tmhin,tmhjc->mhijnc", W_v, kx))
         C.add_(torch.einsum("tmhjn,tmhic->mhijnc", W_k, vx))

@@ -40,10 +40,10 @@ class Derivatives(ABC):
 
     def forward(self, params: Parameters, state: Tensor, moment: Moment) -> tuple[Tensor, Tape]:
         """The next state (models, state_size), and the tape; "keep" is 0 where trials start."""
-        after, tape = self.step(params, self.state_before(params, state, moment), moment)
+        next_state, tape = self.step(params, self.state_before(params, state, moment), moment)
         if "starts" in moment:
             tape = tape | {"keep": (~moment["starts"].expand(len(state))).to(state.dtype)}
-        return after, tape
+        return next_state, tape
 
     def state_before(self, params: Parameters, state: Tensor, moment: Moment) -> Tensor:
         """The state that a step starts from: the initial one where a trial starts."""
@@ -59,17 +59,17 @@ class Derivatives(ABC):
         (models, state_size) or (models, rows, state_size). Answers the cotangent on the previous
         state, and the local term. Of `params` only those of `params_for_pull` are read.
         """
-        before, local = self.pull_step(params, tape, cotangent)
+        on_previous, local = self.pull_step(params, tape, cotangent)
         if "keep" in tape:
-            before = before * tape["keep"].reshape(-1, *[1] * (before.dim() - 1))
-        return before, local
+            on_previous = on_previous * tape["keep"].reshape(-1, *[1] * (on_previous.dim() - 1))
+        return on_previous, local
 
-    def push(self, params: Parameters, tape: Tape, before: Tensor, tangent: Tensor) -> Tensor:
-        """J times a tangent on the previous state `before`, or rows of them, as in `pull`."""
-        after = self.push_step(params, tape, before, tangent)
+    def push(self, params: Parameters, tape: Tape, prior: Tensor, tangent: Tensor) -> Tensor:
+        """J times a tangent on the previous state `prior`, or rows of them, as in `pull`."""
+        product = self.push_step(params, tape, prior, tangent)
         if "keep" in tape:
-            after = after * tape["keep"].reshape(-1, *[1] * (after.dim() - 1))
-        return after
+            product = product * tape["keep"].reshape(-1, *[1] * (product.dim() - 1))
+        return product
 
     @abstractmethod
     def step(self, params: Parameters, state: Tensor, moment: Moment) -> tuple[Tensor, Tape]:
@@ -83,7 +83,7 @@ class Derivatives(ABC):
         """Tensors of the shapes of the local term that `pull_step` answers with."""
         return self.pull_step(params, tape, cotangent)[1]
 
-    def push_step(self, params: Parameters, tape: Tape, before: Tensor, tangent: Tensor) -> Tensor:
+    def push_step(self, params: Parameters, tape: Tape, prior: Tensor, tangent: Tensor) -> Tensor:
         """`push` without regard to trials."""
 
         def push_one(params: Parameters, state: Tensor, x: Tensor, tangent: Tensor) -> Tensor:
@@ -93,7 +93,7 @@ class Derivatives(ABC):
 
             return push(tangent) if tangent.dim() == 1 else vmap(push)(tangent)
 
-        return vmap(push_one)(params, before, tape["x"], tangent)
+        return vmap(push_one)(params, prior, tape["x"], tangent)
 
     def tape_for_pull(self, tape: Tape) -> Tape:
         """The entries of a tape that `pull` reads."""

@@ -47,31 +47,31 @@ class StackedDerivatives(Derivatives):
         return zip(self._layer_derivatives, *by_mapping, strict=True)
 
     def step(self, params: Parameters, state: Tensor, moment: Moment) -> tuple[Tensor, Tape]:
-        after, tapes, x = [], [], moment["x"]
-        before = self.architecture.layer_states(state)
-        for (layer, layer_params), h in zip(self._layers_with_entries(params), before, strict=True):
+        next_states, tapes, x = [], [], moment["x"]
+        states = self.architecture.layer_states(state)
+        for (layer, layer_params), h in zip(self._layers_with_entries(params), states, strict=True):
             new, tape = layer.step(layer_params, h, {"x": x})
-            after.append(new)
+            next_states.append(new)
             tapes.append(tape)
             x = new[:, : layer.architecture.hidden]
         stack_tape = join_layer_mappings(tapes)
         stack_tape["x"] = stack_tape.pop("x.0")
-        return self.architecture.stack_state(after), stack_tape
+        return self.architecture.stack_state(next_states), stack_tape
 
     def pull_step(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
-        before, locals_, above = [], [], None
+        on_states, locals_, above = [], [], None
         layer_params, tapes = self.architecture.by_layer(params), self.architecture.by_layer(tape)
         parts = self.architecture.layer_states(cotangent)
         for place in reversed(range(len(self._layer_derivatives))):
             layer, on_state = self._layer_derivatives[place], parts[place]
             if above is not None:
                 on_state = on_state + layer.pad_cotangent(above)
-            on_before, local = layer.pull_step(layer_params[place], tapes[place], on_state)
-            before.insert(0, on_before)
+            on_previous, local = layer.pull_step(layer_params[place], tapes[place], on_state)
+            on_states.insert(0, on_previous)
             locals_.insert(0, local)
             if place:
                 above = transpose_product(layer_params[place]["W_ih"], local["gates"])
-        return self.architecture.stack_state(before), join_layer_mappings(locals_)
+        return self.architecture.stack_state(on_states), join_layer_mappings(locals_)
 
     def tape_for_pull(self, tape: Tape) -> Tape:
         return {name: t for name, t in tape.items() if name == "keep" or name.startswith("cache.")}

@@ -28,22 +28,22 @@ class StructuredDerivatives(Derivatives):
 
     def step(self, params: Parameters, state: Tensor, moment: Moment) -> tuple[Tensor, Tape]:
         x = moment["x"]
-        after, cache = vmap(
+        next_state, cache = vmap(
             self.architecture.step_with_cache, in_dims=(0, 0, axis_of_models(moment))
         )(params, state, x)
         h = state[:, : self.architecture.hidden]
         # A shared x is expanded, so that every entry of the tape has an axis of models.
-        return after, {"cache": cache, "h": h, "x": x.expand(h.shape[0], -1)}
+        return next_state, {"cache": cache, "h": h, "x": x.expand(h.shape[0], -1)}
 
     def pull_step(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
         on_gates, around = vmap(self.architecture.pull)(tape["cache"], cotangent)
         on_state = self.pad_cotangent(transpose_product(params["W_hh"], on_gates))
         return on_state + around, {"gates": on_gates}
 
-    def push_step(self, params: Parameters, tape: Tape, before: Tensor, tangent: Tensor) -> Tensor:
+    def push_step(self, params: Parameters, tape: Tape, prior: Tensor, tangent: Tensor) -> Tensor:
         a = self.architecture
         if not a.units_independent:
-            return super().push_step(params, tape, before, tangent)
+            return super().push_step(params, tape, prior, tangent)
         rows = tangent if tangent.dim() == 3 else tangent[:, None]
         h = rows[:, :, : a.hidden]
         if tangent.dim() == 2:
@@ -55,8 +55,8 @@ class StructuredDerivatives(Derivatives):
             j.unflatten(2, (-1, a.hidden))[:, None] for j in vmap(a.unit_jacobian)(tape["cache"])
         )
         through = (by_gates * on_gates.unflatten(2, (-1, a.hidden))[:, :, None]).sum(3)
-        beside = (around * rows.unflatten(2, (-1, a.hidden))[:, :, None]).sum(3)
-        return (through + beside).view(tangent.shape)
+        direct = (around * rows.unflatten(2, (-1, a.hidden))[:, :, None]).sum(3)
+        return (through + direct).view(tangent.shape)
 
     def tape_for_pull(self, tape: Tape) -> Tape:
         return {name: tape[name] for name in ("cache", "keep") if name in tape}
@@ -124,10 +124,10 @@ class StructuredDerivatives(Derivatives):
         width = max(1, _PANEL // (state * length * P["P"].element_size()))
         for model, part in enumerate(P["P"]):
             for first in range(0, gates, width):
-                at = slice(first, first + width)
-                delta = locals_["gates"][:, model, :, at].permute(1, 2, 0).flatten(0, 1)
-                after = torch.mm(rows[model], part[:, at].flatten(1)).view(-1, length)
-                part[:, at] = after.addmm_(delta, inputs[model]).view(state, -1, length)
+                panel = slice(first, first + width)
+                delta = locals_["gates"][:, model, :, panel].permute(1, 2, 0).flatten(0, 1)
+                product = torch.mm(rows[model], part[:, panel].flatten(1)).view(-1, length)
+                part[:, panel] = product.addmm_(delta, inputs[model]).view(state, -1, length)
 
 
 def transpose_product(matrix: Tensor, on_gates: Tensor) -> Tensor:

@@ -52,13 +52,13 @@ def _compiled_forward(architecture: Architecture) -> Compiled:
         """The last state and the outputs of a stretch of steps; `moments` are inputs by step."""
 
         def step_and_readout(params: Parameters, state: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
-            after = architecture.step(params, state, x)
-            return after, architecture.readout(params, after)
+            next_state = architecture.step(params, state, x)
+            return next_state, architecture.readout(params, next_state)
 
         def step(state: Tensor, moment: Moments, params: Parameters) -> tuple[Tensor, Tensor]:
-            before = derivatives(architecture).state_before(params, state, moment)
+            previous = derivatives(architecture).state_before(params, state, moment)
             return vmap(step_and_readout, in_dims=(0, 0, axis_of_models(moment)))(
-                params, before, moment["x"]
+                params, previous, moment["x"]
             )
 
         return scan(step, state, moments, constants=(params,))

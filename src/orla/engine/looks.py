@@ -21,10 +21,10 @@ def probe_looks(parts: Parts, state: State, moments: Moments) -> dict[str, Tenso
         if not probe.look_stride or not state.step or state.step % probe.look_stride:
             continue
         moment = {name: m[0] for name, m in moments.items()}
-        before = learner.derivatives.state_before(state.params, state.network, moment)
+        previous = learner.derivatives.state_before(state.params, state.network, moment)
         look = functools.partial(probe.look, learner.architecture)
         axes = (0, 0, axis_of_models(moment), 0)
-        arguments = state.params, before, moment["x"], _sensitivity(learner, state, moment)
+        arguments = state.params, previous, moment["x"], _sensitivity(learner, state, moment)
         # One model after the other, because a look may be large.
         values |= vmap(look, in_dims=axes, chunk_size=1)(*arguments)
     return values

@@ -140,26 +140,26 @@ class Loop(Parts):
         self._check_length_and_snapshots(first, steps, snapshots)
         with torch.no_grad(), cost.work_phase("learners", steps * len(state.network)):
             moments = {name: m[:steps].contiguous() for name, m in moments.items()}
-            results, networks, at = [], {}, 0
-            seldom: dict[str, list[Tensor]] = {}
-            while at < steps:
-                stop = min(steps, at + self.segment - (first + at) % self.segment)
-                part = {name: m[at:stop] for name, m in moments.items()}
+            results, networks, position = [], {}, 0
+            sparse: dict[str, list[Tensor]] = {}
+            while position < steps:
+                stop = min(steps, position + self.segment - (first + position) % self.segment)
+                part = {name: m[position:stop] for name, m in moments.items()}
                 for name, value in probe_looks(self, state, part).items():
-                    seldom.setdefault(name, []).append(value)
+                    sparse.setdefault(name, []).append(value)
                 part = self.with_noise(part, state)
                 results += self.driver.advance(state, rates, part, updates)
                 for name, values in self._take_probe_states(state).items():
-                    seldom.setdefault(name, []).append(values)
+                    sparse.setdefault(name, []).append(values)
                 if state.step in snapshots:
                     networks[state.step] = (_clone_tree(state.params), state.network.clone())
                 if on_segment:
-                    on_segment(stop - at)
-                at = stop
+                    on_segment(stop - position)
+                position = stop
         errors, series = zip(*results, strict=True)
-        joined = {k: torch.cat([s[k] for s in series]).transpose(0, 1) for k in series[0]}
-        values = {k: v.cpu().numpy() for k, v in joined.items()} | self._sparse_series(
-            seldom, state
+        by_name = {k: torch.cat([s[k] for s in series]).transpose(0, 1) for k in series[0]}
+        values = {k: v.cpu().numpy() for k, v in by_name.items()} | self._sparse_series(
+            sparse, state
         )
         return Adaptation(torch.cat(errors).T.cpu().numpy(), state, values, networks)
 

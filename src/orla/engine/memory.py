@@ -22,7 +22,7 @@ from orla.optimizers.base import Optimizer
 # Largest product of state size and recurrent parameters at which a model is made to be counted. A
 # larger one is counted on the meta device, whose tensors have a shape and no numbers; there PyTorch
 # loads its compiler, which takes longer than many a job.
-_MOST_COUNTED = 2**22
+_LARGEST_PRODUCT = 2**22
 
 
 # Bytes that a step of a whole batch may go through on a CPU: beyond its cache a step takes two to
@@ -55,7 +55,7 @@ def bytes_per_model(loop: Loop, dtype: torch.dtype) -> dict[str, int]:
     """
     network = loop.learner.architecture
     recurrent = sum(math.prod(shape) for shape in network.recurrent_shapes().values())
-    if network.state_size * recurrent > _MOST_COUNTED:
+    if network.state_size * recurrent > _LARGEST_PRODUCT:
         try:
             return _count_model_bytes(loop, dtype, "meta")
         except (RuntimeError, NotImplementedError):  # a part that looks at values as it begins
@@ -86,9 +86,9 @@ def _count_model_bytes(loop: Loop, dtype: torch.dtype, device: str) -> dict[str,
 def _tape_bytes(learner: Learner, params: Parameters, network: Tensor) -> int:
     """Bytes that a learner stores of one model's steps, from one step and the steps it reads."""
     d, a = learner.derivatives, learner.architecture
-    after, tape = d.forward(params, network, {"x": network.new_zeros(a.n_in)})
+    next_state, tape = d.forward(params, network, {"x": network.new_zeros(a.n_in)})
     # As the cotangent, the error and the readout's gradient; to compute them takes longer.
-    cotangent, error = torch.zeros_like(after), network.new_zeros(1)
+    cotangent, error = torch.zeros_like(next_state), network.new_zeros(1)
     readout = {name: params[name] for name in a.readout_shapes()}
     local = d.local_like(params, tape, cotangent)
     noise_bytes = learner.noise * network.element_size() * max(learner.stride, learner.block_length)

@@ -23,7 +23,7 @@ def network_of(spec: str | Mapping[str, Any], n_in: int, n_out: int) -> Architec
         raise OrlaError(f"{place}: state_size is no number; write @property above it")
     params = _trial_parameters(network)
     try:
-        before, after = _state_shapes(network, params, place)
+        initial_shape, next_shape = _state_shapes(network, params, place)
     except OrlaError:
         raise
     except Exception as error:
@@ -31,7 +31,7 @@ def network_of(spec: str | Mapping[str, Any], n_in: int, n_out: int) -> Architec
             f"{place}: step fails on a state of {size} numbers ({describe_error(error, file)});"
             " mend step, state_size or recurrent_shapes"
         ) from error
-    for word, shape in (("initial_state", before), ("step", after)):
+    for word, shape in (("initial_state", initial_shape), ("step", next_shape)):
         if shape != (size,):
             raise OrlaError(
                 f"{place}: {word} gives a state of shape {shape}, and state_size is {size}; make"
@@ -58,9 +58,9 @@ def _state_shapes(
     with torch.no_grad():
         state = network.initial_state(params)
         changes = state._version
-        after = network.step(params, state, x)
-    if not isinstance(after, torch.Tensor):
-        raise OrlaError(f"{place}: step answers {type(after).__name__}; answer the next state")
+        next_state = network.step(params, state, x)
+    if not isinstance(next_state, torch.Tensor):
+        raise OrlaError(f"{place}: step answers {type(next_state).__name__}; answer the next state")
     if state._version != changes:
         raise OrlaError(f"{place}: step changes its state in place; make a new one")
-    return tuple(state.shape), tuple(after.shape)
+    return tuple(state.shape), tuple(next_state.shape)

@@ -23,7 +23,7 @@ def dtype_of(precision: str, form: str | None = None) -> torch.dtype:
 
 # Steps whose random numbers are drawn at once, so that the numbers of a step do not depend on
 # where a run was stopped.
-DRAWN_TOGETHER = 200
+NOISE_BLOCK = 200
 
 
 @dataclass
@@ -52,9 +52,9 @@ class State:
         others = ("buffers", "seeds", "step")
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in others}
 
-    def set_variables(self, after: dict[str, Any]) -> None:
+    def set_variables(self, variables: dict[str, Any]) -> None:
         """Set the `variables` that an update returned."""
-        for name, value in after.items():
+        for name, value in variables.items():
             setattr(self, name, value)
 
     def copy(self) -> State:
@@ -69,10 +69,10 @@ def step_noise(
 
     They depend on a model's seed and the step alone, and are drawn in float64 for any precision.
     """
-    blocks = range(first // DRAWN_TOGETHER, -(-(first + steps) // DRAWN_TOGETHER))
+    blocks = range(first // NOISE_BLOCK, -(-(first + steps) // NOISE_BLOCK))
     draws = [[_noise_block(seed, block, numbers) for seed in seeds] for block in blocks]
     by_step = torch.cat([torch.stack(models, 1) for models in draws])
-    start = first - blocks.start * DRAWN_TOGETHER
+    start = first - blocks.start * NOISE_BLOCK
     return by_step[start : start + steps].to(like.dtype).to(like.device)
 
 
@@ -85,9 +85,9 @@ def fixed_noise(seeds: tuple[int, ...], numbers: int, like: Tensor) -> Tensor:
 
 
 def _noise_block(seed: int, block: int, numbers: int) -> Tensor:
-    """Uniform numbers (DRAWN_TOGETHER, numbers) of a seed for one block of steps."""
+    """Uniform numbers (NOISE_BLOCK, numbers) of a seed for one block of steps."""
     source = generator(seed, 1, block)
-    return torch.rand(DRAWN_TOGETHER, numbers, generator=source, dtype=torch.float64)
+    return torch.rand(NOISE_BLOCK, numbers, generator=source, dtype=torch.float64)
 
 
 def generator(seed: int, *use: int) -> torch.Generator:

@@ -26,17 +26,17 @@ class Steps:
         """Errors (steps, models) and series of each stretch; `state` is changed in place."""
         steps = len(moments["x"])
         moments = pad(moments, self.segment)
-        results, at = [], 0
-        while at < steps:
-            stop = min(steps, at + self._steps_to_block_end(state))
-            ends = torch.tensor(at), torch.tensor(stop)
+        results, first = [], 0
+        while first < steps:
+            stop = min(steps, first + self._steps_to_block_end(state))
+            ends = torch.tensor(first), torch.tensor(stop)
             _, (error, values) = self.program(
                 state.variables(), state.buffers, rates, moments, *ends
             )
-            state.step += stop - at
+            state.step += stop - first
             self.parts.end_blocks(state)
-            results.append((error[at:stop], {name: v[at:stop] for name, v in values.items()}))
-            at = stop
+            results.append((error[first:stop], {name: v[first:stop] for name, v in values.items()}))
+            first = stop
         return results
 
     def _steps_to_block_end(self, state: State) -> int:
@@ -67,8 +67,8 @@ class Steps:
                 arguments = name, carry, buffers[name], params, record, moment
                 learners[name], gradient = parts.gradient_of(*arguments)
                 gradients[name] = parts.match_layout(gradient | readout, params)
-            after, series = parts.update(variables, gradients, rates, network, moment, error)
-            return after | {"network": network, "learners": learners}, (error, series)
+            changes, series = parts.update(variables, gradients, rates, network, moment, error)
+            return changes | {"network": network, "learners": learners}, (error, series)
 
         constants = buffers, rates
         return scan_in_place(step, variables, moments, constants=constants, start=start, stop=stop)

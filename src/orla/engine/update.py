@@ -58,15 +58,15 @@ class Parts:
     ) -> tuple[Tensor, dict[str, Any], Tensor, Parameters]:
         """One step forward: the next network state, `learners.base.Step`, error and readout."""
         d = self.learner.derivatives
-        before = d.state_before(params, network, moment)
-        after, tape = d.forward(params, network, moment)
-        error, on_outputs, pull = d.readout_error(self.loss, params, after, moment)
+        previous = d.state_before(params, network, moment)
+        next_state, tape = d.forward(params, network, moment)
+        error, on_outputs, pull = d.readout_error(self.loss, params, next_state, moment)
         cotangent, readout = pull(on_outputs)
-        step = {"moment": without_noise(moment), "before": before, "tape": tape}
+        step = {"moment": without_noise(moment), "before": previous, "tape": tape}
         step["cotangent"] = cotangent
         if any(learner.reads_outputs for learner in self.learners.values()):
             step["on_outputs"] = on_outputs
-        return after, step, error, readout
+        return next_state, step, error, readout
 
     def gradient_of(
         self,
@@ -81,8 +81,8 @@ class Parts:
         learner = self.learners[name]
         if learner.noise:
             step = step | {"noise": moments[noise_entry(learner)]}
-        after, gradient = learner.gradient(carry | buffers, params, step)
-        return {key: after[key] for key in carry}, gradient
+        next_carry, gradient = learner.gradient(carry | buffers, params, step)
+        return {key: next_carry[key] for key in carry}, gradient
 
     def match_layout(self, gradient: Parameters, params: Parameters) -> Parameters:
         """The gradient, in the memory layout of the parameters where that is faster.
@@ -115,14 +115,14 @@ class Parts:
         observers = {name: gradients[f"of {name}"] for name in self.observers}
         interventions = []
         for part, state in zip(self.interventions, variables["interventions"], strict=True):
-            gradient, after = vmap(part.update)(Gradients(gradient, observers), state, params)
-            interventions.append(after)
+            gradient, next_state = vmap(part.update)(Gradients(gradient, observers), state, params)
+            interventions.append(next_state)
         arguments = gradient, variables["optimizer"], params, rates
         updates, optimizer = vmap(self.optimizer.update)(*arguments)
         moment = without_noise(moment)
         recurrent = self.learner.architecture.recurrent_params(params)
-        seen = params, gradient, observers, gradients["own"], updates, network
-        update = Update(*seen, moment, error, recurrent)
+        per_model = params, gradient, observers, gradients["own"], updates, network
+        update = Update(*per_model, moment, error, recurrent)
         if reads := any(probe.reads_outputs for probe in self.probes):
             outputs = vmap(self.learner.architecture.readout)(params, network)
             update = update._replace(outputs=outputs)
@@ -132,16 +132,16 @@ class Parts:
         axes = Update(0, 0, 0, 0, 0, 0, of_moment, window, 0, 0 if reads else None)
         probes, series = [], {}
         for part, state in zip(self.probes, variables["probes"], strict=True):
-            after, values = vmap(part.measure, in_dims=(0, axes))(state, update)
-            probes.append(after)
+            next_state, values = vmap(part.measure, in_dims=(0, axes))(state, update)
+            probes.append(next_state)
             series |= values
-        after = {
+        changes = {
             "params": params | {name: params[name] + u for name, u in updates.items()},
             "optimizer": optimizer,
             "interventions": interventions,
             "probes": probes,
         }
-        return after, series
+        return changes, series
 
     def end_blocks(self, state: State) -> None:
         """Let learners whose block of steps is full rebuild their buffers."""
@@ -173,7 +173,7 @@ def without_noise(moment: Moments) -> Moments:
 
 def pad(moments: Moments, length: int) -> Moments:
     """The steps, and zeros up to `length` of them, so that one program serves fewer steps too."""
-    missing = length - len(moments["x"])
-    if not missing:
+    count = length - len(moments["x"])
+    if not count:
         return moments
-    return {n: torch.cat([m, m.new_zeros(missing, *m.shape[1:])]) for n, m in moments.items()}
+    return {n: torch.cat([m, m.new_zeros(count, *m.shape[1:])]) for n, m in moments.items()}

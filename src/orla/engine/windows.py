@@ -31,8 +31,8 @@ class Windows:
         parts, results = self.parts, []
         often = updates * self.passes >= _WORTH_COMPILING
         update = self.update_program if often else parts.update
-        for at in range(0, len(moments["x"]), stride := parts.learner.stride):
-            window = {name: m[at : at + stride] for name, m in moments.items()}
+        for first in range(0, len(moments["x"]), stride := parts.learner.stride):
+            window = {name: m[first : first + stride] for name, m in moments.items()}
             variables = state.variables()
             learners, network = variables.pop("learners"), variables.pop("network")
             network, gradients, error, steps = self.program(
@@ -43,8 +43,8 @@ class Windows:
             state.step += stride
             if not self._stepwise_observers:
                 parts.end_blocks(state)
-            after, values = update(variables, gradients, rates, network, window, error)
-            state.set_variables(after | {"network": network})
+            changes, values = update(variables, gradients, rates, network, window, error)
+            state.set_variables(changes | {"network": network})
             results.append((error, {name: v[None] for name, v in values.items()}))
         return results
 
@@ -71,11 +71,11 @@ class Windows:
         reads_before = any(learner.reads_before for learner in learners.values())
 
         def forward(network: Tensor, moment: Moments, params: Parameters) -> tuple[Tensor, Any]:
-            after, step, error, readout = self.parts.forward(params, network, moment)
+            next_state, step, error, readout = self.parts.forward(params, network, moment)
             del step["moment"]
             if not reads_before:
                 del step["before"]
-            return after, (step, error, readout)
+            return next_state, (step, error, readout)
 
         network, (steps, error, readouts) = scan(forward, network, moments, constants=(params,))
         steps["moment"] = without_noise(moments)
@@ -89,8 +89,8 @@ class Windows:
             if learner.stride == 1:
                 inputs = pytree.tree_map(lambda t: t[0], inputs)
             arguments = carries[name], buffers[name], params, *inputs
-            after, gradient = self.parts.gradient_of(name, *arguments)
-            overwrite(carries[name], after)
+            next_carry, gradient = self.parts.gradient_of(name, *arguments)
+            overwrite(carries[name], next_carry)
             with_readout = gradient | (last if learner.last_alone else readout)
             gradients[name] = self.parts.match_layout(with_readout, params)
         return network, gradients, error, (steps, readout) if self._stepwise_observers else ()
@@ -101,12 +101,12 @@ class Windows:
         """The summed gradients of an observer with stride 1 over a window."""
         observer, (steps, readout) = self.parts.learners[name], steps_and_readout
         total: Parameters = {}
-        for at in range(self.parts.learner.stride):
-            step = pytree.tree_map(lambda t, at=at: t[at], (steps, moments))
+        for index in range(self.parts.learner.stride):
+            step = pytree.tree_map(lambda t, i=index: t[i], (steps, moments))
             arguments = state.learners[name], state.buffers[name], state.params, *step
             state.learners[name], gradient = self.parts.gradient_of(name, *arguments)
             total = {n: g + total[n] if total else g for n, g in gradient.items()}
-            if observer.block_length and (state.step + at + 1) % observer.block_length == 0:
+            if observer.block_length and (state.step + index + 1) % observer.block_length == 0:
                 observer.end_block(state.learners[name], state.buffers[name])
         return total | readout
 

@@ -26,8 +26,6 @@ class MatchNorm(
         return (self.observer,)
 
     def update(self, gradients: Gradients, state: State, params: Parameters) -> Answer:
-        norm_before, norm_after = norm(gradients.own), norm(gradients.observers[self.observer])
-        factor = torch.where(
-            norm_before > 0, norm_after / torch.where(norm_before > 0, norm_before, 1.0), 1.0
-        )
+        length, goal = norm(gradients.own), norm(gradients.observers[self.observer])
+        factor = torch.where(length > 0, goal / torch.where(length > 0, length, 1.0), 1.0)
         return {name: factor * g for name, g in gradients.own.items()}, state

@@ -13,7 +13,7 @@ from orla.interventions.base import Answer, Gradients, Intervention, State, norm
 
 
 @dataclass(frozen=True, kw_only=True)
-class OfPast(Intervention):
+class PastIntervention(Intervention):
     """g_past = g_full - g_imm over all parameters that both have (paper, Section 3).
 
     Each of the two is the learner's gradient or an observer's, by name.
@@ -51,7 +51,7 @@ _MOST_COSINES = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Route(
-    OfPast,
+    PastIntervention,
     name="route",
     label="past only where its cosine with {immediate} is at least {above:g}",
 ):
@@ -103,7 +103,7 @@ class Route(
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectPast(
-    OfPast,
+    PastIntervention,
     name="project-past",
     label="past beyond {immediate} without its leading direction",
 ):
@@ -139,11 +139,11 @@ class ProjectPast(
 
     def update(self, gradients: Gradients, state: State, params: Parameters) -> Answer:
         past = self._flat_past_gradient(gradients, params)
-        at = torch.arange(self.windows, device=past.device) == state["seen"] % self.windows
-        columns = torch.where(at[:, None], past, state["columns"])
+        slot = torch.arange(self.windows, device=past.device) == state["seen"] % self.windows
+        columns = torch.where(slot[:, None], past, state["columns"])
         products = matvec(columns, past)
-        gram = torch.where(at[:, None], products, state["gram"])
-        gram = torch.where(at, products[:, None], gram)
+        gram = torch.where(slot[:, None], products, state["gram"])
+        gram = torch.where(slot, products[:, None], gram)
         component = _leading_component(columns, gram, past)
         shares = component.split([math.prod(p.shape) for p in params.values()])
         by_name = {n: t.view(p.shape) for (n, p), t in zip(params.items(), shares, strict=True)}

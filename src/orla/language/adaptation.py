@@ -31,9 +31,9 @@ _READ = 64
 # Places of a text, and most tokens from each on, over which the frozen model's loss is measured.
 _PLACES, _MOST = 32, 4096
 # Gradients are measured at the first of so many updates.
-_MEASURED = 8
+_NORM_STRIDE = 8
 # Seed of the adapters by which rates are chosen, no seed of a study.
-_CHOOSING = 1_000_000
+_CHOICE_SEED = 1_000_000
 
 # Optimizer -> the rate of each of its models, which follow each other in a batch.
 Rates = Mapping[str, Sequence[float]]
@@ -101,47 +101,47 @@ def adapt(
     tokens: Tensor,
     learner: str,
     freeze: float = math.inf,
-    said: str = "",
+    label: str = "",
 ) -> Pass:
     """Adapt the models of a batch, each to its row of tokens (models, T + 1), by one of `LEARNERS`.
 
     The model `steps` has adapters of these weights in it, which are changed in place. The first
     update after `freeze` tokens or more ends the part that is learned, for `Pass.heldout`; the pass
-    goes on to learn. The progress bar says what is `said`.
+    goes on to learn. The progress bar has the `label`.
     """
     update, state = Updates(weights, by_optimizer), steps.start(len(tokens))
-    norms, losses, at, frozen_part = Counter(), [], 0, None
+    norms, losses, position, frozen_part = Counter(), [], 0, None
     with (
         cost.work_phase(f"adapting by {learner}", tokens[:, 1:].numel()),
-        progress.bar(tokens.shape[1] - 1, said, "token") as bar,
+        progress.bar(tokens.shape[1] - 1, label, "token") as bar,
     ):
-        for given, target in _input_target_windows(tokens, LEARNERS[learner]):
-            if frozen_part is None and at >= freeze:
-                frozen_part = at, {n: w.detach().clone() for n, w in weights.items()}, state
-            logits, state = steps(given, state)
+        for inputs, target in _input_target_windows(tokens, LEARNERS[learner]):
+            if frozen_part is None and position >= freeze:
+                frozen_part = position, {n: w.detach().clone() for n, w in weights.items()}, state
+            logits, state = steps(inputs, state)
             loss = F.cross_entropy(logits.mT, target, reduction="none")
             grads = torch.autograd.grad(loss.mean(1).sum(), list(weights.values()))
             gradients = dict(zip(weights, grads, strict=True))
             state = [tuple(s.detach() for s in layer) for layer in state]
             losses.append(loss.detach())
-            if len(losses) % _MEASURED == 1:
-                squared = Counter()
+            if len(losses) % _NORM_STRIDE == 1:
+                squares = Counter()
                 for name, gradient in gradients.items():  # "LAYER.A"
-                    squared[name.rpartition(".")[0]] += gradient.square().sum((1, 2))
-                for layer, value in squared.items():
+                    squares[name.rpartition(".")[0]] += gradient.square().sum((1, 2))
+                for layer, value in squares.items():
                     norms[layer] += value.sqrt()
             update(gradients)
-            at += len(target[0])
+            position += len(target[0])
             bar.update(len(target[0]))
-    measured = -(-len(losses) // _MEASURED)
+    count = -(-len(losses) // _NORM_STRIDE)
     loss = torch.cat(losses, 1).numpy()
     heldout = np.full_like(loss, np.nan)
     if frozen_part:
-        at, values, state = frozen_part
+        position, values, state = frozen_part
         for name, weight in weights.items():
             weight.data.copy_(values[name])
-        heldout[:, at:] = token_losses(steps, tokens[:, at:], state)
-    return Pass(loss, heldout, {n: value.numpy() / measured for n, value in norms.items()})
+        heldout[:, position:] = token_losses(steps, tokens[:, position:], state)
+    return Pass(loss, heldout, {n: value.numpy() / count for n, value in norms.items()})
 
 
 def rates_to_try(
@@ -168,10 +168,10 @@ def room_request(
     that all read together.
     """
     adapted_models = len(adapters["optimizers"]) * len(settings["streams"]) * settings["seeds"]
-    tried = rates_to_try(adapters, grids).values()
-    most = max(adapted_models, *(sum(map(len, grid.values())) for grid in tried))
-    tokens = adapted_models * settings["tokens"] + most * settings["choosing"]
-    return {"models": most, "tokens": len(tried) * tokens, "most_hours": settings["most_hours"]}
+    rate_grids = rates_to_try(adapters, grids).values()
+    most = max(adapted_models, *(sum(map(len, grid.values())) for grid in rate_grids))
+    tokens = len(rate_grids) * (adapted_models * settings["tokens"] + most * settings["choosing"])
+    return {"models": most, "tokens": tokens, "most_hours": settings["most_hours"]}
 
 
 def domain_losses(steps: Steps, text: Sequence[int]) -> tuple[float, float]:
@@ -206,45 +206,45 @@ def losses_and_norms(
     Raises:
         OrlaError: A rate that is asked for lacks, every rate diverges, or a text is too short.
     """
-    tried_by_learner = rates_to_try(adapters, grids)
+    grids_by_learner = rates_to_try(adapters, grids)
     steps, rank, seeds = language.steps, adapters["rank"], settings["seeds"]
     streams, size, length = settings["streams"], settings["bin"], settings["tokens"]
-    choosing, adapted_to = (
+    choice_texts, stream_texts = (
         {name: language.encode(parts[part]) for name, parts in domain_texts.items()}
         for part in ("choosing", "streams")
     )
-    chosen_on = texts.token_stream(choosing, streams[0], settings["choosing"], 0.0)
+    choice_tokens = texts.token_stream(choice_texts, streams[0], settings["choosing"], 0.0)
     tokens = {
-        (i, seed): texts.token_stream(adapted_to, streams[i], length, seed / seeds)
+        (i, seed): texts.token_stream(stream_texts, streams[i], length, seed / seeds)
         for i, seed in product(range(len(streams)), range(seeds))
     }
     every = torch.stack(list(tokens.values()))
     frozen = dict(zip(tokens, token_losses(steps, every), strict=True))
     domains = pd.DataFrame(
-        {name: domain_losses(steps, text) for name, text in adapted_to.items()},
+        {name: domain_losses(steps, text) for name, text in stream_texts.items()},
         index=["domain_loss", "domain_error"],
     ).T
     losses, norms, index = [], [], np.arange(length // size)
-    for learner, tried in tried_by_learner.items():
-        best = _best_rates(steps, rank, chosen_on, learner, tried, len(streams[0]))
+    for learner, rate_grids in grids_by_learner.items():
+        best = _best_rates(steps, rank, choice_tokens, learner, rate_grids, len(streams[0]))
         weights = insert_adapters(steps, rank, [seed for _, seed in tokens] * len(best))
         by_optimizer = {name: [rate] * len(tokens) for name, (rate, _) in best.items()}
-        freeze, said = round(length * (1 - settings["heldout"])), f"{learner}, rank {rank}"
+        freeze, label = round(length * (1 - settings["heldout"])), f"{learner}, rank {rank}"
         adaptation = adapt(
-            steps, weights, by_optimizer, every.repeat(len(best), 1), learner, freeze, said
+            steps, weights, by_optimizer, every.repeat(len(best), 1), learner, freeze, label
         )
-        for at, (name, (i, seed)) in enumerate(product(best, tokens)):
+        for model, (name, (i, seed)) in enumerate(product(best, tokens)):
             row = {"rank": rank, "learner": learner, "optimizer": name, "seed": seed}
             row |= {"rate": best[name][0], "edge": best[name][1], "stream": i}
             norms += [
-                row | {"layer": layer, "norm": float(value[at])}
+                row | {"layer": layer, "norm": float(value[model])}
                 for layer, value in adaptation.norms.items()
             ]
             segment = index * len(streams[i]) // len(index)
             frame = pd.DataFrame(row | {"token": size * index, "segment": segment})
             frame = frame.assign(domain=[streams[i][s] for s in segment])
             frame = frame.join(domains, on="domain")
-            series = frozen[i, seed], adaptation.loss[at], adaptation.heldout[at]
+            series = frozen[i, seed], adaptation.loss[model], adaptation.heldout[model]
             for kind, values in zip(("frozen", "loss", "heldout"), series, strict=True):
                 frame[kind] = values.reshape(-1, size).mean(1)
             losses.append(frame)
@@ -252,19 +252,19 @@ def losses_and_norms(
 
 
 def _best_rates(
-    steps: Steps, rank: int, tokens: Tensor, learner: str, tried: Rates, segments: int
+    steps: Steps, rank: int, tokens: Tensor, learner: str, rate_grids: Rates, segments: int
 ) -> dict[str, tuple[float, bool]]:
     """The best rate of each optimizer, and whether it lies on the edge of its grid.
 
     The best one has the lowest loss after the first segment of that text.
     """
-    models = sum(map(len, tried.values()))
-    weights = insert_adapters(steps, rank, [_CHOOSING] * models)
-    said = f"choosing rates for {learner}, rank {rank}"
-    loss = adapt(steps, weights, tried, tokens.expand(models, -1), learner, said=said).loss
-    after, best = iter(loss[:, loss.shape[1] // segments :].mean(1)), {}
-    for name, grid in tried.items():
-        scores = {rates.half_decade_index(rate): next(after) for rate in grid}
+    models = sum(map(len, rate_grids.values()))
+    weights = insert_adapters(steps, rank, [_CHOICE_SEED] * models)
+    label = f"choosing rates for {learner}, rank {rank}"
+    loss = adapt(steps, weights, rate_grids, tokens.expand(models, -1), learner, label=label).loss
+    loss_by_model, best = iter(loss[:, loss.shape[1] // segments :].mean(1)), {}
+    for name, grid in rate_grids.items():
+        scores = {rates.half_decade_index(rate): next(loss_by_model) for rate in grid}
         if not np.isfinite([*scores.values()]).any():
             raise OrlaError(f"{name} diverges at every rate of its grid; give smaller rates")
         best[name] = rates.half_decade(rates.best_index(scores)), rates.best_on_edge(scores)

@@ -40,7 +40,7 @@ class LSTM(Steps):
         super().__init__(model)
         with torch.no_grad():
             blanks = torch.tensor([[_BLANK] * (WINDOW - 1) + [mark]])
-            _, self._begun = self.read(blanks, self.zeros(1))
+            _, self._start_state = self.read(blanks, self.zeros(1))
 
     def zeros(self, models: int) -> State:
         """The state before anything is read."""
@@ -49,31 +49,31 @@ class LSTM(Steps):
         return [(new(models, size), new(models, size)) for _ in _LAYERS] + [(features,)]
 
     def start(self, models: int) -> State:
-        return [tuple(s.expand(models, *s.shape[1:]) for s in layer) for layer in self._begun]
+        return [tuple(s.expand(models, *s.shape[1:]) for s in layer) for layer in self._start_state]
 
-    def tokens_held(self, state: State) -> int:
+    def token_count(self, state: State) -> int:
         return state[-1][0].shape[1] - WINDOW
 
     def read(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        after, x = [], self.model["embedding"](tokens)
-        features, (*carried, (before,)) = [x], state
-        for layer, (hidden, cell) in zip(_LAYERS, carried, strict=True):
+        layer_states, x = [], self.model["embedding"](tokens)
+        features, (*old_states, (old_features,)) = [x], state
+        for layer, (hidden, cell) in zip(_LAYERS, old_states, strict=True):
             recurrent, outputs = self.model[f"{layer}_recurrent"], []
-            for given in self.model[f"{layer}_input"](x).unbind(1):
+            for inputs in self.model[f"{layer}_input"](x).unbind(1):
                 # Adapters take inputs with a time axis.
-                i, f, g, o = (given + recurrent(hidden[:, None])[:, 0]).chunk(4, -1)
+                i, f, g, o = (inputs + recurrent(hidden[:, None])[:, 0]).chunk(4, -1)
                 cell = torch.sigmoid(f) * cell + torch.sigmoid(i) * torch.tanh(g)
                 hidden = torch.sigmoid(o) * torch.tanh(cell)
                 outputs.append(hidden)
-            after.append((hidden, cell))
+            layer_states.append((hidden, cell))
             x = torch.stack(outputs, 1)
             features.append(x)
-        seen = torch.cat([before, torch.cat(features, -1)], 1)
-        places = torch.arange(seen.shape[1], device=x.device)
-        at = places - places[-tokens.shape[1] :, None]
-        scores = self.model["attention"](seen)[..., 0][:, None]
-        share = torch.softmax(scores.masked_fill((at > 0) | (at <= -WINDOW), -torch.inf), -1)
-        return self.model["output"](share @ seen), [*after, (seen,)]
+        history = torch.cat([old_features, torch.cat(features, -1)], 1)
+        places = torch.arange(history.shape[1], device=x.device)
+        lag = places - places[-tokens.shape[1] :, None]
+        scores = self.model["attention"](history)[..., 0][:, None]
+        share = torch.softmax(scores.masked_fill((lag > 0) | (lag <= -WINDOW), -torch.inf), -1)
+        return self.model["output"](share @ history), [*layer_states, (history,)]
 
 
 def load_textgenrnn(
@@ -105,10 +105,10 @@ def load_textgenrnn(
             # Of each gate (input, forget, cell, output) cuDNN keeps the transposed matrix, and two
             # biases; as in Keras's own conversion.
             gates = [k.T.reshape(k.shape, order="F") for k in np.split(below, 4, 1)]
-            own = [k.T for k in np.split(recurrent, 4, 1)]
-            both = bias.reshape(2, -1).sum(0)
-            model[f"{layer}_input"] = _linear_layer(np.concatenate(gates, 1), both)
-            model[f"{layer}_recurrent"] = _linear_layer(np.concatenate(own, 1))
+            recurrent_gates = [k.T for k in np.split(recurrent, 4, 1)]
+            bias_sum = bias.reshape(2, -1).sum(0)
+            model[f"{layer}_input"] = _linear_layer(np.concatenate(gates, 1), bias_sum)
+            model[f"{layer}_recurrent"] = _linear_layer(np.concatenate(recurrent_gates, 1))
         model["attention"] = _linear_layer(arrays["attention", "attention_W"])
         model["output"] = _linear_layer(arrays["output", "kernel"], arrays["output", "bias"])
         return LSTM(model, categories[_MARK]), categories

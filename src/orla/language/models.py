@@ -24,7 +24,7 @@ logging.disable_progress_bar()
 _ADAPTER = "default"
 Encode = Callable[[str], list[int]]
 # Numbers of an adapter that are held: weight, gradient, two moments.
-_HELD = 4
+_NUMBERS_PER_WEIGHT = 4
 
 
 class Language(NamedTuple):
@@ -56,13 +56,13 @@ def open_model(spec: Mapping[str, Any], folder: str | None, room: Mapping[str, f
                 f"{name} is of the family {config.model_type}; give one of {', '.join(FAMILIES)}"
             )
         require_room(name, config, **room)
-        model, loading = _load_pretrained(
+        model, report = _load_pretrained(
             AutoModelForCausalLM, name, dtype=torch.float32, output_loading_info=True
         )
-        if missing := sorted({*loading["missing_keys"], *map(str, loading["mismatched_keys"])}):
+        if absent := sorted({*report["missing_keys"], *map(str, report["mismatched_keys"])}):
             raise OrlaError(
-                f"{name} has no weights for {len(missing)} layers of its own configuration, such as"
-                f" {missing[0]}; give a folder that save_pretrained wrote of this model"
+                f"{name} has no weights for {len(absent)} layers of its own configuration, such as"
+                f" {absent[0]}; give a folder that save_pretrained wrote of this model"
             )
         model.eval()
         tokenizer = _load_pretrained(AutoTokenizer, name)
@@ -80,9 +80,9 @@ def _load_pretrained(kind: Any, name: str, **how: Any) -> Any:
         try:
             return kind.from_pretrained(name, local_files_only=local, **how)
         except Exception as error:  # many kinds, of damaged files, and of the hub's client
-            said = next(iter(str(error).splitlines()), type(error).__name__)
+            reason = next(iter(str(error).splitlines()), type(error).__name__)
     raise OrlaError(
-        f'config: "language.models" loads {name}, which {what} ({said}); give a folder that '
+        f'config: "language.models" loads {name}, which {what} ({reason}); give a folder that '
         "save_pretrained wrote, or a model's name"
     )
 
@@ -90,7 +90,7 @@ def _load_pretrained(kind: Any, name: str, **how: Any) -> Any:
 def require_room(
     name: str, config: PreTrainedConfig, models: int, tokens: int, most_hours: float
 ) -> None:
-    """Refuse a model, of which no weight is read, that would not fit in memory or take too long.
+    """Refuse a model that would not fit in memory or take too long; read none of its weights.
 
     `models` are adapted at once, and read `tokens` all together.
     """
@@ -98,14 +98,14 @@ def require_room(
         model = AutoModelForCausalLM.from_config(config)
     size = sum(p.numel() for p in model.parameters())
     wide, deep = config.hidden_size, config.num_hidden_layers
-    each = 40 + 8 * getattr(config, "state_size", 0)  # numbers a unit and token, in a window
-    kept = models * 64 * (2 * config.vocab_size + each * wide * deep)
-    kept += models * 2 * deep * wide * getattr(config, "n_positions", 0)
-    kept += models * _HELD * deep * 16 * 12 * wide
-    needed, free = 4 * (1.3 * size + kept), psutil.virtual_memory().available
-    if needed > free:
+    per_unit = 40 + 8 * getattr(config, "state_size", 0)  # numbers a unit and token, in a window
+    numbers = models * 64 * (2 * config.vocab_size + per_unit * wide * deep)
+    numbers += models * 2 * deep * wide * getattr(config, "n_positions", 0)
+    numbers += models * _NUMBERS_PER_WEIGHT * deep * 16 * 12 * wide
+    memory, free = 4 * (1.3 * size + numbers), psutil.virtual_memory().available
+    if memory > free:
         raise OrlaError(
-            f"{name} would take about {needed / 1e9:.1f} GB of memory and {free / 1e9:.1f} GB are "
+            f"{name} would take about {memory / 1e9:.1f} GB of memory and {free / 1e9:.1f} GB are "
             "free; take a smaller model, fewer seeds or optimizers"
         )
     hours = 6 * size * tokens / _flops_per_second() / 3600
@@ -153,14 +153,14 @@ def insert_adapters(steps: Steps, rank: int, seeds: Sequence[int]) -> dict[str, 
         inject_adapter_in_model(config, steps.model, adapter_name=_ADAPTER)
     layers = {n: m for n, m in steps.model.named_modules() if isinstance(m, LoraLayer)}
     parts = {f"{n}.{k}": getattr(m, f"lora_{k}") for n, m in layers.items() for k in "AB"}
-    drawn: dict[str, list[Tensor]] = {name: [] for name in parts}
+    weights: dict[str, list[Tensor]] = {name: [] for name in parts}
     with torch.random.fork_rng(devices=[]):
         for seed in seeds:
             torch.manual_seed(seed)
             for layer in layers.values():
                 layer.update_layer(_ADAPTER, r=rank, lora_alpha=rank, config=config)
             for name, part in parts.items():
-                drawn[name].append(part[_ADAPTER].weight.detach())
+                weights[name].append(part[_ADAPTER].weight.detach())
     for name, part in parts.items():
-        part[_ADAPTER] = PerModel(torch.stack(drawn[name]))
+        part[_ADAPTER] = PerModel(torch.stack(weights[name]))
     return {name: part[_ADAPTER].weight for name, part in parts.items()}

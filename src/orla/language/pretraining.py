@@ -18,14 +18,14 @@ from orla.provenance import cost
 from orla.schema import nearest
 
 # Characters of each text that the tokenizer is made from.
-_TOKENIZED = 2_000_000
+_CHARACTERS = 2_000_000
 
 
 def train_tokenizer(texts: Iterable[str], size: int) -> PreTrainedTokenizerFast:
     """A tokenizer by byte pairs (Sennrich et al. 2016) of these texts, of `size` tokens."""
     byte_pairs = ByteLevelBPETokenizer()
     byte_pairs.train_from_iterator(
-        [text[:_TOKENIZED] for text in texts], size, min_frequency=0, show_progress=False
+        [text[:_CHARACTERS] for text in texts], size, min_frequency=0, show_progress=False
     )
     return PreTrainedTokenizerFast(tokenizer_object=byte_pairs._tokenizer)
 
@@ -43,18 +43,20 @@ def pretrain(
             it would be trained on, or a text is shorter than a window.
     """
     family = make["model_type"]
-    known = AutoConfig.for_model(family)
-    options = {*known.to_dict(), *known.attribute_map}
+    config = AutoConfig.for_model(family)
+    options = {*config.to_dict(), *config.attribute_map}
     for name in make:  # transformers would pass over one that it does not know
         if name not in options:
             raise OrlaError(
                 f'config: "language.models" makes a {family} with "{name}", which it does not have;'
                 f" {nearest(name, options)}"
             )
-    read = train_tokenizer(texts.values(), settings["vocabulary"])
+    tokenizer = train_tokenizer(texts.values(), settings["vocabulary"])
     torch.manual_seed(settings["seed"])
     model = AutoModelForCausalLM.from_config(
-        AutoConfig.for_model(**make, vocab_size=len(read), bos_token_id=None, eos_token_id=None)
+        AutoConfig.for_model(
+            **make, vocab_size=len(tokenizer), bos_token_id=None, eos_token_id=None
+        )
     )
     steps = FAMILIES[family](model.eval())
     if steps.context > settings["window"]:
@@ -64,7 +66,7 @@ def pretrain(
             "n_positions of at most language.pretraining.window"
         )
     shares = settings["shares"]
-    categories = {name: torch.tensor(read.encode(texts[name])) for name in shares}
+    categories = {name: torch.tensor(tokenizer.encode(texts[name])) for name in shares}
     for name, text in categories.items():
         if len(text) <= settings["window"]:
             raise OrlaError(
@@ -75,15 +77,15 @@ def pretrain(
     optimizer = torch.optim.AdamW(model.parameters(), lr=settings["learning_rate"])
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, settings["steps"])
     rows, length, turns = settings["batch"], settings["window"], settings["steps"]
-    of_domain = torch.tensor([float(share) for share in shares.values()])
+    weights = torch.tensor([float(share) for share in shares.values()])
     domains = list(categories.values())
     with cost.work_phase("pretraining", turns * rows * length):
         for _ in progress.bar(range(turns), f"pretraining {family}", "step"):
-            chosen = torch.multinomial(of_domain, rows, replacement=True, generator=draw)
+            indices = torch.multinomial(weights, rows, replacement=True, generator=draw)
             windows = []
-            for text in (domains[i] for i in chosen):
-                at = int(torch.randint(len(text) - length, (), generator=draw))
-                windows.append(text[at : at + length + 1])
+            for text in (domains[i] for i in indices):
+                start = int(torch.randint(len(text) - length, (), generator=draw))
+                windows.append(text[start : start + length + 1])
             batch = torch.stack(windows)
             logits, _ = steps(batch[:, :-1], steps.start(rows))
             loss = F.cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten())
@@ -93,4 +95,4 @@ def pretrain(
             optimizer.step()
             schedule.step()
     model.save_pretrained(folder)
-    read.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)

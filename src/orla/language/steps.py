@@ -38,8 +38,8 @@ class Steps:
         """The state of so many models before the first token."""
         raise NotImplementedError
 
-    def tokens_held(self, state: State) -> int:
-        """How many tokens a state holds, where there is a most."""
+    def token_count(self, state: State) -> int:
+        """How many tokens a state holds; 0 where the context has no limit."""
         return 0
 
     def read(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
@@ -51,13 +51,13 @@ class Steps:
 
         A state that is full begins anew.
         """
-        logits, at = [], 0
-        while at < tokens.shape[1]:
-            if self.context and self.tokens_held(state) >= self.context:
+        logits, position = [], 0
+        while position < tokens.shape[1]:
+            if self.context and self.token_count(state) >= self.context:
                 state = self.start(len(tokens))
-            fits = self.context - self.tokens_held(state) if self.context else tokens.shape[1]
-            more, state = self.read(tokens[:, at : at + fits], state)
-            logits, at = [*logits, more], at + fits
+            fits = self.context - self.token_count(state) if self.context else tokens.shape[1]
+            more, state = self.read(tokens[:, position : position + fits], state)
+            logits, position = [*logits, more], position + fits
         return torch.cat(logits, 1), state
 
 
@@ -80,24 +80,24 @@ class Mamba(Steps):
         return [(new(models, *taps), new(models, *scan)) for taps, scan in shapes]
 
     def read(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        after, x = [], self.model.backbone.embeddings(tokens)
-        for block, (before, scan) in zip(self.model.backbone.layers, state, strict=True):
+        layer_states, x = [], self.model.backbone.embeddings(tokens)
+        for block, (window, scan) in zip(self.model.backbone.layers, state, strict=True):
             m = block.mixer
             u, gate = m.in_proj(block.norm(x)).chunk(2, -1)
-            before = torch.cat([before, u], 1)
+            window = torch.cat([window, u], 1)
             taps, bias = m.conv1d.weight, m.conv1d.bias
-            u = m.act(F.conv1d(before.mT, taps, bias, groups=m.intermediate_size).mT)
+            u = m.act(F.conv1d(window.mT, taps, bias, groups=m.intermediate_size).mT)
             sizes = [m.time_step_rank, m.ssm_state_size, m.ssm_state_size]
-            dt, write, read = m.x_proj(u).split(sizes, -1)
+            dt, write, readout = m.x_proj(u).split(sizes, -1)
             dt = F.softplus(m.dt_proj(dt))[..., None]
             decay = torch.exp(dt * -torch.exp(m.A_log))
-            added, seen = dt * write[:, :, None] * u[..., None], []
+            inputs, outputs = dt * write[:, :, None] * u[..., None], []
             for t in range(tokens.shape[1]):
-                scan = decay[:, t] * scan + added[:, t]
-                seen.append(scan @ read[:, t, :, None])
-            after.append((before[:, before.shape[1] - m.conv_kernel_size + 1 :], scan))
-            x = x + m.out_proj((torch.stack(seen, 1)[..., 0] + m.D * u) * m.act(gate))
-        return self.model.lm_head(self.model.backbone.norm_f(x)), after
+                scan = decay[:, t] * scan + inputs[:, t]
+                outputs.append(scan @ readout[:, t, :, None])
+            layer_states.append((window[:, window.shape[1] - m.conv_kernel_size + 1 :], scan))
+            x = x + m.out_proj((torch.stack(outputs, 1)[..., 0] + m.D * u) * m.act(gate))
+        return self.model.lm_head(self.model.backbone.norm_f(x)), layer_states
 
 
 class RWKV(Steps):
@@ -111,42 +111,42 @@ class RWKV(Steps):
         inner = [(models, a.attention_hidden_size) for a in attention]
         shifts = [(new(models, wide), new(models, wide)) for _ in inner]
         sums = [(new(size), new(size), new(size) - 1e30) for size in inner]
-        return [shift + one for shift, one in zip(shifts, sums, strict=True)]
+        return [shift + total for shift, total in zip(shifts, sums, strict=True)]
 
     def read(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        after, x = [], self.model.rwkv.embeddings(tokens)
-        for i, (block, (attended, fed, *sums)) in enumerate(
+        layer_states, x = [], self.model.rwkv.embeddings(tokens)
+        for i, (block, (attention_shift, feed_shift, *sums)) in enumerate(
             zip(self.model.rwkv.blocks, state, strict=True)
         ):
             a, f = block.attention, block.feed_forward
             x = block.pre_ln(x) if i == 0 else x
             h = block.ln1(x)
-            before, attended = _shift_right(attended, h), h[:, -1]
-            key = a.key(_mix(h, before, a.time_mix_key))
-            value = a.value(_mix(h, before, a.time_mix_value))
-            gate = torch.sigmoid(a.receptance(_mix(h, before, a.time_mix_receptance)))
-            decay, seen = -torch.exp(a.time_decay), []
+            previous, attention_shift = _shift_right(attention_shift, h), h[:, -1]
+            key = a.key(_mix(h, previous, a.time_mix_key))
+            value = a.value(_mix(h, previous, a.time_mix_value))
+            gate = torch.sigmoid(a.receptance(_mix(h, previous, a.time_mix_receptance)))
+            decay, outputs = -torch.exp(a.time_decay), []
             for k, v in zip(key.unbind(1), value.unbind(1), strict=True):
                 total, weight, _ = _attention_sums(*sums, k + a.time_first, v)
-                seen.append(total / weight)
+                outputs.append(total / weight)
                 sums = _attention_sums(*sums[:2], sums[2] + decay, k, v)
-            x = x + a.output(gate * torch.stack(seen, 1))
+            x = x + a.output(gate * torch.stack(outputs, 1))
             h = block.ln2(x)
-            before, fed = _shift_right(fed, h), h[:, -1]
-            gate = torch.sigmoid(f.receptance(_mix(h, before, f.time_mix_receptance)))
-            x = x + gate * f.value(torch.relu(f.key(_mix(h, before, f.time_mix_key))) ** 2)
-            after.append((attended, fed, *sums))
-        return self.model.head(self.model.rwkv.ln_out(x)), after
+            previous, feed_shift = _shift_right(feed_shift, h), h[:, -1]
+            gate = torch.sigmoid(f.receptance(_mix(h, previous, f.time_mix_receptance)))
+            x = x + gate * f.value(torch.relu(f.key(_mix(h, previous, f.time_mix_key))) ** 2)
+            layer_states.append((attention_shift, feed_shift, *sums))
+        return self.model.head(self.model.rwkv.ln_out(x)), layer_states
 
 
-def _shift_right(before: Tensor, x: Tensor) -> Tensor:
-    """The inputs of the steps before: `before`, then all of `x` but its last."""
-    return torch.cat([before[:, None], x[:, :-1]], 1)
+def _shift_right(previous: Tensor, x: Tensor) -> Tensor:
+    """The inputs of the steps before: `previous`, then all of `x` but its last."""
+    return torch.cat([previous[:, None], x[:, :-1]], 1)
 
 
-def _mix(h: Tensor, before: Tensor, share: Tensor) -> Tensor:
+def _mix(h: Tensor, previous: Tensor, share: Tensor) -> Tensor:
     """Token shift: `share` of h and the rest of what was before."""
-    return h * share + before * (1 - share)
+    return h * share + previous * (1 - share)
 
 
 def _attention_sums(
@@ -176,7 +176,7 @@ class GPT2(Steps):
         empty = self.model.lm_head.weight.new_zeros(shape)
         return [(empty, empty)] * config.n_layer
 
-    def tokens_held(self, state: State) -> int:
+    def token_count(self, state: State) -> int:
         return state[0][0].shape[2]
 
     def read(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:

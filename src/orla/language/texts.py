@@ -26,19 +26,19 @@ def split_text(source: str, shares: Mapping[str, float]) -> dict[str, str]:
     manual prints sections twice. The source is `code`, `prose`, or the path of a file; shares are
     of the characters.
     """
-    seen, paragraphs, length = set(), [], 0
+    keys, paragraphs, length = set(), [], 0
     for paragraph in re.split(r"\n\s*\n", _read_text(source)):
         key = " ".join(paragraph.split())
-        if key and key not in seen:
-            seen.add(key)
+        if key and key not in keys:
+            keys.add(key)
             paragraphs.append((length, paragraph.rstrip() + "\n\n"))
             length += len(paragraphs[-1][1])
-    cut, low = {}, 0.0
+    parts, low = {}, 0.0
     for name in PARTS:
         high = low + shares[name] * length / sum(shares.values())
-        cut[name] = "".join(p for at, p in paragraphs if low <= at < high)
+        parts[name] = "".join(p for place, p in paragraphs if low <= place < high)
         low = high
-    return cut
+    return parts
 
 
 def _read_text(source: str) -> str:
@@ -65,7 +65,7 @@ def token_stream(
         length: tokens that are predicted; a multiple of the number of segments.
         place: where each text is entered, a fraction of it; its end is followed by its beginning.
     """
-    size, read, at = length // len(domains), [], {}
+    size, tokens, positions = length // len(domains), [], {}
     for name in domains:
         values = categories[name]
         if len(values) < domains.count(name) * size + 1:
@@ -73,8 +73,8 @@ def token_stream(
                 f'config: the text of "{name}" has {len(values)} tokens and a stream reads '
                 f"{domains.count(name) * size}; make language.tokens smaller"
             )
-        start = at.setdefault(name, int(place * len(values)))
-        read += [values[(start + i) % len(values)] for i in range(size)]
-        at[name] = start + size
+        start = positions.setdefault(name, int(place * len(values)))
+        tokens += [values[(start + i) % len(values)] for i in range(size)]
+        positions[name] = start + size
     last = categories[domains[-1]]
-    return torch.tensor([*read, last[at[domains[-1]] % len(last)]])
+    return torch.tensor([*tokens, last[positions[domains[-1]] % len(last)]])

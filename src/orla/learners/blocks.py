@@ -44,35 +44,35 @@ class PulledBlocks:
         return {"tape": {"keep": ones} | tape, "weights": weights}
 
     def gradient(
-        self, sensitivity: Parameters, slots: Slots, stored: Tensor, cotangent: Tensor
+        self, sensitivity: Parameters, slots: Slots, count: Tensor, cotangent: Tensor
     ) -> Parameters:
         """The cotangent on the newest state (models, state) times the present P.
 
-        `sensitivity` is P before the steps; the last `stored` of the slots are filled.
+        `sensitivity` is P before the steps; the last `count` of the slots are filled.
         """
         none = self.derivatives.zero_terms({name: w[0] for name, w in slots["weights"].items()})
-        on_start, terms = self._pull_to_start(slots, stored, cotangent, none)
+        on_start, terms = self._pull_to_start(slots, count, cotangent, none)
         return self.derivatives.block_gradient(sensitivity, on_start, terms)
 
     def _pull_to_start(
-        self, slots: Slots, stored: Tensor, cotangent: Tensor, terms: Parameters
+        self, slots: Slots, count: Tensor, cotangent: Tensor, terms: Parameters
     ) -> tuple[Tensor, Parameters]:
         """The cotangent at the block's start, and `terms` with those of the block's steps."""
         length = block_steps(slots)
-        exists = torch.arange(length, device=cotangent.device) >= length - stored
+        exists = torch.arange(length, device=cotangent.device) >= length - count
         size = max(size for size in range(1, _GROUP + 1) if length % size == 0)
         groups = pytree.tree_map(lambda t: t.unflatten(0, (-1, size)), (slots, exists))
 
-        def goes_on(at: Tensor, *_: Any) -> Tensor:
-            return at < length // size
+        def goes_on(index: Tensor, *_: Any) -> Tensor:
+            return index < length // size
 
         def backward(
-            at: Tensor, cotangent: Tensor, terms: Parameters, groups: Any
+            index: Tensor, cotangent: Tensor, terms: Parameters, groups: Any
         ) -> tuple[Tensor, Tensor, Parameters]:
-            group = pytree.tree_map(lambda t: t.index_select(0, at[None])[0], groups)
-            return at + 1, *self._pull_group(group, cotangent, terms)
+            group = pytree.tree_map(lambda t: t.index_select(0, index[None])[0], groups)
+            return index + 1, *self._pull_group(group, cotangent, terms)
 
-        first = (length - stored) // size
+        first = (length - count) // size
         _, on_start, terms = while_loop(goes_on, backward, (first, cotangent, terms), (groups,))
         return on_start, terms
 
@@ -84,10 +84,10 @@ class PulledBlocks:
         locals_ = []
         for step, exists in enumerate(exists_flags):
             slot = pytree.tree_map(lambda t, at=step: t[at], slots)
-            before, local = self.derivatives.pull(slot["weights"], slot["tape"], cotangent)
+            on_previous, local = self.derivatives.pull(slot["weights"], slot["tape"], cotangent)
             none = pytree.tree_map(torch.zeros_like, local)
             locals_.append(pytree.tree_map(functools.partial(torch.where, exists), local, none))
-            cotangent = torch.where(exists, before, cotangent)
+            cotangent = torch.where(exists, on_previous, cotangent)
         return cotangent, self.derivatives.add_terms(terms, slots["tape"], stack_trees(locals_))
 
     def rebuild(self, sensitivity: Parameters, slots: Slots) -> None:
@@ -130,9 +130,9 @@ class KernelBlocks:
         return {"W_hh": W_hh, "on_gates": on_gates, "around": around, "inputs": inputs}
 
     def gradient(
-        self, sensitivity: Parameters, slots: Slots, stored: Tensor, cotangent: Tensor
+        self, sensitivity: Parameters, slots: Slots, count: Tensor, cotangent: Tensor
     ) -> Parameters:
-        gradient = kernels.block_gradient(sensitivity["P"], slots, stored, cotangent)
+        gradient = kernels.block_gradient(sensitivity["P"], slots, count, cotangent)
         return self.derivatives.by_parameter(gradient)
 
     def rebuild(self, sensitivity: Parameters, slots: Slots) -> None:
@@ -150,13 +150,13 @@ class RetentionBlocks(PulledBlocks):
         return super().pack_step(tape | {"u": u, "v": v, "k": k}, params)
 
     def gradient(
-        self, sensitivity: Parameters, slots: Slots, stored: Tensor, cotangent: Tensor
+        self, sensitivity: Parameters, slots: Slots, count: Tensor, cotangent: Tensor
     ) -> Parameters:
-        at = block_steps(slots) - stored
-        newest = pytree.tree_map(lambda t: t.index_select(0, at[None])[0], slots)
-        before, present = self.derivatives.pull(newest["weights"], newest["tape"], cotangent)
-        on_S = self.derivatives.architecture.memories(before)
-        share = self._retention_shares(slots, at + 1)
+        index = block_steps(slots) - count
+        newest = pytree.tree_map(lambda t: t.index_select(0, index[None])[0], slots)
+        on_previous, present = self.derivatives.pull(newest["weights"], newest["tape"], cotangent)
+        on_S = self.derivatives.architecture.memories(on_previous)
+        share = self._retention_shares(slots, index + 1)
         past = self.derivatives.past_gradient(
             sensitivity, on_S, share, slots["weights"], slots["tape"]
         )

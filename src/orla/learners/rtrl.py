@@ -68,10 +68,10 @@ class RTRL(
 
     def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
         blocks = blocks_by_slots(self.derivatives, carry["slots"])
-        stored = carry["stored"] + 1
-        slots = _append(carry["slots"], stored, blocks.pack_step(step["tape"], params))
-        gradient = blocks.gradient(carry["sensitivity"], slots, stored, step["cotangent"])
-        return {"slots": slots, "stored": stored % self.block_length}, gradient
+        count = carry["stored"] + 1
+        slots = _append(carry["slots"], count, blocks.pack_step(step["tape"], params))
+        gradient = blocks.gradient(carry["sensitivity"], slots, count, step["cotangent"])
+        return {"slots": slots, "stored": count % self.block_length}, gradient
 
     def sensitivity(self, carry: Carry, params: Parameters) -> Parameters:
         """As in the base class; {} for retention networks, whose sensitivity has another form."""
@@ -96,8 +96,8 @@ class RTRL(
         return self.block_length * self.architecture.state_size * local_bytes
 
 
-def _append(slots: Slots, stored: Tensor, latest: dict[str, Any]) -> Slots:
+def _append(slots: Slots, count: Tensor, latest: dict[str, Any]) -> Slots:
     """The slots with the latest step in the place of the next empty one."""
     # The block is filled from its end, so that pulling back begins with the newest step.
-    index = block_steps(slots) - stored[None]
+    index = block_steps(slots) - count[None]
     return pytree.tree_map(lambda store, new: store.index_copy(0, index, new[None]), slots, latest)

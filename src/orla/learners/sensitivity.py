@@ -81,12 +81,12 @@ class SensitivityLearner(Learner):
         def contract(influence: Influence, signal: Tensor, *arguments: Any) -> Parameters:
             return self._words_class(self.architecture, *arguments).contract(signal, influence)
 
-        before = carry["influence"]
-        after = vmap(advance, in_dims=(0, *axes))(before, *arguments)
-        after = {name: in_layout_of(e, before[name]) for name, e in after.items()}
+        old = carry["influence"]
+        new = vmap(advance, in_dims=(0, *axes))(old, *arguments)
+        new = {name: in_layout_of(e, old[name]) for name, e in new.items()}
         signal = materialize(self.signal(carry, step))
-        gradient = vmap(contract, in_dims=(0, 0, *axes))(after, signal, *arguments)
-        return {"influence": after}, gradient
+        gradient = vmap(contract, in_dims=(0, 0, *axes))(new, signal, *arguments)
+        return {"influence": new}, gradient
 
 
 def _rows_innermost(e: Tensor) -> Tensor:

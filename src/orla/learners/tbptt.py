@@ -15,7 +15,7 @@ from orla.programs.scan import scan
 
 
 @dataclass(frozen=True, kw_only=True)
-class OfErrors(Learner):
+class WindowLearner(Learner):
     """A learner of windows whose gradient may be of other errors than all of the window's.
 
     last: the last step's alone, and so the readout's gradient. shuffled: dL/dh_t of all steps, in a
@@ -56,7 +56,7 @@ class OfErrors(Learner):
 
 @dataclass(frozen=True)
 class Immediate(
-    OfErrors,
+    WindowLearner,
     name="immediate",
     label="immediate",
     order=10,
@@ -94,7 +94,7 @@ class Immediate(
 
 @dataclass(frozen=True)
 class TBPTT(
-    OfErrors,
+    WindowLearner,
     name="tbptt",
     label="TBPTT-{window}",
     order=40,
@@ -197,11 +197,11 @@ class TBPTT(
             on_state: Tensor, entry: tuple, weights: Parameters
         ) -> tuple[Tensor, dict[str, Tensor]]:
             tape, exists = entry
-            on_before, local = derivatives.pull(weights, tape, on_state)
+            on_previous, local = derivatives.pull(weights, tape, on_state)
             none = {name: torch.zeros_like(x) for name, x in local.items()}
             valid = exists[0] > 0
             local = {name: torch.where(valid, x, none[name]) for name, x in local.items()}
-            return torch.where(valid, on_before, torch.zeros_like(on_before)), local
+            return torch.where(valid, on_previous, torch.zeros_like(on_previous)), local
 
         _, locals_ = scan(
             backward, on_start, (tapes, carry["exists"]), constants=(weights,), reverse=True
@@ -210,12 +210,12 @@ class TBPTT(
 
     def _remember(self, carry: Carry, step: Step) -> Carry:
         """The remembered steps, with those of this update in the place of the oldest."""
-        before = step["before"]
-        steps, models = before.shape[:2]
+        states = step["before"]
+        steps, models = states.shape[:2]
         x = step["moment"]["x"]
-        ones = before.new_ones(steps, models)
+        ones = states.new_ones(steps, models)
         new = {
-            "before": before,
+            "before": states,
             "x": x if x.dim() == 3 else x[:, None].expand(-1, models, -1),
             "keep": step["tape"].get("keep", ones),
             "exists": ones,

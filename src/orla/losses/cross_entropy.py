@@ -25,8 +25,8 @@ class CrossEntropy(
         return self.errors(outputs, y)
 
     def with_cotangent(self, outputs: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        came = torch.arange(outputs.shape[-1], device=outputs.device) == y
-        return self.error(outputs, y), torch.softmax(outputs, -1) - came.to(outputs.dtype)
+        hits = torch.arange(outputs.shape[-1], device=outputs.device) == y
+        return self.error(outputs, y), torch.softmax(outputs, -1) - hits.to(outputs.dtype)
 
     def errors(self, outputs: Tensor, Y: Tensor) -> Tensor:
         Y = Y.expand(outputs.shape[:-1])[..., None]

@@ -43,13 +43,13 @@ class SquaredError(
             mean = Y.where(counts, 0.0).sum(-2, keepdim=True) / counts.sum(-2, keepdim=True)
             squares = [s.where(counts, 0.0) for s in ((outputs - Y) ** 2, (Y - mean) ** 2)]
         residual, total = (square.sum(-2).double() for square in squares)
-        each = (1.0 - residual / total).cpu().numpy()
-        weighted = 1.0 - (residual.sum(-1) / total.sum(-1)).cpu().numpy()
+        r2 = (1.0 - residual / total).cpu().numpy()
+        r2_of_all = 1.0 - (residual.sum(-1) / total.sum(-1)).cpu().numpy()
         return {
-            "r2_x": each[:, 0],
-            "r2_y": each[:, -1],
-            "r2_mean": each.mean(1),
-            "r2_weighted": weighted,
+            "r2_x": r2[:, 0],
+            "r2_y": r2[:, -1],
+            "r2_mean": r2.mean(1),
+            "r2_weighted": r2_of_all,
         }
 
     def columns(self) -> dict[str, str]:

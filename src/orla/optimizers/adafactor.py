@@ -41,23 +41,23 @@ class Adafactor(
         return state
 
     def update(self, gradients: Parameters, state: State, params: Parameters, lr: Tensor) -> Answer:
-        after, updates = dict(state), {}
+        new, updates = dict(state), {}
         for name, g in gradients.items():
-            direction = g / self._root_second_moment(name, g * g + self.eps, state, after)
+            direction = g / self._root_second_moment(name, g * g + self.eps, state, new)
             rms = torch.sqrt((direction * direction).mean())
             clip = torch.clamp(rms / self.clip_rms, min=1.0)
             updates[name] = (-lr / clip) * direction
-        after["step"] = state["step"] + 1.0
-        after["new_share"] = after["step"] ** -self.decay
-        return updates, after
+        new["step"] = state["step"] + 1.0
+        new["new_share"] = new["step"] ** -self.decay
+        return updates, new
 
     @staticmethod
-    def _root_second_moment(name: str, square: Tensor, state: State, after: State) -> Tensor:
-        """Root of the new second moment of a parameter, which is written into `after`."""
+    def _root_second_moment(name: str, square: Tensor, state: State, out: State) -> Tensor:
+        """Root of the new second moment of a parameter, which is written into `out`."""
         new, old = state["new_share"], 1.0 - state["new_share"]
         if square.dim() < 2:
-            v = after[f"v.{name}"] = old * state[f"v.{name}"] + new * square
+            v = out[f"v.{name}"] = old * state[f"v.{name}"] + new * square
             return torch.sqrt(v)
-        rows = after[f"rows.{name}"] = old * state[f"rows.{name}"] + new * square.mean(-1)
-        columns = after[f"columns.{name}"] = old * state[f"columns.{name}"] + new * square.mean(-2)
+        rows = out[f"rows.{name}"] = old * state[f"rows.{name}"] + new * square.mean(-1)
+        columns = out[f"columns.{name}"] = old * state[f"columns.{name}"] + new * square.mean(-2)
         return torch.sqrt(rows / rows.mean())[:, None] * torch.sqrt(columns)[None, :]

@@ -50,15 +50,15 @@ class Adam(
         }
 
     def update(self, gradients: Parameters, state: State, params: Parameters, lr: Tensor) -> Answer:
-        after, updates = dict(state), {}
+        new_state, updates = dict(state), {}
         step, root_scale = -lr * state["step_scale"], state["root_scale"]
         for name, g in gradients.items():
             m = state[f"m.{name}"] + (1.0 - self.beta1) * (g - state[f"m.{name}"])
             v = self.beta2 * state[f"v.{name}"] + (1.0 - self.beta2) * g * g
             updates[name] = step * m / (torch.sqrt(v) * root_scale + self.eps)
-            after[f"m.{name}"], after[f"v.{name}"] = m, v
+            new_state[f"m.{name}"], new_state[f"v.{name}"] = m, v
         powers = state["beta1_power"] * self.beta1, state["beta2_power"] * self.beta2
-        return updates, after | self._bias_corrections(*powers)
+        return updates, new_state | self._bias_corrections(*powers)
 
 
 @dataclass(frozen=True)
@@ -94,12 +94,12 @@ class AdamBeta1(
         return {"beta1_power": power, "step_scale": 1.0 / (1.0 - power)}
 
     def update(self, gradients: Parameters, state: State, params: Parameters, lr: Tensor) -> Answer:
-        after, updates = dict(state), {}
+        new_state, updates = dict(state), {}
         step = -lr * state["step_scale"]
         for name, g in gradients.items():
-            m = after[f"m.{name}"] = self.beta1 * state[f"m.{name}"] + (1.0 - self.beta1) * g
+            m = new_state[f"m.{name}"] = self.beta1 * state[f"m.{name}"] + (1.0 - self.beta1) * g
             updates[name] = step * m
-        return updates, after | self._bias_correction(state["beta1_power"] * self.beta1)
+        return updates, new_state | self._bias_correction(state["beta1_power"] * self.beta1)
 
 
 @dataclass(frozen=True)
@@ -177,15 +177,15 @@ class Muon(
 
     def update(self, gradients: Parameters, state: State, params: Parameters, lr: Tensor) -> Answer:
         vectors = {name: g for name, g in gradients.items() if g.dim() != 2}
-        updates, after = Adam().update(vectors, state, params, lr) if vectors else ({}, dict(state))
+        updates, new = Adam().update(vectors, state, params, lr) if vectors else ({}, dict(state))
         for name, g in gradients.items():
             if g.dim() == 2:
                 m = state[f"m.{name}"] + (1.0 - self.momentum) * (g - state[f"m.{name}"])
                 ahead = g + self.momentum * (m - g)
                 scale = math.sqrt(max(1.0, g.shape[0] / g.shape[1]))
                 updates[name] = (-lr * scale) * self._orthogonalize(ahead)
-                after[f"m.{name}"] = m
-        return updates, after
+                new[f"m.{name}"] = m
+        return updates, new
 
     def _orthogonalize(self, matrix: Tensor) -> Tensor:
         """The matrix with all singular values near 1, by Newton-Schulz steps."""

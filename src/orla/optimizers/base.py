@@ -57,8 +57,8 @@ class OneMoment(Optimizer):
         """The update of one parameter by its gradient and moment, and the next moment."""
 
     def update(self, gradients: Parameters, state: State, params: Parameters, lr: Tensor) -> Answer:
-        after, updates = dict(state), {}
+        new_state, updates = dict(state), {}
         for name, g in gradients.items():
             key = f"{self.moment}.{name}"
-            updates[name], after[key] = self.update_parameter(g, state[key], lr)
-        return updates, after
+            updates[name], new_state[key] = self.update_parameter(g, state[key], lr)
+        return updates, new_state

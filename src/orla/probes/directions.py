@@ -41,8 +41,8 @@ class Windows:
 
     def u1_share(self, kind: str) -> float:
         """Squared norm of u_1 on the parameters of a kind; NaN where there are none or no past."""
-        at = self.parameter_mask(kind)
-        return float((self.u1[at] ** 2).sum()) if at.any() and self.past.any() else np.nan
+        mask = self.parameter_mask(kind)
+        return float((self.u1[mask] ** 2).sum()) if mask.any() and self.past.any() else np.nan
 
 
 def windows_by_model(series: Mapping[str, np.ndarray], reading: str = "") -> Iterator[Windows]:

@@ -92,15 +92,15 @@ class PastStructure(
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
         gradients = {**update.observers, "own": update.learner}
         full, imm = gradients[self.full], gradients[self.immediate]
-        after = {name.removeprefix(self.reading): value for name, value in state.items()}
-        after[_WEIGHTS] = _kind_norm(update.params, "W_hh") / _kind_norm(update.params, "W_out")
+        sums = {name.removeprefix(self.reading): value for name, value in state.items()}
+        sums[_WEIGHTS] = _kind_norm(update.params, "W_hh") / _kind_norm(update.params, "W_out")
         for name in update.params:
             if name in full and name in imm:
-                after[PAST + name] = after[PAST + name] + (full[name] - imm[name])
-                after[NOW + name] = after[NOW + name] + imm[name]
+                sums[PAST + name] = sums[PAST + name] + (full[name] - imm[name])
+                sums[NOW + name] = sums[NOW + name] + imm[name]
             if name in update.updates:
-                after[UPDATE + name] = after[UPDATE + name] + update.updates[name]
-        return {self.reading + name: value for name, value in after.items()}, {}
+                sums[UPDATE + name] = sums[UPDATE + name] + update.updates[name]
+        return {self.reading + name: value for name, value in sums.items()}, {}
 
     def summary(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         rows = [

@@ -95,13 +95,13 @@ class Amplification(
         return state, {name: _recurrent_over_readout(v, inner) for name, v in sizes.items()}
 
     def summary(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        before, after = (
+        raw, update = (
             np.where(np.isfinite(v) & (v > 0), v, np.nan)
             for v in (series["raw_balance"], series["update_balance"])
         )
         with np.errstate(invalid="ignore"):
-            quotient = after / before
-        columns = {"raw_balance": before, "update_balance": after, "amplification": quotient}
+            quotient = update / raw
+        columns = {"raw_balance": raw, "update_balance": update, "amplification": quotient}
         return {name: medians(values) for name, values in columns.items()}
 
 

@@ -174,17 +174,17 @@ torch.library.register_fake("orla::block_gradient", lambda P, *others: P.new_emp
 
 
 def block_gradient(
-    sensitivity: Tensor, slots: dict[str, Tensor], stored: Tensor, c: Tensor
+    sensitivity: Tensor, slots: dict[str, Tensor], count: Tensor, c: Tensor
 ) -> Tensor:
-    """c P at the latest of `stored` steps since P: (models, gates, inputs).
+    """c P at the latest of `count` steps since P: (models, gates, inputs).
 
     `sensitivity` is P at the block's start (models, state, gates, inputs); `c` (models, state). The
-    slots hold steps, newest first from the end, of which the last `stored` are filled: W_hh (steps,
+    slots hold steps, newest first from the end, of which the last `count` are filled: W_hh (steps,
     models, gates, units), on_gates (steps, models, state blocks, gates), around (steps, models,
     state blocks, state) and inputs (steps, models, inputs).
     """
     return torch.ops.orla.block_gradient(
-        sensitivity, *(slots[name] for name in _SLOT_NAMES), stored, c
+        sensitivity, *(slots[name] for name in _SLOT_NAMES), count, c
     )
 
 

@@ -117,10 +117,10 @@ def _process_folder() -> Path:
 
 @contextmanager
 def scratch(path: Path | None) -> Iterator[Path]:
-    """A temporary folder for the block, beside `path`, where its contents are to be kept."""
-    beside = {"prefix": f".{path.stem}.", "dir": path.parent} if path else {}
+    """A temporary folder for the block; beside `path`, if its contents are to be kept there."""
+    place = {"prefix": f".{path.stem}.", "dir": path.parent} if path else {}
     try:
-        temporary = Path(tempfile.mkdtemp(**beside))
+        temporary = Path(tempfile.mkdtemp(**place))
     except OSError:
         temporary = Path(tempfile.mkdtemp(prefix="orla-"))
     try:
@@ -199,7 +199,7 @@ def _digest_lines(path: Path) -> str:
 
 
 def cached_answer(kind: str, question: Any, answer: Callable[[], Any]) -> Any:
-    """`answer()` to a question (JSON both), kept for the same sources and libraries."""
+    """The answer to a question, both JSON; it is kept for the same sources and libraries."""
     text_of_question = json.dumps(question, sort_keys=True)
     path = path_of_key(kind, [text_of_question, sources.digest(), *versions()], ".json")
     try:

@@ -1,7 +1,7 @@
 """The sentences of an answer on gaps between learners and on verdicts.
 
 Gaps are quoted of conditions in which recovery has a meaning and no guard fails, and have the 95 %
-t interval that the tables of gaps have. Of `estimates` rows have a column "quotable".
+t interval that the tables of gaps have. Rows of `estimates` have a column "quotable".
 """
 
 from collections.abc import Mapping
@@ -76,9 +76,9 @@ def pretraining_sentence(condition: Condition, estimates: pd.DataFrame, study: S
     network, windows, sentences = keys["architecture"], study.pretraining, []
     alike = {key: keys[key] for key in keys if key in estimates and key != "architecture"}
     alike |= {"estimand": condition.estimand, "comparison": condition.comparison}
-    same = where(estimates, quotable=True, **alike)
-    same = same[same["optimizer"].isin(condition.rows["optimizer"])]
-    for other, rows in same.groupby("architecture", sort=False):
+    alike_rows = where(estimates, quotable=True, **alike)
+    alike_rows = alike_rows[alike_rows["optimizer"].isin(condition.rows["optimizer"])]
+    for other, rows in alike_rows.groupby("architecture", sort=False):
         if specs.get(other) == specs.get(network) and windows.get(other) != windows.get(network):
             names, gaps = rows["optimizer"], map(_gap_text, rows.to_dict("records"))
             gaps = [f"{study.called('optimizer', n)} {g}" for n, g in zip(names, gaps, strict=True)]
@@ -166,31 +166,33 @@ def pairs_sentence(over: pd.DataFrame | None, estimates: pd.DataFrame, study: St
         return ""
     estimates = where(estimates, estimand=estimand)
     cells, few, pairs = {}, [], 0
-    by = [key for key in (*group.keys, "optimizer", "comparison") if key != "pair"]
+    key_columns = [key for key in (*group.keys, "optimizer", "comparison") if key != "pair"]
     for row in group.rows.to_dict("records"):
-        same = where(estimates, **{key: row[key] for key in by})
-        sound, pairs = int(same["quotable"].sum()), max(pairs, len(same))
+        pair_rows = where(estimates, **{key: row[key] for key in key_columns})
+        sound, pairs = int(pair_rows["quotable"].sum()), max(pairs, len(pair_rows))
         if sound < FEWEST_PAIRS:
             few.append(study.called("optimizer", row["optimizer"]))
             continue
         cell, ends = row, tuple(row[end] for end in _T95)
-        if sound < len(same):  # the result has the 1 - 2 alpha interval of the sound pairs
+        if sound < len(pair_rows):  # the result has the 1 - 2 alpha interval of the sound pairs
             gap, end = row["gap_without_failing_pp"], row["t90_high_without_failing_pp"]
             error = (end - gap) / t_quantile(1 - row.get("alpha", study.alpha), sound - 1)
             cell, ends = {"gap_pp": gap}, t_interval(gap, error, sound - 1)
-        cells[row["optimizer"]] = (cell, *ends, f"; {sound} of {len(same)} pairs")
+        cells[row["optimizer"]] = (cell, *ends, f"; {sound} of {len(pair_rows)} pairs")
     if pairs < FEWEST_PAIRS:
         return ""
-    told = [_comparison_clause(study.main, cells, study)] if cells else []
+    parts = [_comparison_clause(study.main, cells, study)] if cells else []
     if few:
-        told.append(f"with {join_names(few)} fewer than {FEWEST_PAIRS} of {pairs} pass every guard")
-    return f"Over pairs of sessions ({group.title}): {'; '.join(told)}."
+        parts.append(
+            f"with {join_names(few)} fewer than {FEWEST_PAIRS} of {pairs} pass every guard"
+        )
+    return f"Over pairs of sessions ({group.title}): {'; '.join(parts)}."
 
 
 def no_gap_sentence(estimates: pd.DataFrame, models: pd.DataFrame, study: StudyFacts) -> str:
     """Why no gap of the study's subject is quoted.
 
-    Learners were not run, or the guard is named that fails most often.
+    It names the learners that were not run, or the guard that fails most often.
     """
     rows = estimates[estimates["comparison"].isin(_quotable_comparisons(study))]
     if rows.empty:
@@ -216,13 +218,14 @@ def verdicts_sentence(verdicts: list[Verdict], study: StudyFacts) -> str:
     """How many registrations ended how, and what became of the weightiest claim."""
     if not verdicts:
         return "No registration has been judged."
-    words_of = [line["words"] for line in verdicts]
+    outcomes = [line["words"] for line in verdicts]
     order = [v["words"] for sign in OUTCOME_SIGNS for v in verdicts if v["outcome"] == sign]
-    counts = [f"{words_of.count(words)} {words}" for words in dict.fromkeys([*order, *words_of])]
+    counts = [f"{outcomes.count(words)} {words}" for words in dict.fromkeys([*order, *outcomes])]
     what = "hypothesis" if len(verdicts) == 1 else "hypotheses"
     first = verdicts[0]
     papers = study.reproduces and first["registration"] in load().registrations
     whose = "first of the paper's" if papers else "primary one"
     headline = f" The {whose}, “{first['title']}”, is {first['words']}."
-    led = papers or (first.get("primary") and len(verdicts) > 1)
-    return f"Of {len(verdicts)} registered {what}: {join_names(counts)}.{headline if led else ''}"
+    if not (papers or (first.get("primary") and len(verdicts) > 1)):
+        headline = ""
+    return f"Of {len(verdicts)} registered {what}: {join_names(counts)}.{headline}"

@@ -32,7 +32,7 @@ class BesidePaper(Table):
     layout: ClassVar = {"size": "scriptsize"}
     # Whether notes say how networks were pretrained, where they differ in that.
     tells_pretraining: ClassVar[bool] = False
-    rule: ClassVar[str] = f"""{comparison.COMPARED} Neither: not run, diverged, or a network of
+    rule: ClassVar[str] = f"""{comparison.RULE} Neither: not run, diverged, or a network of
     another size."""
 
     @cached_property
@@ -50,7 +50,7 @@ class BesidePaper(Table):
         several = (re.fullmatch(_NAME.format(r"\d+"), record["pair"]) for record in records)
         return [_ON_PAIRS] * any(several)
 
-    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+    def notes(self, contents: Contents, study: StudyFacts, *results: pd.DataFrame) -> list[str]:
         records = contents.records
         notes = pretraining_notes(records, study) if self.tells_pretraining else []
         notes += [*self.remark_list(), *self.over_pairs_notes(records), self.rule]
@@ -67,38 +67,38 @@ class BesidePaper(Table):
 class ByCondition(BesidePaper):
     """A line a condition: the study's, with the paper's row of it, and those not run.
 
-    A subclass gives the study's `conditions`, and may say what sets panels apart (`panel_by`) and
-    by which columns the paper's row is found (`given`): it is that of a condition which agrees in
-    all of them that the row has, and whose network is of the row's kind and size.
+    A subclass gives the study's `conditions`. `panel_by` are the columns that set panels apart. A
+    row of the paper belongs to a condition that agrees with it in all columns of `match_by` that
+    the row has, and whose network is of the row's kind and size.
     """
 
     panel_by: ClassVar[tuple[str, ...]] = ()
-    given: ClassVar[tuple[str, ...]] = ("task", "learner", "optimizer", "precision", "split")
+    match_by: ClassVar[tuple[str, ...]] = ("task", "learner", "optimizer", "precision", "split")
 
     @abstractmethod
-    def conditions(self, *needed: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
+    def conditions(self, *results: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
         """The study's conditions, as `orla.reports.comparison.conditions_frame` gives them."""
 
-    def rows(self, *needed: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
-        conditions = self.conditions(*needed, study=study)
-        measured = comparison.means_by_keys(needed[-1])
+    def rows(self, *results: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
+        conditions = self.conditions(*results, study=study)
+        means_by_key = comparison.means_by_keys(results[-1])
         ran = [{**keys, "paper": None, "run": True} for keys in conditions.to_dict("records")]
-        lacking = []
+        absent_rows = []
         for row in self.papers_rows:
-            wanted = {name: row[name] for name in self.given if row.get(name) is not None}
+            row_keys = {name: row[name] for name in self.match_by if row.get(name) is not None}
             alike = [
                 keys
                 for keys in ran
-                if wanted.items() <= keys.items()
+                if row_keys.items() <= keys.items()
                 and comparison.same_network(study, keys["architecture"], row)
             ]
             for keys in alike:
                 keys["paper"] = row
             if not alike:  # a condition that diverged has means of other measures
                 keys = {name: row.get(name) or "" for name in KEYS} | DEFAULTS
-                means = measured.get(tuple(keys.values()), {})
-                lacking.append(keys | wanted | {"means": means, "paper": row, "run": False})
-        return pd.DataFrame(ran + lacking, columns=[*conditions, "paper", "run"])
+                means = means_by_key.get(tuple(keys.values()), {})
+                absent_rows.append(keys | row_keys | {"means": means, "paper": row, "run": False})
+        return pd.DataFrame(ran + absent_rows, columns=[*conditions, "paper", "run"])
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         if self.panel_by:
@@ -130,12 +130,12 @@ def titled_groups(
     return groups
 
 
-def drifting(conditions: pd.DataFrame) -> pd.DataFrame:
+def drifting_rows(conditions: pd.DataFrame) -> pd.DataFrame:
     """The conditions without those of the stationary control."""
     return conditions[conditions["split"] != STATIONARY]
 
 
-def having(measured: pd.DataFrame, *measures: str) -> pd.DataFrame:
+def with_measures(measured: pd.DataFrame, *measures: str) -> pd.DataFrame:
     """The plain conditions that have one of these measures, with their means."""
     rows = where(comparison.conditions_frame(comparison.means_by_keys(measured)), **DEFAULTS)
     return rows[rows["means"].map(lambda means: any(n in means for n in measures)).astype(bool)]
@@ -155,8 +155,8 @@ def pool_pairs(measured: pd.DataFrame) -> pd.DataFrame:
         [*values, *comparison.mean_of(group["mean"], group["n_diverged"].sum())[:5]]
         for values, group in several.groupby(by, sort=False)
     ]
-    pooled = pd.DataFrame(rows, columns=[*by, *comparison.MEAN])
-    return pd.concat([rest, pooled], ignore_index=True) if rows else measured
+    pooled_rows = pd.DataFrame(rows, columns=[*by, *comparison.MEAN])
+    return pd.concat([rest, pooled_rows], ignore_index=True) if rows else measured
 
 
 def pairs_as_seeds(models: pd.DataFrame) -> pd.DataFrame:
@@ -179,7 +179,7 @@ def pretraining_notes(records: Iterable[Row], study: StudyFacts) -> list[str]:
     ran = {record["architecture"] for record in records if record["run"]}
     texts = [
         f"{study.called('architecture', network)}: {how}"
-        for network in study.ordered("architecture", ran)
+        for network in study.sort_names("architecture", ran)
         if (how := study.pretraining_words(network))
     ]
     return [f"{'; '.join(texts)}."] * bool(texts)

@@ -55,7 +55,7 @@ class ByPapersRow(BesidePaper):
     declares: ClassVar = {"needs": ("lr_curves",), "paper": ""}
     measures: ClassVar[Mapping[str, Measure]]
     further: ClassVar[Mapping[str, str]] = {}
-    rule = f"""{comparison.COMPARED} A dash: not run, diverged, a network of another size, or only
+    rule = f"""{comparison.RULE} A dash: not run, diverged, a network of another size, or only
     words in the paper. No 100: the learner that counts as 100 % was not run on this network."""
 
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
@@ -76,7 +76,7 @@ class ByPapersRow(BesidePaper):
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         panels: dict[str, dict[tuple, Row]] = {}
-        papers = (one for row in self.papers_rows for one in stand_ins(row))
+        papers = (stand_in for row in self.papers_rows for stand_in in stand_ins(row))
         for place, row in enumerate(papers):
             keys, name = condition_keys(row), next((n for n in self.measures if n in row), None)
             words = _papers_words(row)
@@ -120,7 +120,7 @@ class ByPapersRow(BesidePaper):
         answers = ("compared", *(f"compared_{name}" for name in self.further), "not_comparable")
         return record | {name: row[name] for name in (*names, *answers, "place")}
 
-    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+    def notes(self, contents: Contents, study: StudyFacts, *results: pd.DataFrame) -> list[str]:
         cadence = "Learners without a cadence update at each step."
         heldout = any(measure.on_heldout for measure in self.measures.values())
         rest = [_RATES + _RATES_HELDOUT * heldout, *self.remark_list(), self.rule, comparison.WORSE]
@@ -168,31 +168,31 @@ def our_means(models: pd.DataFrame, keys: Row, measure: Measure) -> dict[str, An
         return ours
     estimand = ESTIMANDS["heldout" if measure.on_heldout else "adapt"]
     if "optimizer" not in keys:
-        learned = rows[rows[estimand.selected].astype(bool)]
-        error = learned[estimand.validation].astype(float).fillna(np.inf)
-        rows = rows[rows["optimizer"] == error.groupby(learned["optimizer"]).mean().idxmin()]
-    learned, selected = (rows[rows[c].astype(bool)] for c in (estimand.selected, "selected"))
-    ours |= {name: learned[name].iloc[0] for name in ("optimizer", "learning_rate")}
-    readings = {"adapting": (learned, measure.adapting), "heldout": (selected, measure.heldout)}
-    if measure.adapting == "adapt_error" and learned["last_adapt_error"].notna().any():
-        readings["last"] = learned, "last_adapt_error"
+        best = rows[rows[estimand.selected].astype(bool)]
+        error = best[estimand.validation].astype(float).fillna(np.inf)
+        rows = rows[rows["optimizer"] == error.groupby(best["optimizer"]).mean().idxmin()]
+    best, selection = (rows[rows[c].astype(bool)] for c in (estimand.selected, "selected"))
+    ours |= {name: best[name].iloc[0] for name in ("optimizer", "learning_rate")}
+    readings = {"adapting": (best, measure.adapting), "heldout": (selection, measure.heldout)}
+    if measure.adapting == "adapt_error" and best["last_adapt_error"].notna().any():
+        readings["last"] = best, "last_adapt_error"
     if "is_coarse" in rows and rows["is_coarse"].any():
         readings["coarse"] = rows[rows["is_coarse"]], measure.adapting
     for name, (some, column) in readings.items():
         ours[name] = _mean(some, column, "heldout" if name == "heldout" else "adapt", measure.lower)
     several = measure.on_heldout or rows["learning_rate"].nunique() > 1
-    return ours | {"edge": bool(several and learned[estimand.edge].any())}
+    return ours | {"edge": bool(several and best[estimand.edge].any())}
 
 
 def _mean(models: pd.DataFrame, column: str, part: str, lower: bool) -> Mean:
     """The mean over seeds, and how many are worse than the frozen network on that part."""
-    lost = models["diverged"].astype(bool)
-    values = models[column].astype(float).where(~lost)
+    has_diverged = models["diverged"].astype(bool)
+    values = models[column].astype(float).where(~has_diverged)
     error = values if column.endswith("_error") else models[f"{part}_error"]
-    worse = lost | (error > models[f"frozen_{part}_error"])
-    ordered = values.where(~lost, np.inf if lower else -np.inf)
-    mean = comparison.mean_of(values, int(lost.sum()))
-    return mean._replace(worse=int(worse.sum()), median=float(ordered.median()))
+    worse = has_diverged | (error > models[f"frozen_{part}_error"])
+    ordered_values = values.where(~has_diverged, np.inf if lower else -np.inf)
+    mean = comparison.mean_of(values, int(has_diverged.sum()))
+    return mean._replace(worse=int(worse.sum()), median=float(ordered_values.median()))
 
 
 def _our_mean_text(row: Row, name: str) -> str:

@@ -26,10 +26,10 @@ class Line(NamedTuple):
         return self.row["paper"]
 
     def mean(self, measure: str) -> Mean | None:
-        """Ours of a condition; None where it was not run or not measured."""
+        """Our mean of a measure; None where the condition was not run or not measured."""
         recovery = self.row["means"].get(RECOVERY)
-        lost = recovery and not recovery.n and recovery.diverged
-        return self.row["means"].get(measure, Mean(np.nan, diverged=lost) if lost else None)
+        diverges = recovery and not recovery.n and recovery.diverged
+        return self.row["means"].get(measure, Mean(np.nan, diverged=diverges) if diverges else None)
 
 
 class Cell(NamedTuple):
@@ -60,8 +60,8 @@ def network_name() -> Cell:
 
     def text(line: Line) -> str:
         name, row = line.row["architecture"], line.paper
-        sized = row is not None and not same_size(line.study, name, row)
-        hidden = f", hidden {row.get('hidden', HIDDEN)}" if sized else ""
+        has_other_size = row is not None and not same_size(line.study, name, row)
+        hidden = f", hidden {row.get('hidden', HIDDEN)}" if has_other_size else ""
         return line.study.called("architecture", name) + hidden
 
     return cell("Network", text, align="l")
@@ -97,8 +97,8 @@ def counted() -> Cell:
     """The number of seeds, and how many of them diverged."""
 
     def text(line: Line) -> str:
-        lost = n_diverged(line.row)
-        return count(line.row["n_seeds"]) + (f" ({lost} div.)" if lost else "")
+        diverged_count = n_diverged(line.row)
+        return count(line.row["n_seeds"]) + (f" ({diverged_count} div.)" if diverged_count else "")
 
     return cell("n", text)
 

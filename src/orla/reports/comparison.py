@@ -17,10 +17,10 @@ AGREES, DIFFERS, WIDE, NOT_COMPARABLE = "agrees", "differs", "too wide", "not co
 # Where one of both numbers is not there.
 NO_ANSWER = MISSING
 # Share of the paper's number that counts as no difference: most are printed with two digits.
-SAME = 0.1
+TOLERANCE = 0.1
 # A longer half interval than this share of the paper's number settles nothing.
-TELLS = 0.5
-COMPARED = """Agrees: the paper's number lies in our 95 % interval, or the intervals overlap, or
+MOST_HALF_WIDTH = 0.5
+RULE = """Agrees: the paper's number lies in our 95 % interval, or the intervals overlap, or
 both differ by a tenth of the paper's number at most. Too wide: it would agree, but half of our
 interval is longer than half of the paper's number, and no seed is worse than frozen; else it
 differs. Not comparable: both are not numbers of the same thing, for the reason given."""
@@ -47,7 +47,7 @@ class Mean(NamedTuple):
     median: float = np.nan
 
 
-class Printed(NamedTuple):
+class Quote(NamedTuple):
     """A number of the paper with its interval or range; `reason`: why ours is not comparable."""
 
     value: Number
@@ -70,7 +70,7 @@ def mean_of(values: Iterable[float], diverged: int = 0) -> Mean:
     return Mean(moment.mean, *moment.interval(), moment.n, diverged)
 
 
-def paper_value(row: Mapping[str, Any] | None, name: str, ending: str = "") -> Printed | None:
+def paper_value(row: Mapping[str, Any] | None, name: str, ending: str = "") -> Quote | None:
     """A number of a row of `Paper.table`, by its column; None where it has none.
 
     A row with ``NAME_from`` and ``NAME_to`` has a range; `ending` is what follows "low" and "high"
@@ -80,9 +80,9 @@ def paper_value(row: Mapping[str, Any] | None, name: str, ending: str = "") -> P
     place, reason = str(row.get("place", "")), row.get("not_comparable", "")
     if f"{name}_from" in row:
         low, high = row[f"{name}_from"], row[f"{name}_to"]
-        return Printed((low + high) / 2, low, high, place, is_range=True, reason=reason)
+        return Quote((low + high) / 2, low, high, place, is_range=True, reason=reason)
     ends = (row.get(f"{end}{ending}") for end in ("low", "high"))
-    return Printed(row[name], *ends, place, reason=reason) if name in row else None
+    return Quote(row[name], *ends, place, reason=reason) if name in row else None
 
 
 def agreement(ours: Mean | None, paper: Number, spread: Number = None) -> str:
@@ -92,9 +92,9 @@ def agreement(ours: Mean | None, paper: Number, spread: Number = None) -> str:
     low, high = (or_default(end, ours.value) for end in (ours.low, ours.high))
     reach = or_default(spread, 0.0)
     overlap = low <= paper + reach and paper - reach <= high
-    if not (overlap or math.isclose(ours.value, paper, rel_tol=0, abs_tol=SAME * abs(paper))):
+    if not (overlap or math.isclose(ours.value, paper, rel_tol=0, abs_tol=TOLERANCE * abs(paper))):
         return DIFFERS
-    settles = (high - low) / 2 <= TELLS * abs(paper)
+    settles = (high - low) / 2 <= MOST_HALF_WIDTH * abs(paper)
     # Seeds worse than frozen make an interval too wide; a seed without others has none.
     if ours.worse and (not settles or is_missing(ours.high)):
         return DIFFERS
@@ -146,7 +146,7 @@ class Beside(NamedTuple):
     keys: Mapping[str, Any]
     measure: str
     ours: Mean | None
-    paper: Printed | None = None
+    paper: Quote | None = None
 
     @property
     def agreement(self) -> str:
@@ -161,8 +161,8 @@ class Beside(NamedTuple):
 
     def text(self, digits: int = 2, signed: bool = False) -> str:
         """Two lines, ours over the paper's; the second is left out where the paper has none."""
-        judged = "" if self.agreement == NO_ANSWER else f" ({self.agreement})"
-        second = f"\n{self.paper.text(digits, signed)}{judged}" if self.paper else ""
+        agreement_text = "" if self.agreement == NO_ANSWER else f" ({self.agreement})"
+        second = f"\n{self.paper.text(digits, signed)}{agreement_text}" if self.paper else ""
         return mean_text(self.ours, digits, signed) + second
 
     @property
@@ -173,7 +173,7 @@ class Beside(NamedTuple):
             {name: self.keys.get(name, "") for name in KEYS}
             | {"measure": self.measure, "run": self.ours is not None}
             | dict(zip(MEAN, (self.ours or Mean(None, None, None))[:5], strict=True))
-            | dict(zip(there, (self.paper or Printed(None))[:4], strict=True))
+            | dict(zip(there, (self.paper or Quote(None))[:4], strict=True))
             | {"compared": self.agreement}
             | {"not_comparable": self.paper.reason if self.paper else ""}
         )
@@ -189,4 +189,4 @@ def means_by_keys(measured: pd.DataFrame) -> dict[tuple[str, ...], dict[str, Mea
 
 def conditions_frame(means: Mapping[tuple[str, ...], Mapping[str, Mean]]) -> pd.DataFrame:
     """A row a condition: its key columns, and "means", those of `means_by_keys`."""
-    return pd.DataFrame([[*keys, one] for keys, one in means.items()], columns=[*KEYS, "means"])
+    return pd.DataFrame([[*keys, mean] for keys, mean in means.items()], columns=[*KEYS, "means"])

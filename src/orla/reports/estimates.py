@@ -16,7 +16,7 @@ from orla.study.keys import SETTING
 OVER_SEEDS = "95 % t interval over seeds of one pair"
 OVER_PAIRS = "95 % t interval over pairs"
 NO_MEANING = "–¶"
-GUARDED = "‡"
+GUARD_MARK = "‡"
 # What an estimand is called, in the order in which they are shown.
 ESTIMANDS = {
     "stable": "mean of the last freezing points",
@@ -55,9 +55,9 @@ def fails_guard(row: Mapping[str, Any]) -> bool:
 def with_points(rows: pd.DataFrame, seeds: pd.DataFrame) -> list[dict[str, Any]]:
     """The rows as dicts, each with its rows of `seed_gaps` under "points"."""
     keys = [key for key in (*SETTING, "comparison", "estimand") if key in rows and key in seeds]
-    at = seeds.groupby(keys, sort=False).indices if len(seeds) else {}
+    row_indices = seeds.groupby(keys, sort=False).indices if len(seeds) else {}
     return [
-        row | {"points": seeds.iloc[at.get(tuple(row[key] for key in keys), [])]}
+        row | {"points": seeds.iloc[row_indices.get(tuple(row[key] for key in keys), [])]}
         for row in rows.to_dict("records")
     ]
 
@@ -70,7 +70,7 @@ def gap_text(row: Mapping[str, Any]) -> str:
         lines = ["diverged" if or_default(row["n_diverged"], 0) > 0 else NO_MEANING]
     else:
         ends = interval(row["t95_low_pp"], row["t95_high_pp"])
-        lines = [number(row["gap_pp"], signed=True) + GUARDED * fails_guard(row)]
+        lines = [number(row["gap_pp"], signed=True) + GUARD_MARK * fails_guard(row)]
         lines += [ends] if ends else []
     for name, column in (("R²", "r2_gap"), ("−Δerror", "error_gap")):
         if not is_missing(row.get(column)):
@@ -95,9 +95,9 @@ def guard_notes(rows: list[dict[str, Any]], panels: list[Panel]) -> list[str]:
             "¶ recovery has no meaning here: its denominator, frozen minus reference error, is too "
             "small or too uncertain."
         )
-    if GUARDED in text:
+    if GUARD_MARK in text:
         failures = (str(or_default(row.get("guards"), "")).split("; ") for row in rows)
-        reasons = Counter(reason for each in failures for reason in each if reason)
+        reasons = Counter(reason for row_reasons in failures for reason in row_reasons if reason)
         notes += [f"‡ {reason} ({n} gap{'' if n == 1 else 's'})." for reason, n in reasons.items()]
         if any(or_default(row.get("n_failing"), 0) > 0 for row in rows):
             notes.append("‡ a guard fails in at least one pair; the column says in how many.")
@@ -125,13 +125,13 @@ class Square(NamedTuple):
 
 def find_square(study: StudyFacts) -> Square | None:
     """The first four comparisons that form a two by two, or None."""
-    named = _names_by_learners(study)
-    strides = {pair: {study.stride(learner) for learner in pair} for pair in named}
+    names = _names_by_learners(study)
+    strides = {pair: {study.stride(learner) for learner in pair} for pair in names}
     alike = {pair: s.pop() for pair, s in strides.items() if len(s) == 1 and None not in s}
     for step, window in product(alike, repeat=2):  # pairs of full and immediate, at two cadences
         sides = (window[1], step[1]), (window[0], step[0])
-        if alike[step] < alike[window] and named.keys() >= {*sides}:
-            return Square(named[step], named[window], *(named[side] for side in sides))
+        if alike[step] < alike[window] and names.keys() >= {*sides}:
+            return Square(names[step], names[window], *(names[side] for side in sides))
     return None
 
 

@@ -33,8 +33,8 @@ class Opening(NamedTuple):
     """A report's title, its answer, and what stands behind it.
 
     Attributes:
-        sentences, further: two of what was found, as one says it to a colleague; what one adds.
-        note, quotes_gaps: on the numbers; whether gaps of the study's subject are quoted.
+        sentences, further: the answer in two or three sentences; what one adds to a colleague.
+        note: what the numbers are. quotes_gaps: whether gaps of the study's subject are quoted.
         background: "The drift", "Asked", "Over what" and "How far to trust it".
     """
 
@@ -54,24 +54,24 @@ def opening(results: Results, verdicts: list[Verdict], study: StudyFacts) -> Ope
     estimates = estimates[estimates["estimand"].isin(OF_HELDOUT)]
     records = estimates.to_dict("records")
     vague = np.array([not has_meaning(row) for row in records], bool)
-    lost = np.array([fails_guard(row) or is_missing(row.get("gap_pp")) for row in records], bool)
-    estimates = estimates.assign(vague=vague, quotable=~(vague | lost))
+    fails = np.array([fails_guard(row) or is_missing(row.get("gap_pp")) for row in records], bool)
+    estimates = estimates.assign(vague=vague, quotable=~(vague | fails))
     facts = _template_facts(results, models, estimates, study)
     title = _PAPERS_QUESTION if facts["papers"] else f"Online adaptation to {study.data}"
     drift = drift_sentences(results.get("drift_report"))
     macros = jinja_templates({"number": number}).get_template("opening.jinja").make_module(facts)
-    asked, over, trust = (
+    question, over, trust = (
         " ".join(macro().split("\n")).strip() for macro in (macros.asked, macros.over, macros.trust)
     )
     language_models = language.model_sentences(results.get("language"))
-    chapters = asked if drift else _chapter_sentences(results)
+    chapters = question if drift else _chapter_sentences(results)
     if "heldout" not in results and chapters:  # no network has been trained on a stream
         title = language.TITLE if language_models else title
         return Opening(title, [*drift, *language_models], [], "", False, {"Asked": chapters})
     background = {"The drift": " ".join(drift)} if drift else {}
-    background |= {"Asked": asked, "Over what": over, "How far to trust it": trust}
-    told = _answer(results, models, estimates, verdicts, study)
-    return Opening(title, *told, background)
+    background |= {"Asked": question, "Over what": over, "How far to trust it": trust}
+    answer_fields = _answer(results, models, estimates, verdicts, study)
+    return Opening(title, *answer_fields, background)
 
 
 def _answer(
@@ -83,8 +83,8 @@ def _answer(
 ) -> tuple[list[str], list[str], str, bool]:
     """What was found: the fields of `Opening` from `sentences` to `quotes_gaps`."""
     best = answer.quotable_condition(estimates, study)
-    recorded = best is not None and best.group.keys["task"] in study.recordings
-    note, subject = "", best is not None and (recorded or not study.recordings)
+    is_recorded = best is not None and best.group.keys["task"] in study.recordings
+    note, subject = "", best is not None and (is_recorded or not study.recordings)
     if subject:
         over = answer.pairs_sentence(results.get("over_pairs"), estimates, study)
         alone = answer.condition_sentence(best, study)
@@ -93,11 +93,11 @@ def _answer(
         texts.append(answer.baseline_sentence(best, results, study))
         if over and best.rows["n_seeds"].max() < answer.FEWEST_NETWORKS:
             texts = [over]  # of one pair's few networks an interval tells nothing
-        quoted = where(estimates, estimand=best.estimand)["quotable"]
+        quotable = where(estimates, estimand=best.estimand)["quotable"]
         note = (
             f"Gaps are of held-out recovery ({ESTIMANDS[best.estimand]}), in percentage points "
             "(pp), with 95 % t intervals. Only gaps without a failing guard are quoted here: "
-            f"{int(quoted.sum())} of {len(quoted)}."
+            f"{int(quotable.sum())} of {len(quotable)}."
         )
     else:
         other = _rtrl_share_sentence(models, study)
@@ -115,8 +115,8 @@ def _chapter_sentences(results: Results) -> str:
     """What the chapters that these results have tables for ask, in a sentence each."""
     there = {name for name, frame in results.items() if len(frame)}
     parts = [part.part for part in catalogue.parts("table").values()]
-    shown = {part.chapter for part in parts if there.issuperset(part.more["needs"])}
-    return " ".join(chapter(name).sentence for name in sorted(shown, key=chapter_sort_key))
+    chapter_names = {part.chapter for part in parts if there.issuperset(part.more["needs"])}
+    return " ".join(chapter(name).sentence for name in sorted(chapter_names, key=chapter_sort_key))
 
 
 def _template_facts(
@@ -126,11 +126,11 @@ def _template_facts(
     network = ["task", "pair", "architecture", "precision", "start", "seed"]
     kinds = ("architecture", "learner", "optimizer", "split")
     names = {kind: list(dict.fromkeys(study.value_names(models, kind).values())) for kind in kinds}
-    recorded = models["task"].isin(study.recordings)
+    is_recorded = models["task"].isin(study.recordings)
     streams = models[["task", "pair"]].drop_duplicates()["task"].isin(study.recordings)
     pairs, synthetic = int(streams.sum()), int((~streams).sum())
-    counted = [f"{pluralize(pairs, 'pair')} of sessions"] * bool(pairs)
-    counted += [pluralize(synthetic, "synthetic stream")] * bool(synthetic)
+    stream_counts = [f"{pluralize(pairs, 'pair')} of sessions"] * bool(pairs)
+    stream_counts += [pluralize(synthetic, "synthetic stream")] * bool(synthetic)
     controls = results.get("truth_controls", pd.DataFrame())
     if len(controls):  # on the margin every decision is wrong
         controls = where(controls[controls["margins"] != 1], rules="present")
@@ -145,14 +145,14 @@ def _template_facts(
         "immediate": immediate,
         "square": find_square(study),
         "names": {
-            kind: join_names(each) if len(each) <= _MOST_NAMES else f"{len(each)} {kind}s"
-            for kind, each in names.items()
+            kind: join_names(group) if len(group) <= _MOST_NAMES else f"{len(group)} {kind}s"
+            for kind, group in names.items()
         },
         "learners": pluralize(len(names["learner"]), "learner"),
         "networks": len(models.drop_duplicates(network)),
-        "streams": join_names(counted),
+        "streams": join_names(stream_counts),
         "models": len(models),
-        "recorded": int(recorded.sum()),
+        "recorded": int(is_recorded.sum()),
         "pairs": pairs,
         "fewest_pairs": answer.FEWEST_PAIRS,
         "controls": controls,
@@ -165,9 +165,9 @@ def _template_facts(
 
 def _not_learned(models: pd.DataFrame, study: StudyFacts) -> str:
     """That no network of the recordings learned its task before anything drifted; "" otherwise."""
-    recorded = runs(models[models["task"].isin(study.recordings)], study)
-    scored = [run for run in recorded if not is_missing(run.reference_error)]
-    best = min(scored, key=lambda run: run.reference_error - run.constant_error, default=None)
+    recorded_runs = runs(models[models["task"].isin(study.recordings)], study)
+    scored_runs = [run for run in recorded_runs if not is_missing(run.reference_error)]
+    best = min(scored_runs, key=lambda run: run.reference_error - run.constant_error, default=None)
     if best is None or best.reference_error < best.constant_error:
         return ""
     accuracy = best.reference_accuracy

@@ -22,15 +22,15 @@ from orla.reports.tables.shared import FEW, FEW_UPDATES
 from orla.reports.words import NOT_RUN, OUTCOME_SIGNS
 
 # Chapters on the main comparison: the page opens with the first figure of the first that has one.
-_LEADING = ("cadence", "by_pair", "drift")
-_INDEXED = re.compile(r"(ΔW|W|g|G|u)_(hh|out|ih|past|imm|full|1)")
+_LEAD_CHAPTERS = ("cadence", "by_pair", "drift")
+_INDEX = re.compile(r"(ΔW|W|g|G|u)_(hh|out|ih|past|imm|full|1)")
 
 
 def page_html(report: Report, pictures: Mapping[str, Path | str]) -> str:
     """The page as HTML, with the figures' .png files by name."""
     figures, results = dict(_figures_with_pictures(report, pictures)), report.results
     chapters = {name: part.part.chapter for name, part in catalogue.parts("figure").items()}
-    leads = [name for c in _LEADING for name in figures if chapters[name] == c]
+    leads = [name for c in _LEAD_CHAPTERS for name in figures if chapters[name] == c]
     lead = figures.pop(leads[0]) if leads and report.opening.quotes_gaps else None
     return report.render(
         "page.html",
@@ -50,18 +50,18 @@ def page_html(report: Report, pictures: Mapping[str, Path | str]) -> str:
 
 def rich_html(text: str) -> Markup:
     """Text as HTML: escaped, line feeds as breaks, W_hh and its like with an index."""
-    html = _INDEXED.sub(r"\1<sub>\2</sub>", str(escape(bind_units(text))))
+    html = _INDEX.sub(r"\1<sub>\2</sub>", str(escape(bind_units(text))))
     return Markup(html.replace("\n", "<br>"))
 
 
 def _figures_with_pictures(
     report: Report, pictures: Mapping[str, Path | str]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The figures that have a picture and something to show, less those whose table has none."""
+    """The figures that have a picture and rows; one whose table has no rows is left out."""
     blank = {name for name, table in report.tables.items() if not table.ran}
     for name, part in catalogue.parts("figure").items():
-        needed = report.needed_results(part) if name in pictures and name not in blank else None
-        if needed is not None and (text := part().render(*needed, study=report.study)):
+        results = report.needed_results(part) if name in pictures and name not in blank else None
+        if results is not None and (text := part().render(*results, study=report.study)):
             data = Path(pictures[name]).read_bytes()
             width, height = struct.unpack(">II", data[16:24])  # where every PNG has its size
             source = f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}"
@@ -75,7 +75,7 @@ def findings_markdown(report: Report) -> str:
         "findings.md.jinja",
         {"cell": _escape, "anchor": _anchor},
         tag=" (SIMULATED)" if report.study.simulated else "",
-        tables=report.shown,
+        tables=report.visible_tables,
     )
 
 
@@ -107,11 +107,11 @@ def terminal_text(report: Report, width: int, page: Path | str | None = None) ->
     for line in report.verdicts:
         if line["words"] == NOT_RUN:
             continue
-        outcome, amended = line["outcome"], " (amended)" * bool(line["amended"])
-        lines += wrap(f"{OUTCOME_SIGNS.get(outcome, ' ')} {line['title']}{amended}")
+        outcome, amendment = line["outcome"], " (amended)" * bool(line["amended"])
+        lines += wrap(f"{OUTCOME_SIGNS.get(outcome, ' ')} {line['title']}{amendment}")
         size = "" if outcome == "untestable" else f"{line['estimate']}, ".replace("\u00a0", " ")
-        asked = f"asked: {line['threshold']}, n = {line['n']}"
-        lines += wrap(f"{line['words']}: {size}{asked}", initial_indent="  ")
+        criterion = f"asked: {line['threshold']}, n = {line['n']}"
+        lines += wrap(f"{line['words']}: {size}{criterion}", initial_indent="  ")
         lines += wrap("" if outcome == "supported" else line["reason"], initial_indent="  ")
     absent = [line["title"] for line in report.verdicts if line["words"] == NOT_RUN]
     if absent:

@@ -50,17 +50,17 @@ class Report:
         parts, documents = catalogue.parts("table"), {}
         for name in sorted(parts, key=lambda name: chapter_sort_key(parts[name].part.chapter)):
             table = parts[name]()
-            if (needed := self.needed_results(parts[name])) is not None:
+            if (results := self.needed_results(parts[name])) is not None:
                 with name_failing_part(table):
-                    documents[name] = table.build(*needed, study=self.study)
+                    documents[name] = table.build(*results, study=self.study)
         return documents
 
     @cached_property
-    def shown(self) -> list[TableDocument]:
+    def visible_tables(self) -> list[TableDocument]:
         """The tables that page and findings show: those of which something was run."""
         parts = catalogue.parts("table")
-        shown = (table for name, table in self.tables.items() if parts[name].part.chapter != CARDS)
-        return [table for table in shown if table.ran and table.length]
+        tables = (table for name, table in self.tables.items() if parts[name].part.chapter != CARDS)
+        return [table for table in tables if table.ran and table.length]
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
@@ -96,7 +96,7 @@ class Report:
     def render(
         self, template: str, filters: Mapping[str, Callable] | None = None, **facts: Any
     ) -> str:
-        """A template of this folder, with these facts and those of all; HTML is escaped."""
+        """Render a template of this folder, with these facts and the common ones; escape HTML."""
         titles = {item["chapter"].title for item in self.chapters()}
         models, needs = self.results.get("heldout"), catalogue.parts("table")
         facts |= {
@@ -115,11 +115,14 @@ class Report:
     def chapters(self, figures: Mapping[str, Any] | None = None) -> Iterator[dict[str, Any]]:
         """Every chapter that has a table or one of these figures (by name), in order."""
         contents: dict[str, dict[str, list]] = {}
-        named = {"table": {table.slug: table for table in self.shown}, "figure": figures or {}}
-        for kind, items in named.items():
+        content = {
+            "table": {table.slug: table for table in self.visible_tables},
+            "figure": figures or {},
+        }
+        for kind, items in content.items():
             for name, item in items.items():
-                of = catalogue.part(kind, name).part.chapter
-                contents.setdefault(of, {"table": [], "figure": []})[kind].append(item)
+                chapter_name = catalogue.part(kind, name).part.chapter
+                contents.setdefault(chapter_name, {"table": [], "figure": []})[kind].append(item)
         for name in sorted(contents, key=chapter_sort_key):
             tables, figures = contents[name].values()
             yield {"name": name, "chapter": chapter(name), "tables": tables, "figures": figures}

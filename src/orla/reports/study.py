@@ -96,21 +96,21 @@ class StudyFacts(PartNames):
         settings = Settings.from_config(config["statistics"], config["comparisons"])
         tasks, datasets = config["tasks"], provenance["datasets"]
         recordings = tuple(task for task, spec in tasks.items() if "pairs" in spec)
-        made = (place.split("/")[0] for place, data in datasets.items() if data.get("drift"))
+        drifts = (place.split("/")[0] for place, data in datasets.items() if data.get("drift"))
         synthetic = {domain.split("/")[0] for domain in datasets} - {*recordings}
         sources = {dataset["source"] for dataset in datasets.values()}
         papers_task, papers_pair = _find_papers_pair(tasks, datasets)
         if not papers_task:
             papers_task = config["registrations"]["assume"]["task"] or ""
         usual = config["pretraining"]
-        pretrained = {n: usual | usual.get("of", {}).get(n, {}) for n in config["networks"]}
+        pretraining = {n: usual | usual.get("of", {}).get(n, {}) for n in config["networks"]}
         sections = {kind: section for kind, section in SECTIONS.items() if kind != "task"}
         return cls(
             name=config["name"],
             label=data_in_words(dataset["label"] for dataset in datasets.values()),
             # A synthetic task is what it is: only sessions can be simulated.
             simulated="simulated" in sources,
-            made_drift=tuple(dict.fromkeys(made)),
+            made_drift=tuple(dict.fromkeys(drifts)),
             reproduces=bool(
                 synthetic & load().names["task"] or sources & {"simulated", "odoherty"}
             ),
@@ -122,15 +122,15 @@ class StudyFacts(PartNames):
             comparisons=settings.comparisons,
             main=settings.main,
             rates_of=settings.rates_of,
-            formats={name: of["precision"] for name, of in config.get("numerics", {}).items()},
+            formats={n: spec["precision"] for n, spec in config.get("numerics", {}).items()},
             instances={kind: config.get(section, {}) for kind, section in sections.items()},
             # A task's options are data, which no reader wants beside its name.
             tasks={
                 task: {k: v for k, v in spec.items() if not isinstance(v, Mapping)}
                 for task, spec in tasks.items()
             },
-            pretraining={name: how["window"] for name, how in pretrained.items()},
-            passes={name: how["max_epochs"] for name, how in pretrained.items()},
+            pretraining={name: how["window"] for name, how in pretraining.items()},
+            passes={name: how["max_epochs"] for name, how in pretraining.items()},
         )
 
     def number_format(self, precision: str) -> str:
@@ -148,20 +148,20 @@ class StudyFacts(PartNames):
     @property
     def caption_prefix(self) -> str:
         """First words of every caption where sessions are simulated or drift is made, else ""."""
-        made = "Real recording, MADE drift. " if self.made_drift else ""
-        return "SIMULATED sessions, no recording. " if self.simulated else made
+        prefix = "Real recording, MADE drift. " if self.made_drift else ""
+        return "SIMULATED sessions, no recording. " if self.simulated else prefix
 
     def simulates(self, tasks: pd.Series) -> pd.Series:
         """Whether each of these tasks stands in for recordings."""
         return tasks.isin(self.recordings) & self.simulated
 
-    def narrowed_to(self, rows: pd.DataFrame) -> Self:
+    def narrow_to(self, rows: pd.DataFrame) -> Self:
         """The facts for a table or figure of these rows; those that were not run do not count."""
         ran = rows[rows["run"].astype(bool)] if "run" in rows else rows
         if ran.empty or "task" not in ran:
             return self
-        made = tuple(task for task in self.made_drift if ran["task"].eq(task).any())
-        return replace(self, simulated=bool(self.simulates(ran["task"]).any()), made_drift=made)
+        drifts = tuple(task for task in self.made_drift if ran["task"].eq(task).any())
+        return replace(self, simulated=bool(self.simulates(ran["task"]).any()), made_drift=drifts)
 
     @property
     def data(self) -> str:
@@ -184,9 +184,9 @@ class StudyFacts(PartNames):
             return self.comparison(slug).label or slug
         return super().called(kind, slug)
 
-    def ordered(self, kind: str, slugs: Iterable[str]) -> list[str]:
+    def sort_names(self, kind: str, slugs: Iterable[str]) -> list[str]:
         """Names in declared order; of tasks and pairs the paper's first, pairs by their numbers."""
-        slugs = super().ordered(kind, slugs)
+        slugs = super().sort_names(kind, slugs)
         if kind == "pair":
             slugs = sorted(slugs, key=_numbers_and_words)
         papers = {"task": self.papers_task, "pair": self.papers_pair}.get(kind)
@@ -204,7 +204,7 @@ class StudyFacts(PartNames):
         if kind == "comparison":
             order = list(self.comparisons)
             return sorted(values, key=lambda c: (order.index(c) if c in order else len(order), c))
-        return self.ordered(kind, values)
+        return self.sort_names(kind, values)
 
     def value_names(self, frame: pd.DataFrame, kind: str) -> dict[str, str]:
         """The values of a key column and the reader's name of each, in declared order."""
@@ -236,9 +236,9 @@ class StudyFacts(PartNames):
         """
         if frame.empty:
             return
-        by = [key for key in (*CONDITION, *more) if key in frame and key != without]
-        for values, rows in self.arrange(frame).groupby(by, sort=False):
-            keys = dict(zip(by, values, strict=True))
+        key_columns = [key for key in (*CONDITION, *more) if key in frame and key != without]
+        for values, rows in self.arrange(frame).groupby(key_columns, sort=False):
+            keys = dict(zip(key_columns, values, strict=True))
             title = self.condition_title(keys, frame)
             title = ": ".join([title, *(self.called(kind, keys[kind]) for kind in more)])
             yield Group(title, keys, rows)
@@ -249,8 +249,8 @@ class StudyFacts(PartNames):
         They apply to the paper's recordings, or their simulation, and networks of its size, without
         intervention or another start; and to a comparison only where its learners are the paper's.
         """
-        paper, declared = load(), self.instances.get("architecture", {})
-        network = declared.get(keys["architecture"], {})
+        paper, networks = load(), self.instances.get("architecture", {})
+        network = networks.get(keys["architecture"], {})
         size = network.get("hidden", HIDDEN) if isinstance(network, Mapping) else HIDDEN
         fits = self.reproduces and keys["task"] in self.recordings and size == HIDDEN
         fits = fits and self.papers_task in ("", keys["task"])

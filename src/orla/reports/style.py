@@ -50,18 +50,18 @@ def marks(kind: str, slugs: Iterable[str], names: PartNames) -> dict[str, Mark]:
     A part with default options has its declared mark; further instances have a lighter colour and
     a marker that is free, or a free pair of marker and line.
     """
-    order = names.ordered(kind, slugs)
-    declared = {slug: names.mark(kind, slug) for slug in order}
-    looks = {s: mark for s, mark in declared.items() if mark and not names.changed_options(kind, s)}
+    order = names.sort_names(kind, slugs)
+    bases = {slug: names.mark(kind, slug) for slug in order}
+    looks = {s: mark for s, mark in bases.items() if mark and not names.changed_options(kind, s)}
     for slug in order:
         if slug in looks:
             continue
-        base = declared[slug].color if declared[slug] else INK
+        base = bases[slug].color if bases[slug] else INK
         hue, light, saturation = rgb_to_hls(*to_rgb(base))
         light += 0.62 * (1 - 0.55 ** len(looks)) * (1 - light)
         markers = {mark.marker for mark in looks.values()}
-        used = {(mark.marker, mark.line) for mark in looks.values()}
-        free = [pair for pair in _PAIRS if pair not in used] or _PAIRS
+        used_pairs = {(mark.marker, mark.line) for mark in looks.values()}
+        free = [pair for pair in _PAIRS if pair not in used_pairs] or _PAIRS
         look = next((pair for pair in free if pair[0] not in markers), free[0])
         looks[slug] = Mark(to_hex(hls_to_rgb(hue, light, saturation)), *look)
     return {slug: looks[slug] for slug in order}

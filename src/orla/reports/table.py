@@ -19,7 +19,7 @@ _END = r" \tabularnewline"
 # Half of the gap between columns, in points, where it is not the usual one.
 _GAPS = {"scriptsize": 1.5}
 # Long names of a user's own parts make a table too wide for the page: it is scaled to the width.
-_FITTED = r"\resizebox{\ifdim\width>\linewidth \linewidth\else\width\fi}{!}{%"
+_FIT_TO_LINE = r"\resizebox{\ifdim\width>\linewidth \linewidth\else\width\fi}{!}{%"
 _NOTES = r"\par\smallskip\parbox{{\linewidth}}{{\scriptsize\raggedright {}}}"
 
 
@@ -55,8 +55,8 @@ class TableDocument:
         notes: what each mark means, which seeds diverged.
         data: the unrounded numbers, one row a line of the table, for the .csv twin.
         ran: whether the study ran any of its rows; the page leaves a table out where it did not.
-        kept: in LaTeX, where there are more columns than `widest`, this many first ones are
-            repeated in each of several floats.
+        fixed_columns: how many first columns each float repeats, where LaTeX needs several floats
+            because there are more columns than `widest`.
     """
 
     slug: str
@@ -68,7 +68,7 @@ class TableDocument:
     data: pd.DataFrame = field(default_factory=pd.DataFrame)
     size: str = "footnotesize"
     ran: bool = True
-    kept: int = 1
+    fixed_columns: int = 1
     widest: int = 12
     simulated: bool = False
 
@@ -118,17 +118,17 @@ def write_table(table: TableDocument, tex_path: Path | str, csv_path: Path | str
 def to_latex(table: TableDocument) -> str:
     """The table as one ``table`` float, or several where one page would not hold it."""
     floats = [(part, panels) for part in _split_columns(table) for panels in _split_panels(part)]
-    blocks = [_float_latex(*one, i > 0, i == len(floats) - 1) for i, one in enumerate(floats)]
+    blocks = [_float_latex(*parts, i > 0, i == len(floats) - 1) for i, parts in enumerate(floats)]
     return "\n".join(["% needs \\usepackage{booktabs,graphicx}", *blocks]) + "\n"
 
 
 def _split_columns(table: TableDocument) -> Iterator[TableDocument]:
     """The table with as many columns as a page holds, the first ones repeated in each part."""
-    rest = list(range(table.kept, len(table.columns)))
-    parts = -(-len(rest) // (table.widest - table.kept)) or 1
+    rest = list(range(table.fixed_columns, len(table.columns)))
+    parts = -(-len(rest) // (table.widest - table.fixed_columns)) or 1
     for i in range(parts):
         part = rest[i * len(rest) // parts : (i + 1) * len(rest) // parts]
-        yield table.with_columns([*range(table.kept), *part])
+        yield table.with_columns([*range(table.fixed_columns), *part])
 
 
 def _split_panels(table: TableDocument) -> Iterator[list[Panel]]:
@@ -137,29 +137,29 @@ def _split_panels(table: TableDocument) -> Iterator[list[Panel]]:
     heights = [2 + sum(map(_line_count, panel.rows)) for panel in panels]
     count = -(-sum(heights) // _LINES_PER_FLOAT)
     share = sum(heights) / count
-    batch, reached = [], 0.0
+    batch, batch_height = [], 0.0
     for panel, height in zip(panels, heights, strict=True):
-        if batch and reached + height / 2 > share:
+        if batch and batch_height + height / 2 > share:
             yield batch
-            batch, reached = [], reached - share
+            batch, batch_height = [], batch_height - share
         batch.append(panel)
-        reached += height
+        batch_height += height
     yield batch
 
 
-def _float_latex(table: TableDocument, panels: list[Panel], continued: bool, last: bool) -> str:
+def _float_latex(table: TableDocument, panels: list[Panel], is_continued: bool, last: bool) -> str:
     """One ``table`` float of these panels."""
-    caption = f"{table.title}, continued." if continued else table.caption
+    caption = f"{table.title}, continued." if is_continued else table.caption
     aligns = "".join(column.align for column in table.columns)
     lines = [
         r"\begin{table}[!htbp]",
-        *([r"\addtocounter{table}{-1}"] if continued else []),
+        *([r"\addtocounter{table}{-1}"] if is_continued else []),
         r"\centering",
         rf"\caption{{{escape(caption)}}}",
-        *([] if continued else [rf"\label{{tab:{table.slug.replace('_', '-')}}}"]),
+        *([] if is_continued else [rf"\label{{tab:{table.slug.replace('_', '-')}}}"]),
         rf"\{table.size}",
         rf"\setlength{{\tabcolsep}}{{{_GAPS.get(table.size, 2.5)}pt}}",
-        _FITTED,
+        _FIT_TO_LINE,
         rf"\begin{{tabular}}{{@{{}}{aligns}@{{}}}}",
         r"\toprule",
         *_header_lines(table),
@@ -204,8 +204,8 @@ def _body_lines(table: TableDocument, panels: list[Panel]) -> list[str]:
                 lines.append(r"\addlinespace")
             lines += _row_lines(row, table.columns)
     if not any(panel.rows for panel in panels):
-        nothing = "No condition of this table was run."
-        lines.append(rf"\multicolumn{{{width}}}{{@{{}}l}}{{{nothing}}} \\")
+        blank_text = "No condition of this table was run."
+        lines.append(rf"\multicolumn{{{width}}}{{@{{}}l}}{{{blank_text}}} \\")
     return lines
 
 

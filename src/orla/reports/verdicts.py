@@ -65,11 +65,11 @@ def outcome_words(row: dict[str, Any], study: StudyFacts) -> str:
     NOT_RUN where no condition that the registration is about was run.
     """
     outcome = str(row["outcome"])
-    undecided = outcome == "untestable" and is_missing(row["estimate"])
-    if undecided and " has no row with " in _text_or_empty(row, "reason"):
+    is_undecided = outcome == "untestable" and is_missing(row["estimate"])
+    if is_undecided and " has no row with " in _text_or_empty(row, "reason"):
         return NOT_RUN
-    simulated = SIMULATED_OUTCOMES.get(outcome, outcome) if study.simulated else outcome
-    return _text_or_empty(row, "words") or simulated
+    outcome_text = SIMULATED_OUTCOMES.get(outcome, outcome) if study.simulated else outcome
+    return _text_or_empty(row, "words") or outcome_text
 
 
 def threshold_text(value: object) -> str:
@@ -94,7 +94,7 @@ def _text_or_empty(row: dict[str, Any], column: str) -> str:
 
 
 def claim_condition(result: str) -> dict[str, str]:
-    """The key columns of the condition that the paper's weightiest claim about a result is of."""
+    """Key columns of the condition of the paper's weightiest claim about a result."""
     parts = (part for claim in load().claims for part in claim["ours"])
     return next(part["where"] for part in parts if part["result"] == result)
 
@@ -102,27 +102,29 @@ def claim_condition(result: str) -> dict[str, str]:
 def claim_lines(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[dict[str, Any]]:
     """Every claim of the paper, with our figures (`ours`) and the verdict of its registration.
 
-    It is [] where no claim has a figure. A claim is compared only with conditions to which the
-    paper's numbers apply (see `StudyFacts.paper_for`), of one pair of sessions: as the paper's
-    numbers are of one, they tell nothing beside each of several others.
+    It is [] where no claim has a figure, and where there are several pairs of sessions: the
+    paper's numbers are of one pair. A claim is compared only with conditions to which the paper's
+    numbers apply (see `StudyFacts.paper_for`).
     """
     verdicts = verdict_lines(results.get("verdicts", pd.DataFrame()), study)
-    judged = {verdict["registration"]: verdict for verdict in verdicts}
+    verdicts_by_registration = {verdict["registration"]: verdict for verdict in verdicts}
     comparable = _comparable_rows(results, study)
     pairs = {tuple(p) for rows in comparable.values() for p in rows[["task", "pair"]].to_numpy()}
     if len(pairs) > 1:
         return []
-    told = []
+    lines = []
     for claim in load().claims:
-        verdict = judged.get(claim.get("registration"), {})
+        verdict = verdicts_by_registration.get(claim.get("registration"), {})
         # Our figures may be of another network than the one that the verdict is about.
         network = or_default(verdict.get("network"), "")
         words = verdict.get("words", "") + (f" ({network})" if network else "")
         ours = [claim_figure(spec, comparable) for spec in claim["ours"]]
         line = {"registration": "", **claim} | {"ours": ours, "words": words}
         line["results"] = list(dict.fromkeys(spec["result"] for spec in claim["ours"]))
-        told.append(line | {name: verdict.get(name, "") for name in ("outcome", "amended")})
-    return told if any(not text.endswith(NOT_RUN) for line in told for text in line["ours"]) else []
+        lines.append(line | {name: verdict.get(name, "") for name in ("outcome", "amended")})
+    return (
+        lines if any(not text.endswith(NOT_RUN) for line in lines for text in line["ours"]) else []
+    )
 
 
 def _comparable_rows(
@@ -134,14 +136,14 @@ def _comparable_rows(
         comparison = PAPERS if row.get("comparison") == PAPERS else None
         return study.paper_for(row, comparison) is not None
 
-    fitting = {}
+    comparable_rows = {}
     for name, frame in results.items():
         if set(CONDITION) <= set(frame):
             columns = [c for c in (*CONDITION, "comparison") if c in frame]
             kinds = frame[columns].drop_duplicates()
             kinds = kinds[np.fromiter(map(fits, kinds.to_dict("records")), bool)]
-            fitting[name] = frame.merge(kinds, how="inner", on=columns)
-    return fitting
+            comparable_rows[name] = frame.merge(kinds, how="inner", on=columns)
+    return comparable_rows
 
 
 def claim_figure(spec: Mapping[str, Any], results: Mapping[str, pd.DataFrame]) -> str:

@@ -66,9 +66,9 @@ class PartNames:
         part takes seconds.
         """
         parts = _declarations(tuple(catalogue.plugin_folders())) if kind in catalogue.ROOMS else {}
-        named = self.tasks if kind == "task" else self.instances.get(kind, {})
+        specifications = self.tasks if kind == "task" else self.instances.get(kind, {})
         try:
-            options = specification(parts, kind, slug, named) if parts else {}
+            options = specification(parts, kind, slug, specifications) if parts else {}
         except OrlaError:
             options = {}
         return (parts[kind][options.pop("kind")], options) if options else ({}, {})
@@ -115,29 +115,31 @@ class PartNames:
             return re.sub(r"(?<=\d)-(?=\d)", "/", slug) if kind == "split" else slug
         if kind == "task" and slug != part["name"]:
             return slug  # several tasks of a kind differ in options that no title has room for
-        filled = part["defaults"] | options
-        for option, of in part["lists"].items():
-            filled[option] = " + ".join(_list_entry_name(of, one) for one in filled.get(option, ()))
-        label = part["label"].format_map(filled).strip()
+        values = part["defaults"] | options
+        for option, part_kind in part["lists"].items():
+            values[option] = " + ".join(
+                _list_entry_name(part_kind, entry) for entry in values.get(option, ())
+            )
+        label = part["label"].format_map(values).strip()
         if kind == "task":
             return label
-        shown = {field for _, field, _, _ in Formatter().parse(part["label"])}
-        shown.add(part["more"].get("stride"))
+        label_fields = {field for _, field, _, _ in Formatter().parse(part["label"])}
+        label_fields.add(part["more"].get("stride"))
         names = [label]
         for option, value in self.changed_options(kind, slug).items():
-            if option not in shown:
+            if option not in label_fields:
                 spoken = re.sub(r"^beta(?=\d)", "β", option).replace("_", " ")
                 names.append(f"{spoken} {f'{value:g}' if isinstance(value, float) else value}")
         if kind == "architecture" and slug != part["name"]:
-            named = self.instances.get(kind, {})
-            if names == [part["label"]] or list(named.values()).count(named.get(slug)) > 1:
+            networks = self.instances.get(kind, {})
+            if names == [part["label"]] or list(networks.values()).count(networks.get(slug)) > 1:
                 names[-1] += f" ({slug})"  # pretrained otherwise than the one of the same options
         if kind == "learner":
             steps = self.stride(slug)
             names.append("per step" if steps == 1 else f"per {steps} steps")
         return ", ".join(names)
 
-    def ordered(self, kind: str, slugs: Iterable[str]) -> list[str]:
+    def sort_names(self, kind: str, slugs: Iterable[str]) -> list[str]:
         """Names in the declared order of their parts; then other values, by decreasing number."""
         names = PartNames(instances=self.instances)  # a task that is no kind has no place
 
@@ -150,9 +152,9 @@ class PartNames:
         return sorted(set(slugs), key=sort_key)
 
 
-def _list_entry_name(kind: str, given: str | Mapping[str, Any]) -> str:
+def _list_entry_name(kind: str, entry: str | Mapping[str, Any]) -> str:
     """The name of one of a list of parts, with its own options in brackets."""
-    part = {"kind": given} if isinstance(given, str) else given
+    part = {"kind": entry} if isinstance(entry, str) else entry
     names = PartNames(instances={kind: {part["kind"]: part}})
     first, *more = names.called(kind, part["kind"]).split(", ")
     return f"{first} ({', '.join(more)})" if more else first

@@ -68,16 +68,16 @@ class Settings:
         quantities: Mapping[str, Any] | None = None,
     ) -> Settings:
         """From parts of a config: `statistics`, `comparisons` and `quantities`."""
-        named = {
+        by_name = {
             name: Comparison(spec.get("label", name), *spec["minus"])
             for name, spec in comparisons.items()
         }
-        for _, minuend, subtrahend in named.values():
+        for _, minuend, subtrahend in by_name.values():
             if minuend == subtrahend:
                 raise OrlaError(
                     f'config: "comparisons" subtracts {minuend} from itself; name two learners'
                 )
-        return cls(**statistics, comparisons=named, quantities=quantities or {})
+        return cls(**statistics, comparisons=by_name, quantities=quantities or {})
 
 
 class Statistic(Part, ABC):
@@ -91,18 +91,18 @@ class Statistic(Part, ABC):
     columns: ClassVar[dict[str, str]] = {}
 
     @abstractmethod
-    def table(self, *needed: pd.DataFrame, settings: Settings) -> pd.DataFrame:
+    def table(self, *tables: pd.DataFrame, settings: Settings) -> pd.DataFrame:
         """The table, from the tables of ``needs`` in that order, which are not changed."""
 
 
 def needed_tables(name: str) -> tuple[str, ...]:
     """Names of the tables that a statistic needs; OrlaError if it, or one of them, is unknown."""
-    needed = tuple(catalogue.part("statistic", name).part.more["needs"])
+    names = tuple(catalogue.part("statistic", name).part.more["needs"])
     tables = [*GIVEN, *catalogue.parts("statistic")]
-    for other in needed:
+    for other in names:
         if other not in tables:
             raise OrlaError(f'statistic {name} needs "{other}"; {nearest(other, tables)}')
-    return needed
+    return names
 
 
 def dependency_order(names: Iterable[str] | None = None) -> list[str]:
@@ -130,9 +130,9 @@ def build(name: str, tables: Mapping[str, pd.DataFrame], settings: Settings) -> 
         OrlaError: A table cannot be read, or that made has other columns than those declared.
     """
     statistic = catalogue.part("statistic", name)()
-    needed = [tables[other] for other in needed_tables(name)]
+    inputs = [tables[other] for other in needed_tables(name)]
     with name_failing_part(statistic):
-        table = statistic.table(*needed, settings=settings)
+        table = statistic.table(*inputs, settings=settings)
     if list(table.columns) != list(statistic.columns):
         wrong = set(table.columns) ^ set(statistic.columns) or "the order of its columns"
         raise OrlaError(f"statistic {name}: table and declared columns differ in {wrong}")

@@ -17,7 +17,7 @@ from orla.study.scores import recovery_percent
 _NETWORKS = {
     name: KEYS[name] for name in ("task", "pair", "architecture", "precision", "split", "start")
 }
-_BESIDE = ["frozen_heldout_error", "reference_error", "constant_error", "unreliable"]
+_NETWORK_COLUMNS = ["frozen_heldout_error", "reference_error", "constant_error", "unreliable"]
 
 
 def _networks_by_condition(models: pd.DataFrame) -> Iterator[tuple[Key, pd.DataFrame]]:
@@ -51,15 +51,15 @@ class Baselines(Summary, name="baselines"):
         *DENOMINATOR,
     )
 
-    def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
-        for key, networks in _networks_by_condition(needed):
+    def samples(self, models: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
+        for key, networks in _networks_by_condition(models):
             for decoder in refits.DECODERS:
                 error, r2 = refits.score_columns(decoder)
                 if error not in networks or networks[error].isna().all():
                     continue
                 names = {error: "heldout_error", r2: "r2_mean"}
-                table = networks[[*names, *_BESIDE]].rename(columns=names).astype(float)
-                frozen, reference, constant, _ = table[_BESIDE].to_numpy().T
+                table = networks[[*names, *_NETWORK_COLUMNS]].rename(columns=names).astype(float)
+                frozen, reference, constant, _ = table[_NETWORK_COLUMNS].to_numpy().T
                 ours = table["heldout_error"], reference
                 table["recovery"] = recovery_percent(frozen, *ours)
                 table["over_best_percent"] = recovery_percent(np.fmin(frozen, constant), *ours)
@@ -83,8 +83,8 @@ class Footprints(Summary, name="footprints"):
         mean("reference_r2_mean", "The same without drift"),
     )
 
-    def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
-        for key, networks in _networks_by_condition(needed):
+    def samples(self, models: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
+        for key, networks in _networks_by_condition(models):
             if "dense_macs" in networks and networks["dense_macs"].notna().any():
                 names = dict.fromkeys(cell.column for cell in self.cells)
                 values = networks.reindex(columns=list(names)).astype(float)

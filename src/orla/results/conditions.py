@@ -91,13 +91,13 @@ class Measured(Statistic, name="measured"):
 
     def table(self, models: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
         names, rows = [name for name in measure_columns() if name in models], []
-        for one in selected_sides(models, names):
-            gone = int(one.diverged.sum())
+        for side in selected_sides(models, names):
+            n_diverged = int(side.diverged.sum())
             for name in names:
-                of = moments(seed_values(one, name))
-                if of.n or name in SCORES:
-                    numbers = (of.mean, of.sd, of.n, gone, *of.interval(), *of.interval(0.9))
-                    rows.append((*one.grid.key.values(), name, *numbers))
+                m = moments(seed_values(side, name))
+                if m.n or name in SCORES:
+                    numbers = (m.mean, m.sd, m.n, n_diverged, *m.interval(), *m.interval(0.9))
+                    rows.append((*side.grid.key.values(), name, *numbers))
         return pd.DataFrame(rows, columns=list(self.columns))
 
 
@@ -132,11 +132,11 @@ class Learners(Summary, name="learners", needs=("alignment",)):
         ),
     )
 
-    def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
+    def samples(self, alignment: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
         always = ("selected", "diverged", "carried_bytes")
         more = [cell.column for cell in self.cells]
-        sides = selected_sides(needed, more, always, tuple(self.keys))
-        return ((one.grid.key, one.at_rate) for one in sides)
+        sides = selected_sides(alignment, more, always, tuple(self.keys))
+        return ((side.grid.key, side.at_rate) for side in sides)
 
 
 class SelectionPrice(Summary, name="selection_price"):
@@ -165,21 +165,21 @@ class SelectionPrice(Summary, name="selection_price"):
         seeds("price_pp", "Seeds that are finite at both rates."),
     )
 
-    def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
+    def samples(self, models: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
         columns = dict.fromkeys(cell.column for cell in self.cells)
         marks = [replace(AT_END, selected=f"selected_on_{way}") for way in ("test", "tail")]
-        for one in selected_sides(needed):
-            sides = [one, *(marked_side(one.grid, mark) for mark in marks)]
+        for best in selected_sides(models):
+            sides = [best, *(marked_side(best.grid, mark) for mark in marks)]
             if None in sides:
                 continue
-            first, second, third = (each.recovery for each in sides)
+            first, second, third = (side.recovery for side in sides)
             price, share = second - first, np.nan
             if len(price) > 1:
-                share = one.other_rate_share(
+                share = best.other_rate_share(
                     draw_resamples(len(price), settings.resamples, settings.seed)
                 )
             finite = np.isfinite(price)
-            first, second, third = (np.where(finite, of, np.nan) for of in (first, second, third))
-            rates = [[each.rate] for each in (*sides, one.at_runner_up)]
+            first, second, third = (np.where(finite, r, np.nan) for r in (first, second, third))
+            rates = [[side.rate] for side in (*sides, best.at_runner_up)]
             values = first, second, price, third, *rates, [share]
-            yield one.grid.key, dict(zip(columns, values, strict=True)).__getitem__
+            yield best.grid.key, dict(zip(columns, values, strict=True)).__getitem__

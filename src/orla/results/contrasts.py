@@ -41,8 +41,8 @@ class Contrast:
     def differences(self, column: str) -> np.ndarray:
         """Difference (seeds,) of a column at the chosen rates; NaN where a learner has no value.
 
-        Of a mark, such as "diverged", whether it is true of either learner; of the denominator,
-        which both share, that one.
+        A mark, such as "diverged", is true where it is true of either learner. The denominator is
+        the same for both, so it is answered as it is.
         """
         first, second = (seed_values(side, column) for side in self.sides)
         if column in ("diverged", "unreliable"):
@@ -66,8 +66,8 @@ class Contrast:
         ways = {"": self, "frozen": Contrast(self.key, self.seeds, *frozen)}
         ways["runner_up_full"] = replace(self, full=full.at_runner_up)
         ways["runner_up_immediate"] = replace(self, immediate=immediate.at_runner_up)
-        of_recovery = {PP.gap_column(way): one.gap for way, one in ways.items()}
-        return of_recovery | {VARIANCE.gap_column(way): one.error_gap for way, one in ways.items()}
+        of_recovery = {PP.gap_column(way): c.gap for way, c in ways.items()}
+        return of_recovery | {VARIANCE.gap_column(way): c.error_gap for way, c in ways.items()}
 
     def seed_scores(self) -> dict[str, np.ndarray]:
         """What is compared, seed by seed, under the columns of the estimates; (seeds,) each."""
@@ -117,10 +117,10 @@ def contrasts(
         for name, (_, *learners) in settings.comparisons.items():
             if (names is not None and name not in names) or not set(learners) <= set(ran[setting]):
                 continue
-            both = [ran[setting][learner] for learner in learners]
-            seeds = np.intersect1d(*(grid.seeds for grid in both))
+            grids = [ran[setting][learner] for learner in learners]
+            seeds = np.intersect1d(*(grid.seeds for grid in grids))
             key = dict(setting) | dict(zip(COMPARED, (name, *learners), strict=True))
             for estimand, scores in estimands.items():
-                sides = [marked_side(grid.take(seeds), scores) for grid in both]
+                sides = [marked_side(grid.take(seeds), scores) for grid in grids]
                 if None not in sides:
                     yield Contrast(key | {"estimand": estimand}, seeds, *sides)

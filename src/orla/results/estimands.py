@@ -28,11 +28,11 @@ class Estimand:
     price: tuple[str, str] = ("", "")
 
 
-_CHOSEN = ("selected", "validation_rolling_error")
+_SELECTION = ("selected", "validation_rolling_error")
 ESTIMANDS: dict[str, Estimand] = {
-    "heldout": Estimand(*_CHOSEN, "recovery_heldout_percent", "heldout_error", "r2_mean"),
+    "heldout": Estimand(*_SELECTION, "recovery_heldout_percent", "heldout_error", "r2_mean"),
     "stable": Estimand(
-        *(*_CHOSEN, "recovery_stable_percent", "heldout_stable_error", "stable_r2_mean"),
+        *(*_SELECTION, "recovery_stable_percent", "heldout_stable_error", "stable_r2_mean"),
         price=("heldout_error", "recovery_heldout_percent"),
     ),
     "adapt": Estimand(

@@ -78,7 +78,7 @@ _SOUND = tuple(
     )
     for scale in SCALES.values()
 )
-_RESAMPLED = {
+_RESAMPLING = {
     **end_columns(
         "resampled_{}_pp",
         "the 95 % interval by resampling seeds through the choice of both rates (expanded"
@@ -100,7 +100,7 @@ class Estimates(Statistic, name="estimates"):
         **_AT,
         "n_diverged": "Seeds in which either learner diverged.",
         **column_texts(cells),
-        **_RESAMPLED,
+        **_RESAMPLING,
         "other_rate_share": "Share of resamples that choose another rate, the larger of both"
         " learners'.",
         "price_pp": "Recovery at the rate chosen on the scored steps minus at the chosen one, of"
@@ -120,16 +120,16 @@ class Estimates(Statistic, name="estimates"):
     def _row(self, contrast: Contrast, settings: Settings) -> dict[str, Any]:
         """One contrast's row: its gap, tests, choice of rates and guards."""
         seeds, scores = len(contrast.seeds), contrast.seed_scores() | contrast.gaps_by_way()
-        resampled, share = np.empty(0), np.nan
+        distribution, share = np.empty(0), np.nan
         if seeds > 1:
-            drawn = draw_resamples(seeds, settings.resamples, settings.seed)
-            resampled = contrast.resampled_gaps(drawn.different)[drawn.index]
-            share = max(side.other_rate_share(drawn) for side in contrast.sides)
+            draws = draw_resamples(seeds, settings.resamples, settings.seed)
+            distribution = contrast.resampled_gaps(draws.different)[draws.index]
+            share = max(side.other_rate_share(draws) for side in contrast.sides)
         row = contrast.key | {"n_diverged": int(scores["diverged"].sum())}
         row |= cells_row(self.cells, scores.__getitem__, settings)
         levels = (0.95, 1 - 2 * settings.alpha)
-        wide, narrow = expanded_percentiles(resampled, row["n_seeds"], levels)
-        row |= dict(zip(_RESAMPLED, (*wide, *narrow), strict=True))
+        wide, narrow = expanded_percentiles(distribution, row["n_seeds"], levels)
+        row |= dict(zip(_RESAMPLING, (*wide, *narrow), strict=True))
         row["price_pp"] = max(
             (s.selection_price for s in contrast.sides), key=lambda p: np.nan_to_num(abs(p), nan=-1)
         )
@@ -138,16 +138,16 @@ class Estimates(Statistic, name="estimates"):
             of_recovery = {c for c in row if c.endswith(("_pp", "_percent"))} - {"margin_pp"}
             of_recovery = {c for c in of_recovery if not c.startswith("over_best")}
             row |= dict.fromkeys(of_recovery, np.nan) | {"tost_p": 1.0, "equivalent": False}
-        tried = [side.rate_search for side in contrast.sides]
+        searches = [side.rate_search for side in contrast.sides]
         constant, reference = (full.mean(f"{n}_error") for n in ("constant", "reference"))
         return row | {
             "other_rate_share": share,
-            "updates": min(side.updates for side in tried),
+            "updates": min(side.updates for side in searches),
             **cells_row([MEAN_DENOMINATOR], partial(seed_values, full), settings),
             "frozen_error": full.mean("frozen_heldout_error"),
             "constant_error": constant,
             "has_meaning": meaning,
-            "guards": guards.reasons(tried, reference, constant),
+            "guards": guards.reasons(searches, reference, constant),
         }
 
 
@@ -217,9 +217,9 @@ class OverPairs(Statistic, name="over_pairs", needs=("models", "estimates")):
 
 def _within_pair_scatter(gaps: list[np.ndarray]) -> dict[str, float]:
     """Scatter of seeds within pairs, and the mixed model, from each pair's gaps (seeds,)."""
-    each = [moments(gap) for gap in gaps]
-    squares = sum(one.dof * one.sd**2 for one in each if one.dof)
-    dof = sum(one.dof for one in each)
+    pairs = [moments(gap) for gap in gaps]
+    squares = sum(pair.dof * pair.sd**2 for pair in pairs if pair.dof)
+    dof = sum(pair.dof for pair in pairs)
     number = np.repeat(np.arange(len(gaps)), [len(gap) for gap in gaps])
     fit = random_intercept(np.concatenate([*gaps, np.empty(0)]), number)
     names = "gap", "low", "high", "pair_sd", "seed_sd"

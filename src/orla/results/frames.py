@@ -65,13 +65,13 @@ def recovery_vs_rtrl(
         means = rtrl.groupby([*setting, "optimizer"], as_index=False)[estimand.validation].mean()
         first = means.sort_values([*setting, estimand.validation]).drop_duplicates(setting)
         rtrl = rtrl.merge(first[[*setting, "optimizer"]], on=[*setting, "optimizer"])
-    at = [*setting, "seed"]
-    if (twice := rtrl[rtrl.duplicated(at)]).size:
+    keys = [*setting, "seed"]
+    if (double := rtrl[rtrl.duplicated(keys)]).size:
         raise OrlaError(
-            f"{'/'.join(filter(None, twice.iloc[0][setting]))}: {estimand.selected} marks seed "
-            f"{twice['seed'].iloc[0]} of full RTRL twice; give one row and one rate a model"
+            f"{'/'.join(filter(None, double.iloc[0][setting]))}: {estimand.selected} marks seed "
+            f"{double['seed'].iloc[0]} of full RTRL twice; give one row and one rate a model"
         )
-    full = rtrl.set_index(at)[estimand.error].reindex(pd.MultiIndex.from_frame(models[at]))
+    full = rtrl.set_index(keys)[estimand.error].reindex(pd.MultiIndex.from_frame(models[keys]))
     frozen, adapted = (models[c].to_numpy(float) for c in (estimand.frozen, estimand.error))
     denominator = frozen - full.to_numpy(float)
     return 100.0 * (frozen - adapted) / np.where(denominator > 0, denominator, np.nan)
@@ -82,7 +82,7 @@ def with_peers(models: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
 
     Equal rows of `peers` (task, seed, peer, prequential_accuracy) count once.
     """
-    at = ["task", "seed"]
-    once = peers[[*at, "peer", "prequential_accuracy"]].drop_duplicates()
-    wide = once.pivot(index=at, columns="peer", values="prequential_accuracy")
-    return models.join(wide.rename(columns=peer_column), on=at)
+    keys = ["task", "seed"]
+    once = peers[[*keys, "peer", "prequential_accuracy"]].drop_duplicates()
+    wide = once.pivot(index=keys, columns="peer", values="prequential_accuracy")
+    return models.join(wide.rename(columns=peer_column), on=keys)

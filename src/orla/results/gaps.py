@@ -57,10 +57,10 @@ class Gaps(Summary, name="gaps"):
         ),
     )
 
-    def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
-        for one in _paired_contrasts(needed, settings):
-            gap = {"error_gap": one.error_gap}
-            yield one.key, lambda column, one=one, gap=gap: gap.get(column, one.differences(column))
+    def samples(self, models: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
+        for c in _paired_contrasts(models, settings):
+            gap = {"error_gap": c.error_gap}
+            yield c.key, lambda column, c=c, gap=gap: gap.get(column, c.differences(column))
 
 
 class HorizonGaps(Summary, name="horizon_gaps", needs=("horizon",)):
@@ -72,11 +72,11 @@ class HorizonGaps(Summary, name="horizon_gaps", needs=("horizon",)):
         mean(*_GAP_PP, bootstrap="{}_pp", t95="t95_{}_pp"),
     )
 
-    def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
-        models, read = needed.assign(selected=True), {"needed": ("selected", _GAP)}
-        read["by"] = (*self.keys, "learner")
-        paired = contrasts(models, settings, [settings.main], {"": AT_END}, **read)
-        return ((one.key, one.differences) for one in paired)
+    def samples(self, horizon: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
+        models, columns = horizon.assign(selected=True), {"base_columns": ("selected", _GAP)}
+        columns["by"] = (*self.keys, "learner")
+        pairs = contrasts(models, settings, [settings.main], {"": AT_END}, **columns)
+        return ((pair.key, pair.differences) for pair in pairs)
 
 
 class RatioGap(Summary, name="ratio_gap"):
@@ -92,16 +92,16 @@ class RatioGap(Summary, name="ratio_gap"):
         seeds("gap_pp", "Seeds with a finite ratio and gap."),
     )
 
-    def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
-        for one in _paired_contrasts(needed, settings, settings.main):
-            yield one.key, _ratio_and_gap(one).__getitem__
+    def samples(self, models: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
+        for contrast in _paired_contrasts(models, settings, settings.main):
+            yield contrast.key, _ratio_and_gap(contrast).__getitem__
 
 
-def _ratio_and_gap(one: Contrast) -> dict[str, np.ndarray]:
+def _ratio_and_gap(contrast: Contrast) -> dict[str, np.ndarray]:
     """First learner's update ratio and the gap, (seeds,) each, both NaN where either is."""
-    both = np.stack([one.full.at_rate("update_ratio"), one.gap])
-    both[:, ~np.isfinite(both).all(0)] = np.nan
-    return {"update_ratio": both[0], "gap_pp": both[1]}
+    values = np.stack([contrast.full.at_rate("update_ratio"), contrast.gap])
+    values[:, ~np.isfinite(values).all(0)] = np.nan
+    return {"update_ratio": values[0], "gap_pp": values[1]}
 
 
 class RatioGapOrder(Statistic, name="ratio_gap_order"):
@@ -120,17 +120,17 @@ class RatioGapOrder(Statistic, name="ratio_gap_order"):
     }
 
     def table(self, models: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
-        paired = _paired_contrasts(models, settings, settings.main)
+        pairs = _paired_contrasts(models, settings, settings.main)
         points = [
-            pd.DataFrame(one.key | _ratio_and_gap(one) | {"seed": one.seeds}) for one in paired
+            pd.DataFrame(pair.key | _ratio_and_gap(pair) | {"seed": pair.seeds}) for pair in pairs
         ]
         rows, how = [], {"resamples": settings.resamples, "seed": settings.seed}
         for key, group in pd.concat(points).groupby(list(self.keys)) if points else ():
-            both = ["update_ratio", "gap_pp"]
-            sides = group.pivot(index="optimizer", columns="seed", values=both)
+            measures = ["update_ratio", "gap_pp"]
+            sides = group.pivot(index="optimizer", columns="seed", values=measures)
             present = sides["gap_pp"].notna().sum(axis=1)
             if (some := present > 0).sum() > 2:
-                x, y = (sides.loc[some, of] for of in both)
+                x, y = (sides.loc[some, measure] for measure in measures)
                 order = ordering_interval(x, y, **how)
                 rows.append((*key, len(x), *order, int(present[some].min())))
         return pd.DataFrame(rows, columns=list(self.columns))
@@ -157,9 +157,9 @@ class SeedGaps(Statistic, name="seed_gaps"):
 
     def table(self, models: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
         parts = [pd.DataFrame(columns=list(self.columns))]
-        for one in contrasts(models, settings):
-            seeds = {"seed": one.seeds, **one.seed_scores(), "denominator": one.full.denominator}
-            parts.append(pd.DataFrame(one.key | seeds))
+        for pair in contrasts(models, settings):
+            seeds = {"seed": pair.seeds, **pair.seed_scores(), "denominator": pair.full.denominator}
+            parts.append(pd.DataFrame(pair.key | seeds))
         return pd.concat(parts[1:] or parts, ignore_index=True)
 
 
@@ -180,18 +180,18 @@ class Multiverse(Statistic, name="multiverse", needs=("estimates", "horizon_gaps
         self, estimates: pd.DataFrame, horizon_gaps: pd.DataFrame, *, settings: Settings
     ) -> pd.DataFrame:
         end = next(iter(ESTIMANDS))  # weights frozen at the end, as the paper does
-        ended = estimates[estimates["estimand"] == end]
+        at_end = estimates[estimates["estimand"] == end]
         late = horizon_gaps.assign(comparison=settings.main, estimand=end)
         late["freezing_step"] = late["horizon_steps"].astype(float)
         recovery = ["gap_pp", "t95_low_pp", "t95_high_pp"]
         # A horizon's denominator is that of the whole part.
-        at = [*SETTING, "comparison"]
-        clear = pd.MultiIndex.from_frame(ended.loc[ended["has_meaning"].astype(bool), at])
-        late.loc[~pd.MultiIndex.from_frame(late[at]).isin(clear), recovery] = np.nan
+        keys = [*SETTING, "comparison"]
+        clear = pd.MultiIndex.from_frame(at_end.loc[at_end["has_meaning"].astype(bool), keys])
+        late.loc[~pd.MultiIndex.from_frame(late[keys]).isin(clear), recovery] = np.nan
         parts = [
             (estimates, None, "pp", recovery),
-            (ended, "r2", "R2", ["r2_gap", "r2_t95_low", "r2_t95_high"]),
-            (ended, "error", "error", ["error_gap", "error_t95_low", "error_t95_high"]),
+            (at_end, "r2", "R2", ["r2_gap", "r2_t95_low", "r2_t95_high"]),
+            (at_end, "error", "error", ["error_gap", "error_t95_low", "error_t95_high"]),
             (late, None, "pp", recovery),
         ]
         rows = []
@@ -200,7 +200,7 @@ class Multiverse(Statistic, name="multiverse", needs=("estimates", "horizon_gaps
             names |= {"freezing_step": table.get("freezing_step", np.nan)}
             names |= {n: table[c] for n, c in zip(("gap", "low", "high"), numbers, strict=True)}
             rows.append(table.assign(**names)[[*self.columns]])
-        order = [*at, "metric", "freezing_step"]
+        order = [*keys, "metric", "freezing_step"]
         return pd.concat(rows, ignore_index=True).sort_values(
             order, ignore_index=True, na_position="last", kind="stable"
         )

@@ -60,14 +60,14 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One condition's models at one estimand; `marked` is the index of the chosen rate.
+    """One condition's models at one estimand; `rate_index` is the index of the chosen rate.
 
     as_frozen: whether diverged models are scored as the network that does not adapt.
     """
 
     grid: Grid
     estimand: Estimand
-    marked: int
+    rate_index: int
     as_frozen: bool = False
 
     def values(self, column: str) -> np.ndarray:
@@ -77,7 +77,7 @@ class Side:
 
     def at_rate(self, column: str) -> np.ndarray:
         """A column at the chosen rate, (seeds,)."""
-        return self.values(column)[:, self.marked]
+        return self.values(column)[:, self.rate_index]
 
     def mean(self, column: str) -> float:
         """Mean over the seeds in which a column is finite at the chosen rate."""
@@ -86,7 +86,7 @@ class Side:
     @property
     def rate(self) -> float:
         """The chosen rate."""
-        return float(self.grid.rates[self.marked])
+        return float(self.grid.rates[self.rate_index])
 
     @property
     def diverged(self) -> np.ndarray:
@@ -106,8 +106,8 @@ class Side:
     @property
     def recovery(self) -> np.ndarray:
         """Recovery (seeds,) in percent; that of the frozen network is 0."""
-        lost = self.as_frozen & self.diverged & np.isfinite(self.denominator)
-        return np.where(lost, 0.0, self.at_rate(self.estimand.recovery))
+        as_zero = self.as_frozen & self.diverged & np.isfinite(self.denominator)
+        return np.where(as_zero, 0.0, self.at_rate(self.estimand.recovery))
 
     @property
     def error(self) -> np.ndarray:
@@ -145,31 +145,31 @@ class Side:
         """
         errors = self.values(self.estimand.validation)
         others = np.where(np.isfinite(errors), errors, np.inf)
-        others[:, self.marked] = np.inf
+        others[:, self.rate_index] = np.inf
         second = int(best_rate(others))
-        difference = moments(others[:, second] - errors[:, self.marked])
+        difference = moments(others[:, second] - errors[:, self.rate_index])
         near = difference.n == len(errors) and difference.mean <= difference.standard_error
-        return replace(self, marked=second) if near else self
+        return replace(self, rate_index=second) if near else self
 
     def resampled_rates(self, draws: np.ndarray) -> np.ndarray:
         """Index of the rate that each resample (resamples, seeds) chooses, (resamples,)."""
         return best_rate(self.values(self.estimand.validation)[draws])
 
-    def other_rate_share(self, drawn: Draws) -> float:
+    def other_rate_share(self, draws: Draws) -> float:
         """Share of resamples that choose another rate than the marked one."""
-        return float(drawn.share[self.resampled_rates(drawn.different) != self.marked].sum())
+        return float(draws.share[self.resampled_rates(draws.different) != self.rate_index].sum())
 
     @property
     def selection_price(self) -> float:
         """Mean recovery at the rate that its error would choose, minus at the marked one (pp).
 
-        Over the seeds that are finite at both; NaN without any. Of the stable estimand by the
-        single freezing at the end: its own scores are known only at rates that may be chosen.
+        Over the seeds that are finite at both; NaN without any. The stable estimand takes the score
+        of the single freezing at the end: its own is known only at rates that may be chosen.
         """
         error, recovery = self.estimand.price
         on_test = int(best_rate(self.values(error or self.estimand.error)))
         values = self.values(recovery or self.estimand.recovery)
-        return float(finite_means(values[:, on_test] - values[:, self.marked]))
+        return float(finite_means(values[:, on_test] - values[:, self.rate_index]))
 
 
 def _is_clear(span: Moments) -> bool:
@@ -179,13 +179,13 @@ def _is_clear(span: Moments) -> bool:
 
 def marked_side(grid: Grid, estimand: Estimand) -> Side | None:
     """A condition at one estimand; None where the table marks no rate, OrlaError if several."""
-    marked = np.flatnonzero((grid.values[estimand.selected] == 1).any(axis=0))
-    if len(marked) > 1:
+    indices = np.flatnonzero((grid.values[estimand.selected] == 1).any(axis=0))
+    if len(indices) > 1:
         raise OrlaError(
-            f"{condition_name(grid.key)}: {estimand.selected} marks {len(marked)} learning rates;"
+            f"{condition_name(grid.key)}: {estimand.selected} marks {len(indices)} learning rates;"
             " a condition has one"
         )
-    return Side(grid, estimand, int(marked[0])) if len(marked) else None
+    return Side(grid, estimand, int(indices[0])) if len(indices) else None
 
 
 OF_ADAPT = ("adapt_error", "recovery_adapt_percent", "adapt_vs_best_rtrl_percent")
@@ -194,39 +194,39 @@ OVER_BEST = "recovery_over_best_percent"
 """Column of `Side.recovery_over_best`, which is made from others."""
 
 
-def seed_values(one: Side, column: str) -> np.ndarray:
+def seed_values(side: Side, column: str) -> np.ndarray:
     """A column (seeds,) at the side's rate; of "learning_rate", that rate for all seeds.
 
-    Of `OF_ADAPT`, at the rate that is chosen on that part, where the side is of a held-out
-    estimand.
+    Where the side is of a held-out estimand, a column of `OF_ADAPT` is read at the rate that is
+    chosen on the adapt part.
     """
     if column == OVER_BEST:
-        return one.recovery_over_best
+        return side.recovery_over_best
     if column == "denominator":
-        return one.denominator
+        return side.denominator
     if column == "learning_rate":
-        return np.full(len(one.grid.seeds), one.rate)
-    of_heldout = one.estimand.recovery not in OF_ADAPT
-    other = marked_side(one.grid, ESTIMANDS["adapt"]) if column in OF_ADAPT and of_heldout else None
-    return (other or one).at_rate(column)
+        return np.full(len(side.grid.seeds), side.rate)
+    on_adapt = column in OF_ADAPT and side.estimand.recovery not in OF_ADAPT
+    other = marked_side(side.grid, ESTIMANDS["adapt"]) if on_adapt else None
+    return (other or side).at_rate(column)
 
 
 def selected_sides(models: pd.DataFrame, *columns: Any) -> Iterator[Side]:
     """Each condition at its selected rate; `columns` are those arguments of `condition_grids`."""
     sides = (marked_side(grid, AT_END) for grid in condition_grids(models, *columns))
-    return (one for one in sides if one is not None)
+    return (side for side in sides if side is not None)
 
 
 def condition_grids(
     models: pd.DataFrame,
     more: Iterable[str] = (),
-    needed: Sequence[str] = NEEDED,
+    base_columns: Sequence[str] = NEEDED,
     by: Sequence[str] = tuple(KEYS),
 ) -> Iterator[Grid]:
     """Each condition of a table of models, sorted by its keys.
 
     Args:
-        models: The table, with the columns `needed` beside `by`, seed and learning rate.
+        models: The table, with the columns `base_columns` beside `by`, seed and learning rate.
         more: Further columns to read, where the table has them.
         by: The columns that tell conditions apart.
 
@@ -235,13 +235,13 @@ def condition_grids(
             at one rate.
     """
     keys = [*by, "seed", "learning_rate"]
-    require_columns(models, [*keys, *needed])
+    require_columns(models, [*keys, *base_columns])
     for _, row in models[models.duplicated(keys)].iterrows():
         raise OrlaError(
             f"{condition_name(row[[*by]].to_dict())}: seed {row['seed']} occurs twice at the rate"
             f" {row['learning_rate']:g}; give one row a model"
         )
-    names = dict.fromkeys([*needed, *_OPTIONAL, *more])
+    names = dict.fromkeys([*base_columns, *_OPTIONAL, *more])
     columns = [name for name in names if name in models and name not in keys]
     seed, rate = models["seed"].to_numpy(), models["learning_rate"].to_numpy(float)
     data = [models[name].to_numpy(float, na_value=np.nan) for name in columns]
@@ -251,13 +251,13 @@ def condition_grids(
         rates, j = np.unique(rate[rows], return_inverse=True)
         values = np.full((len(columns), len(seeds), len(rates)), np.nan)
         values[:, i, j] = [column[rows] for column in data]
-        named = dict(zip(columns, values, strict=True))
-        yield Grid(dict(zip(by, key, strict=True)), seeds, rates, named)
+        by_column = dict(zip(columns, values, strict=True))
+        yield Grid(dict(zip(by, key, strict=True)), seeds, rates, by_column)
 
 
-def require_columns(models: pd.DataFrame, wanted: Iterable[str]) -> None:
+def require_columns(models: pd.DataFrame, columns: Iterable[str]) -> None:
     """Refuse a table that lacks a column, or a row that does not say its condition."""
-    for name in wanted if len(models) else ():
+    for name in columns if len(models) else ():
         lacks = f"lacks the column {name}" if name not in models else ""
         if not lacks and name in (*KEYS, "seed") and models[name].isna().any():
             lacks = f"has a row without {name}"

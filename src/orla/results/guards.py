@@ -32,26 +32,26 @@ def denominator_fails(mean: float, standard_error: float) -> bool:
     return bool(small or mean < LEAST_STANDARD_ERRORS * standard_error)
 
 
-def reasons(tried: Iterable[Tried], reference_error: float, constant_error: float) -> str:
+def reasons(searches: Iterable[Tried], reference_error: float, constant_error: float) -> str:
     """The reasons, joined by "; "; empty without any.
 
     Errors are those without drift (NaN if there is none), and held out of the best constant.
     """
     texts = []
-    for one in tried:
-        if one.updates < LEAST_UPDATES:
+    for s in searches:
+        if s.updates < LEAST_UPDATES:
             texts.append(
-                f"{one.learner} makes {one.updates:g} updates, fewer than {LEAST_UPDATES}: adapt "
+                f"{s.learner} makes {s.updates:g} updates, fewer than {LEAST_UPDATES}: adapt "
                 "for longer, or update more often"
             )
-        if one.rates < LEAST_RATES:
+        if s.rates < LEAST_RATES:
             texts.append(
-                f"{one.learner} is tried at {one.rates} rates, fewer than {LEAST_RATES}: give a "
+                f"{s.learner} is tried at {s.rates} rates, fewer than {LEAST_RATES}: give a "
                 "longer grid"
             )
-        elif one.edge:
+        elif s.edge:
             texts.append(
-                f"{one.learner} has its rate, {one.rate:g}, on the edge of its grid: raise "
+                f"{s.learner} has its rate, {s.rate:g}, on the edge of its grid: raise "
                 "grid_growth, or give a longer grid"
             )
     if reference_error >= constant_error:

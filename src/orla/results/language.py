@@ -16,8 +16,8 @@ def recovery_table(losses: pd.DataFrame) -> pd.DataFrame:
     """A row a model, learner, optimizer and seed on the first stream: losses, recoveries (%).
 
     Recovery is (frozen - adapted) / (frozen - reference) of losses after the shift. The denominator
-    of ``before`` is ``shift``, what the frozen model's loss is more on the second domain than on
-    the first, over the whole of both texts: places of a text differ by more than that. The
+    of ``before`` is ``shift``: by how much the frozen model's loss is higher on the second domain
+    than on the first, over the whole of both texts, because places of a text differ by more. The
     reference of ``proxy`` is the loss of the learner `PROXY`, and the denominator the mean over
     seeds. ``heldout_before`` and ``heldout_proxy`` are the same of the last part of the stream by
     weights frozen before it. Where a denominator is not clearly more than nothing
@@ -32,14 +32,14 @@ def recovery_table(losses: pd.DataFrame) -> pd.DataFrame:
     table = table.join(last.groupby(by, sort=False)[["heldout_frozen", "heldout"]].mean())
     second = _shift_costs(stream, by).query("segment == 1").droplevel("segment")
     table = table.join(second).reset_index()
-    at = ["model", "rank", "seed"]
-    proxy = table[(table[[*PROXY]] == pd.Series(PROXY)).all(axis=1)].set_index(at)
-    table = table.join(proxy[["loss", "heldout"]].add_prefix("proxy_"), on=at)
+    keys = ["model", "rank", "seed"]
+    proxy = table[(table[[*PROXY]] == pd.Series(PROXY)).all(axis=1)].set_index(keys)
+    table = table.join(proxy[["loss", "heldout"]].add_prefix("proxy_"), on=keys)
     for kind, frozen, loss in (("", "frozen", "loss"), ("heldout_", "heldout_frozen", "heldout")):
         gain = 100 * (table[frozen] - table[loss])
         table[f"{kind}before"] = gain / table["room"]
         room = (table[frozen] - table[f"proxy_{loss}"]).groupby([table["model"], table["rank"]])
-        fails = room.transform(lambda of: denominator_fails(of.mean(), of.sem())).astype(bool)
+        fails = room.transform(lambda span: denominator_fails(span.mean(), span.sem())).astype(bool)
         table[f"{kind}proxy"] = (gain / room.transform("mean")).where(~fails)
     return table
 
@@ -50,20 +50,20 @@ def segment_table(losses: pd.DataFrame) -> pd.DataFrame:
     Losses (nats): ``frozen``, ``loss``, and ``first``, that of the segment's first bin; and
     ``recovery`` (%) of what the domain costs over the first one, as ``before`` of `recovery_table`.
     """
-    some = losses[(losses["stream"] > 0) & (losses["learner"] == "immediate")]
-    some = some[some["optimizer"] == "adam"]
+    rows = losses[(losses["stream"] > 0) & (losses["learner"] == "immediate")]
+    rows = rows[rows["optimizer"] == "adam"]
     by = ["model", "rank", "stream", "seed"]
-    groups = some.groupby([*by, "segment", "domain"], sort=False)
+    groups = rows.groupby([*by, "segment", "domain"], sort=False)
     table = groups[["frozen", "loss"]].mean().join(groups["loss"].first().rename("first"))
-    table = table.reset_index().join(_shift_costs(some, by), on=[*by, "segment"])
+    table = table.reset_index().join(_shift_costs(rows, by), on=[*by, "segment"])
     return table.assign(recovery=100 * (table["frozen"] - table["loss"]) / table["room"])
 
 
 def _shift_costs(losses: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """By segment the cost ``shift`` of its domain over the first; ``room``, NaN where it fails."""
+    """By segment, ``shift``: what its domain costs over the first; ``room``: NaN where it fails."""
     table = losses.groupby([*by, "segment"], sort=False)[["domain_loss", "domain_error"]].first()
     first = table.groupby(level=by, sort=False).transform("first")
     cost = table["domain_loss"] - first["domain_loss"]
     error = np.hypot(table["domain_error"], first["domain_error"])
-    fails = [denominator_fails(*one) for one in zip(cost, error, strict=True)]
+    fails = [denominator_fails(*pair) for pair in zip(cost, error, strict=True)]
     return pd.DataFrame({"shift": cost, "room": cost.where(~np.array(fails, dtype=bool))})

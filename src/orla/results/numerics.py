@@ -50,26 +50,26 @@ class Numerics(Summary, name="numerics"):
         mean("recovery_immediate_percent", "Mean recovery of the learner that is subtracted"),
     )
 
-    def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
-        at: dict[tuple, dict[str, Contrast]] = defaultdict(dict)
-        for one in contrasts(needed, settings, [settings.main], CHOICES):
-            key = tuple(value for name, value in one.key.items() if name != "precision")
-            at[key][one.key["precision"]] = one
-        for by_precision in at.values():
-            for precision, one in by_precision.items():
+    def samples(self, models: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
+        by_key: dict[tuple, dict[str, Contrast]] = defaultdict(dict)
+        for contrast in contrasts(models, settings, [settings.main], CHOICES):
+            key = tuple(value for name, value in contrast.key.items() if name != "precision")
+            by_key[key][contrast.key["precision"]] = contrast
+        for by_precision in by_key.values():
+            for precision, contrast in by_precision.items():
                 for rates in dict.fromkeys((settings.rates_of, precision)):
                     if len(by_precision) > 1 and rates in by_precision:
-                        key = one.key | {"choice": one.key["estimand"], "rates_of": rates}
-                        yield key, _scores_at_rates(one, by_precision[rates]).__getitem__
+                        key = contrast.key | {"choice": contrast.key["estimand"], "rates_of": rates}
+                        yield key, _scores_at_rates(contrast, by_precision[rates]).__getitem__
 
 
-def _scores_at_rates(one: Contrast, chosen: Contrast) -> dict[str, np.ndarray]:
+def _scores_at_rates(contrast: Contrast, base: Contrast) -> dict[str, np.ndarray]:
     """One precision at the rates that another has chosen; NaN where they were not tried."""
     values = {"n_flipped": np.zeros(1)}
-    for name, side, other in zip(("full", "immediate"), one.sides, chosen.sides, strict=True):
-        tried = np.isclose(side.grid.rates, other.rate, atol=0)
-        values[f"recovery_{name}_percent"] = finite_means(side.values(AT_END.recovery)[:, tried])
+    for name, side, other in zip(("full", "immediate"), contrast.sides, base.sides, strict=True):
+        matches = np.isclose(side.grid.rates, other.rate, atol=0)
+        values[f"recovery_{name}_percent"] = finite_means(side.values(AT_END.recovery)[:, matches])
         values[f"learning_rate_{name}"] = np.array([other.rate])
-        values["n_flipped"] += not tried[side.marked]
+        values["n_flipped"] += not matches[side.rate_index]
     gap = values["recovery_full_percent"] - values["recovery_immediate_percent"]
-    return values | {"gap_pp": gap if one.full.has_meaning else np.full_like(gap, np.nan)}
+    return values | {"gap_pp": gap if contrast.full.has_meaning else np.full_like(gap, np.nan)}

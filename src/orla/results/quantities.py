@@ -125,11 +125,11 @@ class _PairQuantity:
 
         def measure(term: Term) -> np.ndarray:
             side = self.sides[_condition_key(term.where)]
-            chosen = side.at_rate(term.column)
+            values = side.at_rate(term.column)
             if draws is not None:
                 rates = side.resampled_rates(draws)
-                chosen = values_at_rates(side.values(term.column), draws, rates)
-            return term.times * (np.abs(chosen) if term.absolute else chosen)
+                values = values_at_rates(side.values(term.column), draws, rates)
+            return term.times * (np.abs(values) if term.absolute else values)
 
         sides = self.quantity.x, self.quantity.y
         return tuple(np.array([sum(map(measure, terms)) for terms in side]) for side in sides)
@@ -137,7 +137,7 @@ class _PairQuantity:
     def value(self, draws: np.ndarray | None = None) -> np.ndarray:
         """The quantity with all seeds, or in each resample (resamples, seeds) of seeds and rates.
 
-        That along pairs is the mean of `y`.
+        Along pairs it is the mean of `y`.
         """
         x, y = self.x_and_y(draws)
         if self.quantity.along in ("", PAIRS):
@@ -164,8 +164,8 @@ class _PairQuantity:
         """The largest share of resamples in which a condition chooses another rate."""
         if len(self.seed_values) < 2:
             return np.nan
-        drawn = draw_resamples(len(self.seed_values), self.settings.resamples, self.settings.seed)
-        return max(side.other_rate_share(drawn) for side in self.sides.values())
+        draws = draw_resamples(len(self.seed_values), self.settings.resamples, self.settings.seed)
+        return max(side.other_rate_share(draws) for side in self.sides.values())
 
     @cached_property
     def has_meaning(self) -> bool:
@@ -195,26 +195,26 @@ def _pair_quantities(
                 f"quantity {quantity.name}: the table of models has no column {term.column}; "
                 f"{nearest(term.column, models.columns)}"
             )
-    wanted = {_condition_key(term.where): term.where for term in quantity.terms}
-    read = models[pd.MultiIndex.from_frame(models[_KEYS]).isin(list(wanted))]
+    by_key = {_condition_key(term.where): term.where for term in quantity.terms}
+    rows = models[pd.MultiIndex.from_frame(models[_KEYS]).isin(list(by_key))]
     if quantity.pair:
-        read = read[read["pair"] == quantity.pair]
+        rows = rows[rows["pair"] == quantity.pair]
     by_pair: dict[str, dict[Where, Grid]] = {}
-    for grid in condition_grids(read, {term.column: None for term in quantity.terms}):
+    for grid in condition_grids(rows, {term.column: None for term in quantity.terms}):
         by_pair.setdefault(grid.key["pair"], {})[_condition_key(grid.key)] = grid
-    for key, where in wanted.items():
+    for key, where in by_key.items():
         if not by_pair or any(key not in run for run in by_pair.values()):
             return [], f"{condition_name(dict(where))} was not run: run it on every pair"
     if quantity.unit == "seed" and len(by_pair) > 1:
         return [], "several pairs were run: name one, or make the pair the unit"
     pairs = []
     for pair, run in sorted(by_pair.items()):
-        seeds = np.array(sorted(set.intersection(*({*run[key].seeds} for key in wanted))))
+        seeds = np.array(sorted(set.intersection(*({*run[key].seeds} for key in by_key))))
         sides = {
-            key: marked_side(run[key].take(seeds), ESTIMANDS[quantity.estimand]) for key in wanted
+            key: marked_side(run[key].take(seeds), ESTIMANDS[quantity.estimand]) for key in by_key
         }
-        if unmarked := [key for key, of in sides.items() if of is None]:
-            name = condition_name(run[unmarked[0]].key)
+        if rateless := [key for key, side in sides.items() if side is None]:
+            name = condition_name(run[rateless[0]].key)
             raise OrlaError(f"{name}: no rate is chosen; run the sweep again")
         pairs.append(_PairQuantity(quantity, settings, pair, sides))
     return pairs, ""
@@ -227,7 +227,7 @@ def _condition_key(where: Mapping[str, str]) -> Where:
 
 def _quantity_row(quantity: Quantity, models: pd.DataFrame, settings: Settings) -> dict[str, Any]:
     """A quantity's row: its value over seeds or pairs, in every way, with its guards."""
-    every, missing = _pair_quantities(quantity, models, settings)
+    every, absence = _pair_quantities(quantity, models, settings)
     pairs = [pair for pair in every if pair.has_meaning]
     sound = [pair for pair in pairs if not pair.guards]
     reasons = [f"{p.name}: {p.guards}" if len(every) > 1 else p.guards for p in every if p.guards]
@@ -240,7 +240,7 @@ def _quantity_row(quantity: Quantity, models: pd.DataFrame, settings: Settings) 
         "n_diverged": sum(p.n_diverged for p in every),
         "n_failing": len(every) - len(sound),
         "alpha": settings.alpha,
-        "guards": missing or "; ".join(reasons),
+        "guards": absence or "; ".join(reasons),
     }
     if pairs:
         row["other_rate_share"] = float(finite_means(np.array([p.other_rate_share for p in pairs])))
@@ -248,7 +248,7 @@ def _quantity_row(quantity: Quantity, models: pd.DataFrame, settings: Settings) 
         others = [_estimate(quantity, other, settings) for other in _with_runner_up(pairs)]
         for end, best in (("lowest", min), ("highest", max)):
             if others:
-                row |= _way_columns(best(others, key=lambda one: one["value"]), f"runner_up_{end}")
+                row |= _way_columns(best(others, key=lambda e: e["value"]), f"runner_up_{end}")
     if quantity.unit == "pair" and len(sound) > 1:
         row |= _way_columns(_estimate(quantity, sound, settings), "without_failing")
     return row
@@ -273,27 +273,27 @@ def _way_columns(estimate: Mapping[str, Any], way: str) -> dict[str, Any]:
 def _estimate(quantity: Quantity, pairs: list[_PairQuantity], settings: Settings) -> dict[str, Any]:
     """Value, scatter, standard error, intervals and permutation p over these pairs."""
     how, first = (settings.resamples, settings.seed), pairs[0]
-    resampled, p = np.empty(0), np.nan
+    distribution, p = np.empty(0), np.nan
     value = moments([pair.value() for pair in pairs])
     if quantity.unit == "seed":
         value = moments(first.seed_values)
         if quantity.along:
             value = Moments(value.n, float(first.value()), np.nan)
         if len(first.seed_values) > 1:
-            drawn = draw_resamples(len(first.seed_values), *how)
-            resampled = first.value(drawn.different)[drawn.index]
+            draws = draw_resamples(len(first.seed_values), *how)
+            distribution = first.value(draws.different)[draws.index]
     if quantity.along in (SEEDS, PAIRS):
         sides = np.concatenate(first.x_and_y())
         if quantity.along == PAIRS:
             sides = np.array([finite_means(np.concatenate(pair.x_and_y())) for pair in pairs]).T
             if len(pairs) > 1:
                 value = Moments(len(pairs), float(rank_correlation(*sides)), np.nan)
-                drawn = draw_resamples(len(pairs), *how)
-                resampled = rank_correlation(*sides[:, drawn.different])[drawn.index]
+                draws = draw_resamples(len(pairs), *how)
+                distribution = rank_correlation(*sides[:, draws.different])[draws.index]
         finite = sides[:, np.isfinite(sides).all(0)]
         if finite.shape[1] > 1:
             p = spearman_p(*finite, seed=settings.seed, resamples=settings.resamples)
-    error = float(np.fmax(value.standard_error, resampled_standard_error(resampled, value.n)))
+    error = float(np.fmax(value.standard_error, resampled_standard_error(distribution, value.n)))
     narrow = t_interval(value.mean, error, value.dof, 1 - 2 * settings.alpha)
     wide = t_interval(value.mean, error, value.dof)
     ends = *end_columns("t90_{}"), *end_columns("t95_{}")

@@ -35,8 +35,8 @@ def end_columns(pattern: str, interval: str = "") -> dict[str, str]:
 
     By default the interval is the one that their name says by t95 or t90.
     """
-    named = (text for kind, text in _INTERVALS.items() if kind in pattern)
-    interval = interval or next(named, _INTERVALS["bootstrap"])
+    kinds = (text for kind, text in _INTERVALS.items() if kind in pattern)
+    interval = interval or next(kinds, _INTERVALS["bootstrap"])
     texts = {"low": f"Lower end of {interval}", "high": "Upper end of that interval"}
     names = {end: pattern.format(end) for end in texts}
     return {names[end]: _with_unit(names[end], text) for end, text in texts.items()}
@@ -77,12 +77,12 @@ def equivalence_test(column: str, scale: Scale = PP) -> Cell:
 
     def values(sample: np.ndarray, settings: Settings) -> Iterable[Any]:
         margin, gap = float(getattr(settings, f"margin_{scale.unit}")), moments(sample)
-        at = gap.mean, gap.standard_error, gap.dof
+        estimate = gap.mean, gap.standard_error, gap.dof
         if gap.n < 2:
-            return (*at[1:], *(np.nan,) * 4, 1.0, np.nan, False, margin)
-        test = tost(*at, margin, float(settings.alpha))
-        both = *test.interval, *t_interval(*at)
-        return (*at[1:], *both, test.p, test.delta_star, test.equivalent, margin)
+            return (*estimate[1:], *(np.nan,) * 4, 1.0, np.nan, False, margin)
+        test = tost(*estimate, margin, float(settings.alpha))
+        ends = *test.interval, *t_interval(*estimate)
+        return (*estimate[1:], *ends, test.p, test.delta_star, test.equivalent, margin)
 
     names = {scale.test_column(name): text.rstrip(".") for name, text in _TEST.items()}
     return Cell(column, {name: _with_unit(name, text) for name, text in names.items()}, values)
@@ -115,7 +115,7 @@ def mean(name: str, text: str, source: str = "", **intervals: str) -> Cell:
 
 def finite_count(name: str, column: str, text: str) -> Cell:
     """A column with the number of units that have a finite value."""
-    return Cell(column, {name: text}, lambda of, _: [int(np.isfinite(of).sum())])
+    return Cell(column, {name: text}, lambda values, _: [int(np.isfinite(values).sum())])
 
 
 seeds = partial(finite_count, "n_seeds")
@@ -123,7 +123,7 @@ seeds = partial(finite_count, "n_seeds")
 
 def diverged_seeds(text: str = "Seeds that diverged.") -> Cell:
     """A column with the number of seeds that diverged."""
-    return Cell("diverged", {"n_diverged": text}, lambda of, _: [int((of == 1).sum())])
+    return Cell("diverged", {"n_diverged": text}, lambda values, _: [int((values == 1).sum())])
 
 
 def significance_level(column: str) -> Cell:
@@ -134,12 +134,12 @@ def significance_level(column: str) -> Cell:
 
 def any_seed(column: str, text: str) -> Cell:
     """A column that says whether a mark is true in any seed."""
-    return Cell(column, {column: text}, lambda of, _: [bool((of == 1).any())])
+    return Cell(column, {column: text}, lambda values, _: [bool((values == 1).any())])
 
 
 def shared_value(column: str, text: str, kind: Callable[[float], Any] = float) -> Cell:
     """A column with the value that all seeds have."""
-    return Cell(column, {column: text}, lambda of, _: [kind(of[0])])
+    return Cell(column, {column: text}, lambda values, _: [kind(values[0])])
 
 
 def _mean_and_error(values: np.ndarray, settings: Settings) -> list[float]:
@@ -178,18 +178,18 @@ class Summary(Statistic):
     keys: ClassVar[Mapping[str, str]] = KEYS
     cells: ClassVar[tuple[Cell, ...]] = ()
 
-    def __init_subclass__(cls, **declared: Any) -> None:
-        super().__init_subclass__(**declared)
+    def __init_subclass__(cls, **declarations: Any) -> None:
+        super().__init_subclass__(**declarations)
         cls.columns = {**cls.keys, **column_texts(cls.cells)}
 
-    def samples(self, needed: pd.DataFrame, settings: Settings) -> Iterable[tuple[Key, Sample]]:
+    def samples(self, models: pd.DataFrame, settings: Settings) -> Iterable[tuple[Key, Sample]]:
         """The samples with their keys: by default each condition at its selected rate."""
         more = [cell.column for cell in self.cells]
-        return ((one.grid.key, partial(seed_values, one)) for one in selected_sides(needed, more))
+        return ((s.grid.key, partial(seed_values, s)) for s in selected_sides(models, more))
 
-    def table(self, needed: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
+    def table(self, models: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
         rows = [
             {name: key[name] for name in self.keys} | cells_row(self.cells, sample, settings)
-            for key, sample in self.samples(needed, settings)
+            for key, sample in self.samples(models, settings)
         ]
         return pd.DataFrame(rows, columns=list(self.columns))

@@ -12,7 +12,7 @@ _GRID = np.linspace(0, 1, 200, endpoint=False)
 
 
 @dataclass(frozen=True)
-class Mixed:
+class MixedFit:
     """The fixed intercept with its 95 % t interval (groups - 1 degrees of freedom), and standard
     deviations of the random intercepts and of values within a group; in the unit of the values."""
 
@@ -23,7 +23,7 @@ class Mixed:
     residual_sd: float
 
 
-def random_intercept(values: ArrayLike, groups: ArrayLike) -> Mixed:
+def random_intercept(values: ArrayLike, groups: ArrayLike) -> MixedFit:
     """Fit value = mean + intercept of the group + residual by restricted maximum likelihood.
 
     The likelihood is profiled: given the share of the variance that lies between groups all other
@@ -43,14 +43,14 @@ def random_intercept(values: ArrayLike, groups: ArrayLike) -> Mixed:
     values = values[finite]
     count = np.bincount(group)
     if len(count) < 2 or len(count) == values.size:
-        return Mixed(*[np.nan] * 5)
+        return MixedFit(*[np.nan] * 5)
     means = np.bincount(group, values) / count
     within = float(((values - means[group]) ** 2).sum())
     if within <= 1e-24 * float((values**2).sum()):
         of_means = moments(means)
-        return Mixed(of_means.mean, *of_means.interval(), of_means.sd, 0.0)
+        return MixedFit(of_means.mean, *of_means.interval(), of_means.sd, 0.0)
 
-    def fitted(share: ArrayLike) -> tuple[np.ndarray, ...]:
+    def profile(share: ArrayLike) -> tuple[np.ndarray, ...]:
         """-2 log likelihood, mean, its variance and residual variance at shares (n,) between."""
         ratio = (share / (1 - np.asarray(share)))[..., None]
         weight = count / (1 + count * ratio)
@@ -61,12 +61,12 @@ def random_intercept(values: ArrayLike, groups: ArrayLike) -> Mixed:
         loss = (values.size - 1) * np.log(residual) + np.log1p(count * ratio).sum(axis=-1)
         return loss + np.log(total), mean, residual / total, residual
 
-    at = int(fitted(_GRID)[0].argmin())
-    bounds = _GRID[max(at - 1, 0)], np.append(_GRID, 1 - 1e-12)[at + 1]
-    loss = lambda share: float(fitted(share)[0])  # noqa: E731
+    index = int(profile(_GRID)[0].argmin())
+    bounds = _GRID[max(index - 1, 0)], np.append(_GRID, 1 - 1e-12)[index + 1]
+    loss = lambda share: float(profile(share)[0])  # noqa: E731
     best = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-10})
-    share = float(best.x) if best.fun < fitted(0.0)[0] else 0.0
-    _, mean, variance, residual = (float(value) for value in fitted(share))
+    share = float(best.x) if best.fun < profile(0.0)[0] else 0.0
+    _, mean, variance, residual = (float(value) for value in profile(share))
     low, high = t_interval(mean, float(np.sqrt(variance)), len(count) - 1)
     group_sd = np.sqrt(share / (1 - share) * residual)
-    return Mixed(mean, low, high, float(group_sd), float(np.sqrt(residual)))
+    return MixedFit(mean, low, high, float(group_sd), float(np.sqrt(residual)))

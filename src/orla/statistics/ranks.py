@@ -74,14 +74,14 @@ def ordering_interval(x: ArrayLike, y: ArrayLike, *, seed: int, resamples: int) 
             over the units that a group has; resamples in which one has none are left out.
     """
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    both = np.where(np.isfinite(x) & np.isfinite(y), [x, y], np.nan)
-    estimate = float(rank_correlation(*finite_means(both)))
+    sides = np.where(np.isfinite(x) & np.isfinite(y), [x, y], np.nan)
+    estimate = float(rank_correlation(*finite_means(sides)))
     n = x.shape[1]
     if n < 2:
         return Interval(estimate)
-    drawn = draw_resamples(n, resamples, seed)
-    means = finite_means(both[:, :, drawn.different])  # (2, groups, different)
-    rho = rank_correlation(*means, axis=0)[drawn.index]
+    draws = draw_resamples(n, resamples, seed)
+    means = finite_means(sides[:, :, draws.different])  # (2, groups, different)
+    rho = rank_correlation(*means, axis=0)[draws.index]
     return Interval(estimate, *central_percentiles(rho[np.isfinite(rho)]))
 
 
@@ -97,8 +97,8 @@ def spearman_p(x: np.ndarray, y: np.ndarray, *, seed: int = 0, resamples: int = 
     else:
         base = np.tile(np.arange(len(y)), (resamples, 1))
         orders = np.random.default_rng(seed).permuted(base, axis=1)
-    seen = abs(float(rank_correlation(x, y)))
-    drawn = np.abs(rank_correlation(np.broadcast_to(x, orders.shape), y[orders]))
+    rho = abs(float(rank_correlation(x, y)))
+    rhos = np.abs(rank_correlation(np.broadcast_to(x, orders.shape), y[orders]))
     # Correlations that are equal but for rounding count as equal.
-    extreme = int((drawn >= seen - 1e-12).sum())
+    extreme = int((rhos >= rho - 1e-12).sum())
     return (extreme + (not exact)) / (len(orders) + (not exact))

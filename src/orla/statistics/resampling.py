@@ -33,8 +33,8 @@ class Draws:
 @lru_cache(maxsize=64)
 def draw_resamples(n: int, resamples: int, seed: int) -> Draws:
     """Resamples of n units: ``default_rng(seed).integers(0, n, (resamples, n))``."""
-    drawn = np.random.default_rng(seed).integers(0, n, size=(resamples, n))
-    different, index = np.unique(np.sort(drawn, axis=1), axis=0, return_inverse=True)
+    units = np.random.default_rng(seed).integers(0, n, size=(resamples, n))
+    different, index = np.unique(np.sort(units, axis=1), axis=0, return_inverse=True)
     return Draws(different, index.reshape(-1))
 
 
@@ -49,12 +49,12 @@ def mean_interval(values: np.ndarray, resamples: int, seed: int) -> Ends:
     values = values[np.isfinite(values)]
     if values.size < 2:
         return NO_ENDS
-    drawn = draw_resamples(values.size, resamples, seed)
-    return central_percentiles(values[drawn.different].mean(axis=-1)[drawn.index])
+    draws = draw_resamples(values.size, resamples, seed)
+    return central_percentiles(values[draws.different].mean(axis=-1)[draws.index])
 
 
 def expanded_percentiles(
-    resampled: np.ndarray, n: int, confidences: Sequence[float] = (0.95,)
+    distribution: np.ndarray, n: int, confidences: Sequence[float] = (0.95,)
 ) -> list[Ends]:
     """Expanded percentile intervals: percentiles at Phi(-+ sqrt(n / (n - 1)) t_{n-1}).
 
@@ -66,7 +66,7 @@ def expanded_percentiles(
         n: units that were resampled; with fewer than two intervals are NaN.
         confidences: coverages aimed at, each in (0, 1).
     """
-    finite = resampled[np.isfinite(resampled)]
+    finite = distribution[np.isfinite(distribution)]
     if n < 2 or finite.size == 0:
         return [NO_ENDS] * len(confidences)
     t = np.array([t_quantile((1 + confidence) / 2, n - 1) for confidence in confidences])
@@ -75,13 +75,13 @@ def expanded_percentiles(
     return [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
 
 
-def resampled_standard_error(resampled: np.ndarray, n: int) -> float:
+def resampled_standard_error(distribution: np.ndarray, n: int) -> float:
     """Standard error from resampled means of n units: their sd times sqrt(n / (n - 1)).
 
     The factor is the one that turns a standard deviation with divisor n into that with n - 1.
     NaN with fewer than two units or finite resamples; 0 where the means differ by rounding alone.
     """
-    finite = resampled[np.isfinite(resampled)]
+    finite = distribution[np.isfinite(distribution)]
     if n < 2 or finite.size < 2:
         return np.nan
     if np.ptp(finite) <= 1e-12 * np.abs(finite).max():

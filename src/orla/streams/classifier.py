@@ -139,24 +139,27 @@ class OnlineRNN(base.Classifier):
 
     def _grow(self) -> None:
         """Make the network as wide as what is known; what it has learned stays."""
-        before, self._loop = self._state, None
+        old_state, self._loop = self._state, None
         loop = self._get_loop()
         params = initial_parameters(loop.learner.architecture, [self.seed], torch.float64)
-        after = loop.start(params, seeds=[self.seed])
-        if before:
-            for old, wider in ((before.params, after.params), (before.optimizer, after.optimizer)):
+        state = loop.start(params, seeds=[self.seed])
+        if old_state:
+            for old, wider in (
+                (old_state.params, state.params),
+                (old_state.optimizer, state.optimizer),
+            ):
                 for name in old.keys() & wider.keys():  # in its place: the first of each axis
                     wider[name][tuple(map(slice, old[name].shape))] = old[name]
-            if before.network.shape == after.network.shape:
-                after.network = before.network
+            if old_state.network.shape == state.network.shape:
+                state.network = old_state.network
                 old, new = (
                     [getattr(leaf, "shape", leaf) for leaf in pytree.tree_leaves(carry)]
-                    for carry in ((s.learners, s.buffers) for s in (before, after))
+                    for carry in ((s.learners, s.buffers) for s in (old_state, state))
                 )
                 if old == new:
-                    after.learners, after.buffers = before.learners, before.buffers
-                    after.step = before.step
-        self._state = after
+                    state.learners, state.buffers = old_state.learners, old_state.buffers
+                    state.step = old_state.step
+        self._state = state
 
     def _vector(self, x: Row) -> Tensor:
         """The row's features (features,); 0 where one is missing."""

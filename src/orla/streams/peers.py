@@ -47,8 +47,8 @@ def row_hits(name: str, seed: int, X: np.ndarray, Y: np.ndarray) -> tuple[np.nda
 def peer_accuracies(task: River, seed: int, probe: Mapping[str, Any]) -> pd.DataFrame:
     """Accuracies of River's models on the task's stream of a seed: a row a model and window.
 
-    Each model that the task names for this seed is tested and then trained on each row, in windows
-    of the adapt part and by the means of this specification of the probe. Columns: see
+    Each model that the task names for this seed is tested and then trained on each row. The probe
+    of this specification takes the means of windows of the adapt part. Columns: see
     docs/reference.md.
     """
     for name in task.peers:

@@ -38,10 +38,10 @@ class AR1(
         shape = (self.delay + self.pretraining + self.after, 2, self.inputs)
         normals = np.stack([draw.standard_normal(shape) for draw in draws])
         e, white = normals[:, :, 0], self.noise * normals[:, :, 1]
-        at = self.delay + self.pretraining  # the first step of the changed rho
+        change = self.delay + self.pretraining  # the first step of the changed rho
         stationary = _ar1_process(e, self.rho)
-        shift = _ar1_process(e[:, at:], self.shifted, stationary[:, at - 1])
-        shift = np.concatenate([stationary[:, :at], shift], axis=1)[:, self.pretraining :]
+        shift = _ar1_process(e[:, change:], self.shifted, stationary[:, change - 1])
+        shift = np.concatenate([stationary[:, :change], shift], axis=1)[:, self.pretraining :]
         shift = shift + white[:, self.pretraining :]
         return shift_targets(stationary + white, -self.delay), shift_targets(shift, -self.delay)
 
@@ -50,13 +50,13 @@ class AR1(
         return {"source": f"{process}, copied after {self.delay} steps"}
 
 
-def _ar1_process(e: np.ndarray, rho: float, before: np.ndarray | None = None) -> np.ndarray:
+def _ar1_process(e: np.ndarray, rho: float, previous: np.ndarray | None = None) -> np.ndarray:
     """AR(1) processes (seeds, steps, inputs) with these innovations, of variance 1.
 
-    before: (seeds, inputs), the step before the first; without it the first step is e's own.
+    previous: (seeds, inputs), the step before the first; without it the first step is e's own.
     """
     steps = np.sqrt(1 - rho**2) * e
-    steps[:, 0] = e[:, 0] if before is None else steps[:, 0] + rho * before
+    steps[:, 0] = e[:, 0] if previous is None else steps[:, 0] + rho * previous
     return lfilter([1.0], [1.0, -rho], steps, axis=1)
 
 
@@ -92,14 +92,16 @@ class AR2(
     delay: int = option(50, "Steps from an input to the step that it is the target of.", least=1)
 
     def streams(self, draws: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
-        at = self.delay + self.pretraining  # the first step of the changed frequency
-        normals = np.stack([draw.standard_normal(2 + at + self.after) for draw in draws])
-        before = self._start_factor() @ normals[:, :2].T
+        change = self.delay + self.pretraining  # the first step of the changed frequency
+        normals = np.stack([draw.standard_normal(2 + change + self.after) for draw in draws])
+        start = self._start_factor() @ normals[:, :2].T
         e = normals[:, 2:]
-        z = self._oscillation(e, self.frequency, before[0] + 1j * before[1])
-        shift = self._oscillation(e[:, at:], self.shifted, z[:, at - 1])
+        z = self._oscillation(e, self.frequency, start[0] + 1j * start[1])
+        shift = self._oscillation(e[:, change:], self.shifted, z[:, change - 1])
         stationary = self._observation(z, self.frequency)
-        shift = np.concatenate([stationary[:, :at], self._observation(shift, self.shifted)], axis=1)
+        shift = np.concatenate(
+            [stationary[:, :change], self._observation(shift, self.shifted)], axis=1
+        )
         branches = stationary[..., None], shift[:, self.pretraining :, None]
         return tuple(shift_targets(branch, -self.delay) for branch in branches)
 
@@ -112,10 +114,10 @@ class AR2(
         real, imaginary, cross = power + square.real, power - square.real, square.imag
         return np.linalg.cholesky(np.array([[real, cross], [cross, imaginary]]) / 2)
 
-    def _oscillation(self, e: np.ndarray, frequency: float, before: np.ndarray) -> np.ndarray:
-        """z (seeds, steps) with these innovations, after `before` (seeds,)."""
+    def _oscillation(self, e: np.ndarray, frequency: float, previous: np.ndarray) -> np.ndarray:
+        """z (seeds, steps) with these innovations, after `previous` (seeds,)."""
         pole = self._pole(frequency)
-        return lfilter([1.0], [1.0, -pole], e, zi=(pole * before)[:, None])[0]
+        return lfilter([1.0], [1.0, -pole], e, zi=(pole * previous)[:, None])[0]
 
     def _observation(self, z: np.ndarray, frequency: float) -> np.ndarray:
         """x of unit variance, made of z."""

@@ -75,8 +75,8 @@ class Episode(Sealed):
                 f"episode: {part} has category {stream.Y.max()}, and n_out is {self.n_out}; "
                 "categories are 0 to n_out - 1"
             )
-        cut = {"adapt": self.selection_cut, "reference": self.reference_from}.get(part, 0)
-        for first, last in [(cut, len(stream))] + [(0, cut)] * (part == "adapt"):
+        boundary = {"adapt": self.selection_cut, "reference": self.reference_from}.get(part, 0)
+        for first, last in [(boundary, len(stream))] + [(0, boundary)] * (part == "adapt"):
             if not stream.mask[..., first:last].any(-1).all():
                 raise OrlaError(
                     f"episode: {part} has no scored step from {first} to {last}; leave steps to "

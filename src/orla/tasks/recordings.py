@@ -143,8 +143,8 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
         dataset = self.dataset_record(pair, study) | {
             "files": {"a": sha256(path_a), "b": sha256(path_b)}
         }
-        read = self.read_binned if self.source == "binned" else nwb_files.read_session
-        return self.prepare_streams(pair, map(read, (path_a, path_b)), dataset)
+        reader = self.read_binned if self.source == "binned" else nwb_files.read_session
+        return self.prepare_streams(pair, map(reader, (path_a, path_b)), dataset)
 
     def prepare_streams(
         self, pair: str, days: Iterator[Session | Binned], dataset: dict[str, Any]

@@ -163,9 +163,9 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
                 f"{place} has {len(frame)} rows and the columns {', '.join(map(str, frame))};"
                 f" {self.total_rows} rows are asked for, and the target {self.target}"
             )
-        missing = (frame.isna() | frame.isin([np.inf, -np.inf])).to_numpy()
-        if missing.any():
-            row, column = np.argwhere(missing)[0]
+        blanks = (frame.isna() | frame.isin([np.inf, -np.inf])).to_numpy()
+        if blanks.any():
+            row, column = np.argwhere(blanks)[0]
             raise OrlaError(
                 f"{place}: row {row + 1} of column {frame.columns[column]} is empty or infinite;"
                 " fill it or leave it out"

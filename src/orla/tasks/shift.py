@@ -87,8 +87,8 @@ class Shift(Task):
         return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(key,)))
 
 
-def shift_targets(values: np.ndarray, by: int) -> Stream:
-    """A stream of values (seeds, steps, inputs): targets are inputs `by` steps later, or before."""
-    if by < 0:
-        return Stream(values[:, -by:], values[:, :by])
-    return Stream(values[:, :-by], values[:, by:])
+def shift_targets(values: np.ndarray, lag: int) -> Stream:
+    """A stream of values (seeds, steps, inputs): targets are inputs `lag` steps later or before."""
+    if lag < 0:
+        return Stream(values[:, -lag:], values[:, :lag])
+    return Stream(values[:, :-lag], values[:, lag:])

@@ -138,19 +138,19 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
         n_new, about = round(draw.share * count), whole.dataset["features"]
         names = about["channels"] if "channels" in about else about["columns"]
         order = np.random.default_rng(draw.seed).permutation(len(names))
-        before, after = order[:count], order[:count].copy()
-        after[:n_new] = order[count : count + n_new]
+        first, second = order[:count], order[:count].copy()
+        second[:n_new] = order[count : count + n_new]
         reading, sides, account = Reading.from_record(whole.readings["a"]), {}, {}
         of_all = {"channels": count, "of_channels": len(names), "because": "units of one recording"}
         readings = dict(whole.readings)
-        spans = {"a": (slice(None, self.step), before), "b": (slice(self.step, None), after)}
+        spans = {"a": (slice(None, self.step), first), "b": (slice(self.step, None), second)}
         for side, (span, columns) in spans.items():
             stream = whole.a.slice_steps(span)
             sides[side] = replace(stream, X=stream.X[:, columns])
             readings[side] = reading.select_inputs(columns).to_record()
             steps_of_side = {"steps": len(stream), "scored": int(stream.mask.sum())}
             account[side] = whole.dataset["account"]["a"] | of_all | steps_of_side
-        done = {"step": self.step, **vars(draw)}
-        done |= {"before": [names[i] for i in before], "after": [names[i] for i in after]}
-        dataset = whole.dataset | {"account": account, "swap": done}
+        swap = {"step": self.step, **vars(draw)}
+        swap |= {"before": [names[i] for i in first], "after": [names[i] for i in second]}
+        dataset = whole.dataset | {"account": account, "swap": swap}
         return replace(whole, **sides, dataset=dataset, readings=readings)

@@ -152,8 +152,8 @@ class Mapping(Shift, name="mapping", label="linear mapping of recent inputs", or
         # Each has random numbers of its own, so that a longer part only adds to them.
         mappings, inputs, *noises = draw.spawn(4)
         shape = (self.outputs, self.inputs)
-        before, new, past_mapping = (_unit_rows(mappings.standard_normal(shape)) for _ in range(3))
-        after = _unit_rows((1 - self.turn) * before + self.turn * new)
+        first, goal, past_mapping = (_unit_rows(mappings.standard_normal(shape)) for _ in range(3))
+        second = _unit_rows((1 - self.turn) * first + self.turn * goal)
         steps = self.pretraining + self.after
         x = inputs.standard_normal((self.delay + steps, self.inputs))
 
@@ -162,8 +162,8 @@ class Mapping(Shift, name="mapping", label="linear mapping of recent inputs", or
             noise = self.noise * draw.standard_normal((steps, self.outputs))
             return np.sqrt(1 - share) * present + np.sqrt(share) * past + noise
 
-        stationary = x[self.delay :], target(before, self.share, noises[0])
-        shift = x[self.delay :], target(after, self.shifted_share, noises[1])
+        stationary = x[self.delay :], target(first, self.share, noises[0])
+        shift = x[self.delay :], target(second, self.shifted_share, noises[1])
         return stationary, tuple(array[self.pretraining :] for array in shift)
 
     def describe(self) -> dict[str, Any]:

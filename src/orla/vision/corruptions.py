@@ -61,8 +61,8 @@ def _motion_blur(
     row, column = np.ogrid[:SIZE, :SIZE]
     for tap, weight in zip(taps, weights / weights.sum(), strict=True):
         down, right = (np.ceil(tap * f(angle) - 0.5).astype(int) for f in (np.sin, np.cos))
-        at = (np.clip(row + down, 0, SIZE - 1), np.clip(column + right, 0, SIZE - 1))
-        total += weight * x[image, *at]
+        places = (np.clip(row + down, 0, SIZE - 1), np.clip(column + right, 0, SIZE - 1))
+        total += weight * x[image, *places]
     return total
 
 
@@ -84,8 +84,8 @@ def _plasma_fractal(n: int, rng: Generator, decay: float) -> np.ndarray:
 def _glass_blur(x: np.ndarray, rng: Generator, sigma: float, reach: int, times: int) -> np.ndarray:
     """Images in which near pixels change places, blurred before and after."""
     x, image = np.uint8(_gaussian_blur(x, sigma) * 255), np.arange(len(x))
-    for at in np.ndindex(times, SIZE - 2 * reach, SIZE - 2 * reach):
-        row, column = SIZE - reach - at[1], SIZE - reach - at[2]
+    for step in np.ndindex(times, SIZE - 2 * reach, SIZE - 2 * reach):
+        row, column = SIZE - reach - step[1], SIZE - reach - step[2]
         right, down = rng.integers(-reach, reach, (2, len(x)))
         # The published code swaps two views of one array, which copies.
         x[:, row, column] = x[image, row + down, column + right]
@@ -118,18 +118,18 @@ def _elastic_transform(
     x: np.ndarray, rng: Generator, size: float, sigma: float, jitter: float
 ) -> np.ndarray:
     """Images under a random affine map and a smooth random displacement."""
-    corners, at = np.array([[26.0, 26], [6, 26], [6, 6]]), np.mgrid[:SIZE, :SIZE]
+    corners, grid = np.array([[26.0, 26], [6, 26], [6, 6]]), np.mgrid[:SIZE, :SIZE]
     fields = rng.uniform(-1, 1, (len(x), 2, SIZE, SIZE))
     sigmas = (0, 0, sigma, sigma)
     fields = ndimage.gaussian_filter(fields, sigmas, mode="reflect", truncate=3) * size
-    after = corners + rng.uniform(-jitter, jitter, (len(x), 3, 2))
-    affine = np.linalg.solve(np.dstack([after, np.ones((len(x), 3))]), corners)
+    moves = corners + rng.uniform(-jitter, jitter, (len(x), 3, 2))
+    affine = np.linalg.solve(np.dstack([moves, np.ones((len(x), 3))]), corners)
     out = np.empty_like(x)
     for i, channel in np.ndindex(len(x), 3):
-        places = np.tensordot(affine[i, :2], at, (0, 0)) + affine[i, 2, :, None, None]
+        places = np.tensordot(affine[i, :2], grid, (0, 0)) + affine[i, 2, :, None, None]
         plane = ndimage.map_coordinates(x[i, ..., channel], places, order=1, mode="mirror")
         out[i, ..., channel] = ndimage.map_coordinates(
-            plane, at + fields[i], order=1, mode="reflect"
+            plane, grid + fields[i], order=1, mode="reflect"
         )
     return out
 

@@ -12,13 +12,13 @@ from orla.errors import OrlaError
 from orla.files import as_one_line, read_file, require_file, sha256
 from orla.vision.corruptions import EXTRA, SCORED, SIZE, corrupt
 
-Labelled = tuple[np.ndarray, np.ndarray]
+LabelledImages = tuple[np.ndarray, np.ndarray]
 # Images by the config's word -> what a reader calls them.
 LABELS = {"fashion-mnist": "Fashion-MNIST, corrupted", "cifar-10-c": "CIFAR-10-C"}
 _MEND = "get it as docs/vision.md says"
 
 
-def fashion_mnist(settings: Mapping[str, Any], part: str) -> Labelled:
+def fashion_mnist(settings: Mapping[str, Any], part: str) -> LabelledImages:
     """Images (n, 32, 32, 3), uint8, three equal channels, and labels (n,): "train" or "t10k".
 
     Raises:
@@ -34,19 +34,20 @@ def fashion_mnist(settings: Mapping[str, Any], part: str) -> Labelled:
                 raise OrlaError(f"{path}: its SHA-256, unpacked, is {digest[:12]}...; {_MEND}")
             arrays.append(np.frombuffer(data, np.uint8, offset=start))
     pixels, labels = arrays
-    padded = np.pad(pixels.reshape(-1, 28, 28), ((0, 0), (2, 2), (2, 2)))
-    return np.repeat(padded[..., None], 3, -1), labels
+    images = np.pad(pixels.reshape(-1, 28, 28), ((0, 0), (2, 2), (2, 2)))
+    return np.repeat(images[..., None], 3, -1), labels
 
 
 def _cifar_file(settings: Mapping[str, Any], name: str) -> Path:
     """A file's path, refused where the config gives another SHA-256 for its name."""
     path = require_file(Path(settings["folder"], name))
-    if (wanted := settings.get("sha256", {}).get(name)) and (digest := sha256(path)) != wanted:
+    config_digest = settings.get("sha256", {}).get(name)
+    if config_digest and (digest := sha256(path)) != config_digest:
         raise OrlaError(f"{path}: its SHA-256 is {digest[:12]}..., not the config's; {_MEND}")
     return path
 
 
-def _cifar_10(settings: Mapping[str, Any]) -> Labelled:
+def _cifar_10(settings: Mapping[str, Any]) -> LabelledImages:
     """CIFAR-10's test images from its binary version: a label, then the planes of the colours."""
     path = _cifar_file(settings, "test_batch.bin")
     with as_one_line(path, "no test_batch.bin of CIFAR-10", _MEND):
@@ -71,7 +72,7 @@ def _severity_5(settings: Mapping[str, Any], name: str, clean: np.ndarray) -> np
         return array[-len(clean) :]
 
 
-def corruption_streams(settings: Mapping[str, Any], count: int) -> dict[str, Labelled]:
+def corruption_streams(settings: Mapping[str, Any], count: int) -> dict[str, LabelledImages]:
     """Images and labels by corruption, `count` of each.
 
     The first test images for `SCORED` and "clean", the last ones for `EXTRA`. OrlaError where files
@@ -87,8 +88,8 @@ def corruption_streams(settings: Mapping[str, Any], count: int) -> dict[str, Lab
     by_name = {"clean": (images[:count], labels[:count])}
     for part, names in ((slice(count), SCORED), (slice(-count, None), EXTRA)):
         for name in names:
-            seen = (
+            stream = (
                 _severity_5(settings, name, images)[part] if cifar else corrupt(images[part], name)
             )
-            by_name[name] = seen, labels[part]
+            by_name[name] = stream, labels[part]
     return by_name

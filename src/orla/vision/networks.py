@@ -106,9 +106,9 @@ def train(
     optimizer = catalogue.make("optimizer", "adam")
     state = optimizer.init(params)
     batches = np.array_split(np.concatenate(passes), count)
-    for i, at in enumerate(progress.bar(batches, "training", "batch")):
+    for i, rows in enumerate(progress.bar(batches, "training", "batch")):
         loss = cross_entropy(
-            functional_call(network, params, network_inputs(images[at])), targets[at]
+            functional_call(network, params, network_inputs(images[rows])), targets[rows]
         )
         rate = settings["learning_rate"] * (1 - i / count)
         params, state, _ = update_step(params, loss, optimizer, state, rate)

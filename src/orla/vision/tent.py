@@ -21,7 +21,7 @@ from orla.architectures.base import Parameters
 from orla.optimizers.base import Optimizer
 from orla.study import rates
 from orla.vision.corruptions import EXTRA, SCORED
-from orla.vision.images import Labelled
+from orla.vision.images import LabelledImages
 from orla.vision.networks import network_inputs, update_step
 
 # What adapts: nothing, the statistics of batch normalization alone, its weights too, or adapters.
@@ -92,7 +92,7 @@ def adapt(
 
 def adaptation_table(
     network: nn.Module,
-    streams: Mapping[str, Labelled],
+    streams: Mapping[str, LabelledImages],
     settings: Mapping[str, Any],
     adapts: str,
     name: str,
@@ -111,14 +111,14 @@ def adaptation_table(
     """
     network = network.eval() if adapts == FROZEN else with_batch_statistics(network)
     optimizer = catalogue.make("optimizer", spec) if spec else None
-    everything, scores = [], {}
+    table, scores = [], {}
 
     def rows(names: Iterable[str], seed: int, rate: float) -> Iterator[dict[str, Any]]:
         for corruption in names:
             images, labels = streams[corruption]
             order = np.random.default_rng(seed).permutation(len(labels))
             pair = network_inputs(images[order]), torch.from_numpy(labels[order].astype(np.int64))
-            batches = zip(*(each.split(settings["batch"]) for each in pair), strict=True)
+            batches = zip(*(values.split(settings["batch"]) for values in pair), strict=True)
             params = adaptable_parameters(network, adapts, settings["rank"], seed)
             error, norms = adapt(network, params, batches, optimizer, rate)
             row = {"learning_rate": rate, "tuning": corruption in EXTRA, "corruption": corruption}
@@ -131,11 +131,11 @@ def adaptation_table(
     while todo:
         trial = [*rows(EXTRA, 0, rates.half_decade(index := todo.pop()))]
         scores[index] = np.array([row["value"] for row in trial if row["measure"] == "error"])
-        everything += trial
+        table += trial
         if not todo and (beyond := rates.missing_neighbour(scores, first, growth)) is not None:
             todo = [beyond]
     rate = rates.half_decade(rates.best_index(scores)) if spec else math.nan
     for seed in range(settings["seeds"]):
-        everything += rows(SCORED if spec else ["clean", *SCORED], seed, rate)
+        table += rows(SCORED if spec else ["clean", *SCORED], seed, rate)
     edge = bool(spec) and rates.best_on_edge(scores)
-    return pd.DataFrame(everything).assign(adapts=adapts, optimizer=name, edge=edge)
+    return pd.DataFrame(table).assign(adapts=adapts, optimizer=name, edge=edge)

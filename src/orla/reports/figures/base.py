@@ -54,10 +54,10 @@ class Figure(Part, ABC):
     by: ClassVar[tuple[str, ...]] = ()
     shows: ClassVar[Mapping[str, str]] = {}
 
-    def __init_subclass__(cls, **declared: Any) -> None:
-        if "name" in declared:
-            declared["needs"] = tuple([*signature(cls.select).parameters][1:-1])
-        super().__init_subclass__(**declared)
+    def __init_subclass__(cls, **declarations: Any) -> None:
+        if "name" in declarations:
+            declarations["needs"] = tuple([*signature(cls.select).parameters][1:-1])
+        super().__init_subclass__(**declarations)
 
     @abstractmethod
     def select(self, *frames: pd.DataFrame, study: StudyFacts) -> Selection | None:
@@ -84,10 +84,10 @@ class Figure(Part, ABC):
         Where nothing ran the files only say so, and there is no caption.
         """
         selection, label = self.select(*frames, study=study), self.part.label
-        nothing = selection is None or selection.rows.empty
-        facts = study if nothing else study.narrowed_to(selection.rows)
+        is_blank = selection is None or selection.rows.empty
+        facts = study if is_blank else study.narrow_to(selection.rows)
         with style.house_style():
-            if nothing and paths:
+            if is_blank and paths:
                 figure = plt.figure(figsize=(style.ONE_COLUMN_IN, 0.5))
                 figure.text(0.01, 0.5, f"{label}: not run", va="center")
                 style.save(figure, *paths)
@@ -101,7 +101,7 @@ class Figure(Part, ABC):
                 if heading:
                     figure.suptitle(heading, **look)
                 style.save(figure, *paths)
-        if nothing:
+        if is_blank:
             return None
         rows, counts = selection.rows, pd.Series()
         if "n_seeds" in rows:

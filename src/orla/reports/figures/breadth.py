@@ -41,10 +41,10 @@ class Learners(
     shows: ClassVar = {"cosine": "{}"}
 
     def select(self, learners: pd.DataFrame, *, study: StudyFacts) -> Selection:
-        chosen = plots.most(rows_against_exact(learners, study), study, over=["architecture"])
+        selection = plots.most(rows_against_exact(learners, study), study, over=["architecture"])
         # What is drawn is the learner that looks on, not the one that drives.
-        rows = chosen.rows.assign(learner=chosen.rows["observer"])
-        return Selection(rows, chosen.title, more={"exact": reference_names(rows, study)})
+        rows = selection.rows.assign(learner=selection.rows["observer"])
+        return Selection(rows, selection.title, more={"exact": reference_names(rows, study)})
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows = selection.rows
@@ -62,12 +62,12 @@ class Learners(
                 look = looks[row["learner"]]
                 plots.bars(axes, row, "carried_bytes", "cosine", ends, look, zorder=3)
         # A logarithmic axis with a place for 0, which is left of it.
-        carried = rows.loc[rows["carried_bytes"] > 0, "carried_bytes"]
-        first = 10.0 ** np.floor(np.log10(carried.min() if len(carried) else 1e3))
+        carried_bytes = rows.loc[rows["carried_bytes"] > 0, "carried_bytes"]
+        first = 10.0 ** np.floor(np.log10(carried_bytes.min() if len(carried_bytes) else 1e3))
         axes.set_xscale("symlog", linthresh=first, linscale=0.7)
         axes.xaxis.get_major_locator().set_params(numticks=4)
         axes.xaxis.set_major_formatter(lambda n, _: memory(n).replace(".0", "") if n else "0")
-        axes.set_xlim(-first / 3, 3 * max(carried.max(), first))
+        axes.set_xlim(-first / 3, 3 * max(carried_bytes.max(), first))
         lowest = rows[["cosine", ends[0]]].min(axis=None)
         axes.set_ylim(min(-0.05, max(-1.1, lowest - 0.08)), 1.1)
         handles = plots.keys_of("learner", looks, study)
@@ -89,21 +89,21 @@ class GradRatio(
     def select(self, heldout: pd.DataFrame, *, study: StudyFacts) -> Selection:
         models = heldout.reindex(columns=list(dict.fromkeys([*heldout, *_MEASURES])))
         models = models.dropna(subset=list(_MEASURES), how="all")
-        chosen = plots.most(models, study, over=["architecture"])
-        tasks = set(chosen.rows["task"])
+        selection = plots.most(models, study, over=["architecture"])
+        tasks = set(selection.rows["task"])
         paper = [row for row in load().table("gradient_ratio") if row.get("task") in tasks]
         note = """ Open diamonds and bars: the paper's numbers where it prints any (its Figure 4 and
         Appendix F); grey band: under 10, as it says of five of its seven networks."""
         more = {"paper": paper, "note": note if paper else ""}
-        return Selection(chosen.rows, chosen.title, more=more)
+        return Selection(selection.rows, selection.title, more=more)
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows, paper = selection.rows, selection.more["paper"]
         names = study.value_names(rows, "architecture")
         layout = {"row_in": 0.24 * max(len(names), 3), "around_in": 1.3, "x": "plot"}
-        figure, axes_of = plots.facets(dict.fromkeys(_MEASURES, ""), **layout)
+        figure, axes_by_measure = plots.facets(dict.fromkeys(_MEASURES, ""), **layout)
         medians = rows.groupby("architecture")[list(_MEASURES)].median().reindex(names)
-        for measure, axes in axes_of.items():
+        for measure, axes in axes_by_measure.items():
             if rows[measure].notna().any():
                 seeds = {"color": style.QUIET, "size": 2.6, "jitter": False, "zorder": 2}
                 sns.stripplot(rows, x=measure, y="architecture", order=names, ax=axes, **seeds)
@@ -160,19 +160,19 @@ class DecaySweep(
         kinds = rows["architecture"].map(lambda name: network_kind(study, name))
         rows = rows.assign(kind=kinds, decay=rows["learner"].map(decays))
         keys = {"over": ["learner"], "beside": ["architecture"], "keys": (*KEYS, "kind")}
-        chosen = plots.most(study.arrange(rows), study, **keys)
-        rows = chosen.rows
+        selection = plots.most(study.arrange(rows), study, **keys)
+        rows = selection.rows
         # The paper's rows are of one task, optimizer and kind of network.
         ours = set(rows[["task", "optimizer", "kind"]].itertuples(index=False, name=None))
         paper = [r for r in paper if (r["task"], r["optimizer"], r["architecture"]) in ours]
         note = """ Open diamond: the recovery that the paper prints (its Figure 3 and Section 4);
         grey band: the decays that it calls a safe plateau."""
-        ruined = (_decay_means(rows)["mean"] < -10 * _LINEAR).any()
+        has_outlier = (_decay_means(rows)["mean"] < -10 * _LINEAR).any()
         log = f" Beyond {_LINEAR} % the axis is logarithmic."
-        more = {"paper": paper, "note": note * bool(paper), "log": log * bool(ruined)}
+        more = {"paper": paper, "note": note * bool(paper), "log": log * bool(has_outlier)}
         more["rate"] = rate(rates[at_rate].max())
         more["lost"] = f"{int(rows['diverged'].sum())} of {len(rows)}"
-        return Selection(rows, chosen.title, more=more)
+        return Selection(rows, selection.title, more=more)
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows, lines = selection.rows, _decay_means(selection.rows)
@@ -213,8 +213,8 @@ def _decays_by_learner(models: pd.DataFrame, study: StudyFacts) -> dict[str, flo
     kind = {name: study.declaration("learner", name).get("name") for name in (*paper, *names)}
     kinds = {kind[name] for name in paper} - {None}
     names = [name for name in names if kind[name] in kinds]
-    declared = {name: study.options("learner", name).get("decay") for name in names}
-    decays = {name: paper.get(name) if at is None else at for name, at in declared.items()}
-    if {*declared.values()} <= {None}:
+    options = {name: study.options("learner", name).get("decay") for name in names}
+    decays = {name: paper.get(name) if value is None else value for name, value in options.items()}
+    if {*options.values()} <= {None}:
         return {}
     return {name: float(decay) for name, decay in decays.items() if decay is not None}

@@ -15,7 +15,7 @@ from orla.reports.figures.base import Figure, Selection
 from orla.reports.numbers import number, span
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
-from orla.reports.tables.drift import DECODED, drifts
+from orla.reports.tables.drift import DECODER_NAMES, drifts
 
 _RECOVERY = "recovery_heldout_percent"
 # Recoveries far below zero belong to runs that nearly diverge: drawn at the foot.
@@ -47,9 +47,9 @@ class LrCurves(
     shows: ClassVar = {"learning_rate": "rates {}", "recovery_heldout_percent": "recovery {} %"}
 
     def select(self, lr_curves: pd.DataFrame, *, study: StudyFacts) -> Selection:
-        chosen = plots.most(lr_curves, study, over=["learner", "optimizer"], beside=["split"])
-        lost = f"{int(chosen.rows['diverged'].sum())} of {len(chosen.rows)}"
-        return Selection(chosen.rows, chosen.title, more={"lost": lost})
+        selection = plots.most(lr_curves, study, over=["learner", "optimizer"], beside=["split"])
+        diverged_text = f"{int(selection.rows['diverged'].sum())} of {len(selection.rows)}"
+        return Selection(selection.rows, selection.title, more={"lost": diverged_text})
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows, looks = selection.rows, plots.looks(selection.rows, "split", study)
@@ -75,10 +75,10 @@ def _draw_rate_curve(axes: Axes, rows: pd.DataFrame, look: Mark, apart: float) -
     """Draw a split's models against their rates, their means, and the selected rate."""
     low, high = axes.get_ylim()
     floor, bottom = (low + share * (high - low) for share in (0.14, 0.042))
-    x, y, lost = rows["learning_rate"] * apart, rows[_RECOVERY], rows["diverged"].astype(bool)
+    x, y, fails = rows["learning_rate"] * apart, rows[_RECOVERY], rows["diverged"].astype(bool)
     for those, height, sign in (
-        (~lost, y.clip(lower=floor), {"s": 7, "alpha": 0.55, "marker": look.marker}),
-        (lost, y.where(~lost, bottom), {"s": 16, "marker": "x"}),
+        (~fails, y.clip(lower=floor), {"s": 7, "alpha": 0.55, "marker": look.marker}),
+        (fails, y.where(~fails, bottom), {"s": 16, "marker": "x"}),
     ):
         axes.scatter(x[those], height[those], linewidths=0.8, color=look.color, **sign)
     means = rows.groupby("learning_rate")[_RECOVERY].mean(skipna=False)
@@ -101,9 +101,9 @@ class AdaptationTraces(
     by = ("split", "learner")
 
     def select(self, traces: pd.DataFrame, *, study: StudyFacts) -> Selection:
-        chosen = plots.most(traces, study, over=["learner", "optimizer"], beside=["split"])
-        window = min(np.diff(np.unique(chosen.rows["step"]), prepend=0), default=0)
-        return Selection(chosen.rows, chosen.title, more={"window": window})
+        selection = plots.most(traces, study, over=["learner", "optimizer"], beside=["split"])
+        window = min(np.diff(np.unique(selection.rows["step"]), prepend=0), default=0)
+        return Selection(selection.rows, selection.title, more={"window": window})
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows = selection.rows.sort_values("step", kind="stable")
@@ -207,29 +207,29 @@ class DriftReport(
 
     def select(self, drift_report: pd.DataFrame, *, study: StudyFacts) -> Selection:
         pairs = drift_report[["task", "pair"]].drop_duplicates()
-        shown = drift_report.merge(pairs.head(_MOST_PAIRS), on=["task", "pair"])
+        visible_rows = drift_report.merge(pairs.head(_MOST_PAIRS), on=["task", "pair"])
         first = f"The first {_MOST_PAIRS} of {len(pairs)} pairs."
-        more = {"more": first * (len(pairs) > _MOST_PAIRS), "drifts": [*drifts(shown)]}
-        return Selection(shown[shown["measure"].isin(DECODED)], more=more)
+        more = {"more": first * (len(pairs) > _MOST_PAIRS), "drifts": [*drifts(visible_rows)]}
+        return Selection(visible_rows[visible_rows["measure"].isin(DECODER_NAMES)], more=more)
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
-        told = selection.more["drifts"]
-        rows = [where(selection.rows, task=drift.task, pair=drift.pair) for drift in told]
-        groups = [(drift.pair or drift.task, each) for drift, each in zip(told, rows, strict=True)]
-        labels = {"xlabel": "Steps read", "ylabel": " or ".join(sorted({d.score for d in told}))}
+        pairs = selection.more["drifts"]
+        rows = [where(selection.rows, task=drift.task, pair=drift.pair) for drift in pairs]
+        groups = [(drift.pair or drift.task, part) for drift, part in zip(pairs, rows, strict=True)]
+        labels = {"xlabel": "Steps read", "ylabel": " or ".join(sorted({d.score for d in pairs}))}
         figure, panels = plots.titled_panels(groups, row_in=1.8, around_in=1.0, wrap=3, **labels)
-        for drift, (axes, scores) in zip(told, panels, strict=True):
+        for drift, (axes, scores) in zip(pairs, panels, strict=True):
             for measure, look in _DECODERS.items():
                 line = where(scores, measure=measure)
-                at = line["at"].astype(float)
+                lags = line["at"].astype(float)
                 how = {"linestyle": look.line, "markersize": 3}
-                plots.bars(axes, line, at, "value", ("low", "high"), look, **how)
+                plots.bars(axes, line, lags, "value", ("low", "high"), look, **how)
             axes.axhline(drift.value("chance"), color=style.BAND, zorder=0)
             axes.set_xscale("log")
-            axes.set_xticks(at, [f"{each:g}" for each in at])
+            axes.set_xticks(lags, [f"{lag:g}" for lag in lags])
             axes.minorticks_off()
         handles = [
-            plots.key(DECODED[measure], look, linestyle=look.line, markersize=3)
+            plots.key(DECODER_NAMES[measure], look, linestyle=look.line, markersize=3)
             for measure, look in _DECODERS.items()
         ]
         return plots.legend(figure, handles, ncols=3)

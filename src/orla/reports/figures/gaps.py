@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 
 from orla.catalogue import Mark
-from orla.reports import estimates as told
+from orla.reports import estimates as common
 from orla.reports import style
 from orla.reports.estimates import find_square, recovery_rows
 from orla.reports.figures import plots
@@ -31,7 +31,7 @@ _DIFFERENCES = ["gradient,\nper step", "gradient,\nper window"]
 _DIFFERENCES += ["cadence,\nimmediate", "cadence,\nfull"]
 # The two rows of plots of a network, by their y axis.
 _KINDS = ("Recovery (%)", "Difference (pp)")
-_TOGETHER = ["mean of pairs", "new pair"]
+_SUMMARIES = ["mean of pairs", "new pair"]
 _THEIRS = plots.PAPERS | {"markersize": 3.5, "color": style.QUIET}
 
 
@@ -43,8 +43,8 @@ class TwoByTwo(
     caption = f"""Recovery (%) of two gradients at two cadences, {{title}}: immediate (the past held
     fixed) and full, updated at each step and once a window. Below, what the gradient adds at one
     cadence (full − immediate), and what the cadence adds for one gradient (per window − per step).
-    Bars: {told.OVER_SEEDS}; grey band: the margin of {{margin}}; dots: seeds, where there are at
-    most {told.FEW_POINTS}.{{note}}"""
+    Bars: {common.OVER_SEEDS}; grey band: the margin of {{margin}}; dots: seeds, where there are at
+    most {common.FEW_POINTS}.{{note}}"""
     by = ("architecture", "optimizer", "comparison")
     shows: ClassVar = {"gap_pp": "{} pp"}
 
@@ -53,14 +53,14 @@ class TwoByTwo(
     ) -> Selection | None:
         cells = find_square(study)
         rows = estimates[estimates["comparison"].isin(cells or ())]
-        estimand = next((e for e in told.OF_HELDOUT if (rows["estimand"] == e).any()), "")
+        estimand = next((e for e in common.OF_HELDOUT if (rows["estimand"] == e).any()), "")
         rows, _, keys, _ = plots.most(where(rows, estimand=estimand), study, over=self.by)
         finite = rows.dropna(subset="gap_pp").to_dict("records")
-        clear = {row["architecture"] for row in finite if told.has_meaning(row)}
+        clear = {row["architecture"] for row in finite if common.has_meaning(row)}
         if not clear:
             return None
         pair = f"{keys['pair']}, " * (estimates["pair"].nunique() > 1)
-        title = f"{pair}{study.called('split', keys['split'])}, {told.ESTIMANDS[estimand]}"
+        title = f"{pair}{study.called('split', keys['split'])}, {common.ESTIMANDS[estimand]}"
         networks = study.value_names(rows, "architecture").items()
         unclear = " and ".join(label for name, label in networks if name not in clear)
         note = f" Recovery has no meaning on {unclear}: see the table." if unclear else ""
@@ -74,18 +74,18 @@ class TwoByTwo(
         networks = study.value_names(rows, "architecture").items()
         lines = {(name, kind): label for name, label in networks for kind in _KINDS}
         layout = {"row_in": 1.55, "around_in": 1.1, "x": "row", "y": "row"}
-        figure, axes_of = plots.facets(study.value_names(rows, "optimizer"), lines, **layout)
-        for ((network, kind), optimizer), axes in axes_of.items():
+        figure, axes_by_place = plots.facets(study.value_names(rows, "optimizer"), lines, **layout)
+        for ((network, kind), optimizer), axes in axes_by_place.items():
             here = where(rows, architecture=network, optimizer=optimizer)
-            gaps = {row["comparison"]: row for row in told.with_points(here, seeds)}
+            gaps = {row["comparison"]: row for row in common.with_points(here, seeds)}
             axes.set_xlim(-0.6, 3.6)
             axes.tick_params(axis="x", length=0)
             if axes.get_subplotspec().is_first_col():
                 axes.set_ylabel(kind)
             if kind == _KINDS[0]:
                 axes.set_xticks(list(_GRADIENTS), _GRADIENTS.values())
-                for x, of in enumerate(recovery_rows(gaps, cells)):
-                    row, side = of or (None, "")
+                for x, cell in enumerate(recovery_rows(gaps, cells)):
+                    row, side = cell or (None, "")
                     ends = f"{side}_low_percent", f"{side}_high_percent"
                     _draw_estimate(axes, row, x, f"{side}_percent", ends, looks[learners[x]])
             else:
@@ -97,23 +97,23 @@ class TwoByTwo(
 
 
 def _draw_estimate(
-    axes: Axes, row: Any, at: float, column: str, ends: Any, look: Mark, across: bool = False,
+    axes: Axes, row: Any, position: float, column: str, ends: Any, look: Mark, across: bool = False,
     apart: float = 0.25, **more: Any,
 ) -> None:  # fmt: skip
     """A row's column at a place of the other axis, with interval and few seeds; or why not."""
-    if row is None or not told.has_meaning(row) or is_missing(row[column]):
+    if row is None or not common.has_meaning(row) or is_missing(row[column]):
         text = NOT_RUN if row is None else "no meaning"
         if across:
-            axes.text(0.02, at, text, transform=axes.get_yaxis_transform(), va="center")
+            axes.text(0.02, position, text, transform=axes.get_yaxis_transform(), va="center")
         else:
             middle = {"rotation": 90, "ha": "center", "va": "center"}
-            axes.text(at, 0.5, text, transform=axes.get_xaxis_transform(), **middle)
+            axes.text(position, 0.5, text, transform=axes.get_xaxis_transform(), **middle)
         return
     seeds = row["points"][column].dropna()
-    if across or len(seeds) <= told.FEW_POINTS:
-        places = seeds, np.full(len(seeds), at + apart)
+    if across or len(seeds) <= common.FEW_POINTS:
+        places = seeds, np.full(len(seeds), position + apart)
         plots.draw_dots(axes, *(places if across else reversed(places)))
-    place = (column, at) if across else (at, column)
+    place = (column, position) if across else (position, column)
     plots.bars(axes, row, *place, ends, look, across=across, **more)
 
 
@@ -130,7 +130,7 @@ class Pairs(Figure, name="pairs", label="Every pair of sessions", chapter="by_pa
         study: StudyFacts,
     ) -> Selection:  # fmt: skip
         rows = over_pairs[over_pairs["n_pairs"] == over_pairs["n_pairs"].max()]
-        main = rows["estimand"] == told.OF_HELDOUT[0]
+        main = rows["estimand"] == common.OF_HELDOUT[0]
         by = (*SETTING, "estimand")
         keys = plots.most(rows[main] if main.any() else rows, study, over=self.by, keys=by).keys
         if not keys:
@@ -138,20 +138,20 @@ class Pairs(Figure, name="pairs", label="Every pair of sessions", chapter="by_pa
         rows = where(over_pairs, **keys)
         names = [name for name in find_square(study) or () if (rows["comparison"] == name).any()]
         rows = rows[rows["comparison"].isin(names or study.distinct(rows, "comparison")[:4])]
-        same = [name for name in (*by, "comparison") if name in rows]
-        pairs = told.with_points(estimates.merge(rows[same].drop_duplicates(), on=same), seed_gaps)
-        title = f"{study.condition_title(keys, over_pairs)}: {told.ESTIMANDS[keys['estimand']]}"
-        together = f""". Below, the mean over pairs with its {told.OVER_PAIRS}, and the 95 %
+        on = [name for name in (*by, "comparison") if name in rows]
+        pairs = common.with_points(estimates.merge(rows[on].drop_duplicates(), on=on), seed_gaps)
+        title = f"{study.condition_title(keys, over_pairs)}: {common.ESTIMANDS[keys['estimand']]}"
+        together = f""". Below, the mean over pairs with its {common.OVER_PAIRS}, and the 95 %
         prediction interval for a new pair"""
         if len({pair["pair"] for pair in pairs}) < 2:
-            together = f" with its {told.OVER_SEEDS}"
+            together = f" with its {common.OVER_SEEDS}"
         return Selection(rows, title, keys, {"pairs": pairs, "together": together})
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows, pairs = selection.rows, selection.more["pairs"]
         labels = sorted({pair["pair"] for pair in pairs})
         below, ends = len(labels), _T95 if len(labels) == 1 else _NO_ENDS
-        labels += _TOGETHER if below > 1 else []
+        labels += _SUMMARIES if below > 1 else []
         looks = plots.looks(rows, "optimizer", study)
         layout = {"row_in": 0.5 + 0.14 * (len(labels) + 1), "around_in": 1.3, "x": "row"}
         layout |= {"xlabel": "Gap (pp)"}
@@ -200,10 +200,10 @@ class TostInterval(
         rows = rows.assign(
             label=[", ".join(study.called(kind, row[kind]) for kind in kinds) for row in records],
             headline=[plots.is_papers(row, study, claim_condition("gaps")) for row in records],
-            gap_pp=rows["gap_pp"].where([told.has_meaning(row) for row in records]),
+            gap_pp=rows["gap_pp"].where([common.has_meaning(row) for row in records]),
         ).sort_values("headline", ascending=False, kind="stable")
         more = {"level": f"{100 * (1 - 2 * study.alpha):g} %", "alpha": study.alpha, "note": ""}
-        more["seeds"] = where(seed_gaps, estimand=told.PAPERS_ESTIMAND)
+        more["seeds"] = where(seed_gaps, estimand=common.PAPERS_ESTIMAND)
         if rows["paper_gap_pp"].notna().any():
             more["note"] = """ Open diamonds: the paper's estimates, with its interval where it
             prints one, or the 90 % interval that its δ* implies."""
@@ -216,8 +216,8 @@ class TostInterval(
         figure, axes = plots.single(around_in=1.35, xlabel="Gap (pp)", **layout)
         band = plots.draw_margin(axes, study, vertical=True)
         plots.label_rows(axes, rows["label"])
-        beside = {"xycoords": ("axes fraction", "data"), "va": "center", "annotation_clip": False}
-        for y, row in enumerate(told.with_points(rows, more["seeds"])):
+        place = {"xycoords": ("axes fraction", "data"), "va": "center", "annotation_clip": False}
+        for y, row in enumerate(common.with_points(rows, more["seeds"])):
             ends, look = _T90 if row["n_seeds"] > 1 else _NO_ENDS, looks[row["optimizer"]]
             wide = {"across": True, "apart": -0.24, "elinewidth": 2, "capsize": 3}
             _draw_estimate(axes, row, y, "gap_pp", ends, look, **wide)
@@ -229,7 +229,7 @@ class TostInterval(
                     star = load().headline["delta_star_pp"]
                     ends = -star, 2 * value + star
                 plots.bars(axes, row, value, y + 0.32, ends, look, **thin)
-            axes.annotate(_equivalence_text(row), (1.01, y), **beside)
+            axes.annotate(_equivalence_text(row), (1.01, y), **place)
         line = {"marker": "o", "linestyle": "-", "linewidth": 2}
         handles = [plots.key(f"gap, {more['level']} t interval", **line), plots.seed_key()]
         if more["note"]:
@@ -239,12 +239,12 @@ class TostInterval(
 
 def _equivalence_text(row: Mapping[str, Any]) -> str:
     """The seeds of a gap, and whether it is equivalent, in words."""
-    lost = int(row["n_diverged"])
-    n = f"n = {int(row['n_seeds'])}" + (f" ({lost} div.)" if lost else "")
-    if not told.has_meaning(row):
+    diverged_count = int(row["n_diverged"])
+    n = f"n = {int(row['n_seeds'])}" + (f" ({diverged_count} div.)" if diverged_count else "")
+    if not common.has_meaning(row):
         return f"{n}: recovery has no meaning"
     if is_missing(row["gap_pp"]):
         return f"{n}: no gap"
-    same = "equivalent" if row["equivalent"] else "not shown equivalent"
+    verdict = "equivalent" if row["equivalent"] else "not shown equivalent"
     star = "" if is_missing(row["delta_star_pp"]) else f"δ* = {number(row['delta_star_pp'])}, "
-    return f"{n}, {star}{same}"
+    return f"{n}, {star}{verdict}"

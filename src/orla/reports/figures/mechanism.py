@@ -17,7 +17,7 @@ from orla.study.keys import DEFAULTS
 
 _RATIO = "‖ΔW_hh‖/‖ΔW_out‖"
 _MOST_SPLITS = 3
-_TOGETHER = ("task", "pair", "architecture", "precision", "learner")
+_FIGURE_KEYS = ("task", "pair", "architecture", "precision", "learner")
 _MOST_PANELS = 12
 _SPECTRA = {
     "singular_past": ("G_past", {"color": "#7a2a00", "linestyle": "-"}),
@@ -39,27 +39,25 @@ class RatioGapPlane(
     shows: ClassVar = {"update_ratio": "ratio {}", "gap_pp": "gap {} pp"}
 
     def select(self, ratio_gap: pd.DataFrame, *, study: StudyFacts) -> Selection:
-        both = ratio_gap.dropna(subset=["update_ratio", "gap_pp"])
-        chosen = plots.most(both, study, over=["optimizer"], beside=["split"])
-        splits = chosen.rows.drop_duplicates("split").to_dict("records")
-        same = ("architecture", "precision", "split")
+        finite_rows = ratio_gap.dropna(subset=["update_ratio", "gap_pp"])
+        selection = plots.most(finite_rows, study, over=["optimizer"], beside=["split"])
+        splits = selection.rows.drop_duplicates("split").to_dict("records")
+        names = ("architecture", "precision", "split")
         paper = [
             row
             for row in load().table("ratio_gap")
-            if any(
-                plots.is_papers(one, study, {name: row[name] for name in same}) for one in splits
-            )
+            if any(plots.is_papers(s, study, {name: row[name] for name in names}) for s in splits)
         ]
         more = {"paper": paper, "note": " Hollow diamonds: the paper's Table 3." * bool(paper)}
-        return Selection(chosen.rows, chosen.title, more=more)
+        return Selection(selection.rows, selection.title, more=more)
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows, paper = selection.rows, selection.more["paper"]
         looks = plots.looks(rows, "optimizer", study)
-        drawn = rows[rows["split"].isin(study.distinct(rows, "split")[:_MOST_SPLITS])]
+        visible_rows = rows[rows["split"].isin(study.distinct(rows, "split")[:_MOST_SPLITS])]
         layout = {"row_in": 2, "around_in": 1, "x": "plot", "width_in": style.TWO_COLUMNS_IN}
         layout |= {"xlabel": _RATIO, "ylabel": "Gap (pp)"}
-        figure, panels = plots.panels(drawn, study, "split", **layout)
+        figure, panels = plots.panels(visible_rows, study, "split", **layout)
         place, ends = ("update_ratio", "gap_pp"), ("update_ratio_low", "update_ratio_high")
         for axes, points in panels:
             style.draw_zero_line(axes)
@@ -97,7 +95,7 @@ class _Profile(Figure):
         rows = rows.dropna(subset="value")
         if (full := rows["learner"] == load().full_learner).any():
             rows = rows[full]
-        rows, _, keys, _ = plots.most(rows, study, over=self.by, keys=_TOGETHER)
+        rows, _, keys, _ = plots.most(rows, study, over=self.by, keys=_FIGURE_KEYS)
         papers = rows["optimizer"].isin({row["optimizer"] for row in load().table("structure")})
         if papers.any() and len(rows[[*self.by]].drop_duplicates()) > _MOST_PANELS:
             rows = rows[papers]
@@ -107,9 +105,9 @@ class _Profile(Figure):
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> plots.Panels:
         """A plot for each optimizer and split, with its rows, four abreast."""
         groups = rows.groupby([*self.by], sort=False)
-        named = [(", ".join(map(study.called, self.by, keys)), panel) for keys, panel in groups]
+        titles = [(", ".join(map(study.called, self.by, keys)), panel) for keys, panel in groups]
         wide = {"around_in": 0.9, "width_in": style.TWO_COLUMNS_IN}
-        return plots.titled_panels(named, **wide | self.layout)
+        return plots.titled_panels(titles, **wide | self.layout)
 
 
 class PastSpectra(

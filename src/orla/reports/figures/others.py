@@ -18,7 +18,7 @@ from orla.results.language import PROXY
 
 # What sets models apart, which are called alike on every stream.
 _MODEL = ["peer", "architecture", "learner", "optimizer", "intervention", "start"]
-_DOTTED = {"color": style.INK, "linestyle": (0, (1, 1)), "linewidth": 0.8}
+_DRIFT_LINE = {"color": style.INK, "linestyle": (0, (1, 1)), "linewidth": 0.8}
 
 
 class _Means(Figure):
@@ -27,17 +27,17 @@ class _Means(Figure):
     layout: ClassVar[dict[str, Any]]
 
     def draw_means(
-        self, groups: list[tuple[str, pd.DataFrame]], rows: pd.DataFrame, dashed: Collection[str]
+        self, groups: list[tuple[str, pd.DataFrame]], rows: pd.DataFrame, dashes: Collection[str]
     ) -> plots.Panels:
         """The figure, with its legend, and its plots, each with its rows."""
         figure, panels = plots.titled_panels(groups, y="plot", wrap=3, **self.layout)
         looks = {
-            name: {"color": f"C{i}", "linestyle": "--" if name in dashed else "-"}
+            name: {"color": f"C{i}", "linestyle": "--" if name in dashes else "-"}
             for i, name in enumerate(rows["line"].unique())
         }
         for axes, group in panels:
-            for name, each in group.groupby("line", sort=False):
-                axes.plot(each.groupby("x")["y"].mean(), linewidth=1.0, **looks[name])
+            for name, line_rows in group.groupby("line", sort=False):
+                axes.plot(line_rows.groupby("x")["y"].mean(), linewidth=1.0, **looks[name])
             axes.xaxis.set_major_formatter(plots.THOUSANDS)
         handles = [plots.key(name, marker="", **look) for name, look in looks.items()]
         plots.legend(figure, handles, ncols=2)
@@ -76,13 +76,13 @@ class AccuracyOverTime(
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows = selection.rows
-        groups = [(study.called("task", t), each) for t, each in rows.groupby("task", sort=False)]
+        groups = [(study.called("task", t), part) for t, part in rows.groupby("task", sort=False)]
         figure, panels = self.draw_means(groups, rows, PEERS.values())
         for axes, models in panels:
-            unscored = models.loc[models["scored"].eq(False), "step"]
-            axes.axvspan(0, unscored.max() if len(unscored) else 0, color=style.BAND, zorder=0)
+            steps = models.loc[models["scored"].eq(False), "step"]
+            axes.axvspan(0, steps.max() if len(steps) else 0, color=style.BAND, zorder=0)
             for row in selection.more["abrupt"][models["task"].iloc[0]]:
-                axes.axvline(row, **_DOTTED)
+                axes.axvline(row, **_DRIFT_LINE)
             axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
         return figure
 
@@ -120,12 +120,12 @@ class LoraLosses(
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows = selection.rows
-        dashed = {name for name in rows["line"] if name.startswith("TBPTT")}
-        figure, panels = self.draw_means([*rows.groupby("called", sort=False)], rows, dashed)
+        dashes = {name for name in rows["line"] if name.startswith("TBPTT")}
+        figure, panels = self.draw_means([*rows.groupby("called", sort=False)], rows, dashes)
         for axes, group in panels:
-            axes.axvline(group.loc[group["segment"] > 0, "token"].min(), **_DOTTED)
-            held = group.loc[group["heldout"].notna(), "token"]
-            axes.axvspan(held.min(), group["token"].max(), color=style.BAND, zorder=0)
+            axes.axvline(group.loc[group["segment"] > 0, "token"].min(), **_DRIFT_LINE)
+            heldout_tokens = group.loc[group["heldout"].notna(), "token"]
+            axes.axvspan(heldout_tokens.min(), group["token"].max(), color=style.BAND, zorder=0)
             style.draw_zero_line(axes)
         return figure
 
@@ -157,9 +157,9 @@ class TentRecovery(
         looks = plots.looks(rows, "optimizer", study)
         layout = {"row_in": 0.3 * len(looks), "around_in": 0.9, "xlabel": "Recovery (%)"}
         figure, panels = plots.titled_panels([*rows.groupby("panel", sort=False)], **layout)
-        for axes, each in panels:
+        for axes, panel_rows in panels:
             axes.axvline(selection.more["alone"], color=style.INK, linestyle=":", zorder=0)
-            for row in each.to_dict("records"):
+            for row in panel_rows.to_dict("records"):
                 y, look = [*looks].index(row["optimizer"]), looks[row["optimizer"]]
                 ours = where(dots, adapts=row["adapts"], optimizer=row["optimizer"])
                 plots.draw_dots(axes, ours["recovery"], [y + 0.22] * len(ours))

@@ -39,18 +39,18 @@ def most(
 ) -> Selection:
     """The condition in which the columns `over` have most values together, the first of several.
 
-    Of the columns that set conditions apart (`keys`) those of `beside` neither count nor do so, as
-    the split of a figure that draws all splits.
+    The columns `keys` set conditions apart. Those of `beside` are ignored, as a figure that draws
+    all splits ignores the split.
     """
-    by = [key for key in keys if key in frame and key not in {*over, *beside}]
-    conditions = study.arrange(frame[[*by, *over]].drop_duplicates())
-    sizes = conditions.groupby(by, sort=False).size()
+    key_columns = [key for key in keys if key in frame and key not in {*over, *beside}]
+    conditions = study.arrange(frame[[*key_columns, *over]].drop_duplicates())
+    sizes = conditions.groupby(key_columns, sort=False).size()
     if sizes.empty:
         return Selection(frame[:0])
-    same = dict(zip(by, sizes.idxmax(), strict=True))
-    last = [study.called(kind, same[kind]) for kind in ("learner", "optimizer") if kind in same]
-    title = ", ".join([study.condition_title(same, frame), *last])
-    return Selection(study.arrange(where(frame, **same)), title, same)
+    best = dict(zip(key_columns, sizes.idxmax(), strict=True))
+    last = [study.called(kind, best[kind]) for kind in ("learner", "optimizer") if kind in best]
+    title = ", ".join([study.condition_title(best, frame), *last])
+    return Selection(study.arrange(where(frame, **best)), title, best)
 
 
 def facets(
@@ -81,8 +81,8 @@ def facets(
     heights = [row_in[row] if isinstance(row_in, Mapping) else row_in for row, _ in places]
     alone = len(names) == 1 and not rows
     width_in = width_in or (style.ONE_COLUMN_IN if alone else style.TWO_COLUMNS_IN)
-    shared = {"column": "col", "plot": "none"}
-    how = {"sharex": shared.get(x, x), "sharey": shared.get(y, y), "layout": "constrained"}
+    modes = {"column": "col", "plot": "none"}
+    how = {"sharex": modes.get(x, x), "sharey": modes.get(y, y), "layout": "constrained"}
     how |= {"figsize": (width_in, around_in + sum(heights)), "height_ratios": heights}
     figure, grid = plt.subplots(len(places), across, squeeze=False, **how)
     plots: dict[Any, Axes] = {}
@@ -112,13 +112,13 @@ def panels(
     """`facets` by the values of one key column of the rows, or of two; each plot with its rows."""
     lines = study.value_names(rows, line) if line else None
     figure, plots = facets(study.value_names(rows, column), lines, **layout)
-    each = []
-    for at, axes in plots.items():
-        keys = dict(zip((line, column), at, strict=True)) if line else {column: at}
-        each.append((axes, where(rows, **keys)))
-        if each[-1][1].empty:
+    panel_list = []
+    for place, axes in plots.items():
+        keys = dict(zip((line, column), place, strict=True)) if line else {column: place}
+        panel_list.append((axes, where(rows, **keys)))
+        if panel_list[-1][1].empty:
             write_centred(axes, NOT_RUN)
-    return figure, each
+    return figure, panel_list
 
 
 def titled_panels(groups: Sequence[tuple[str, pd.DataFrame]], **layout: Any) -> Panels:

@@ -23,7 +23,7 @@ _ANSWERS = {
     "untestable": ("#ffffff", "////"),
 }
 # What was planted into the scatter of the study, by its size in margins.
-_PLANTED = {0: "no gap planted", 1: "gap of one margin", 2: "gap of two margins"}
+_TRUE_GAPS = {0: "no gap planted", 1: "gap of one margin", 2: "gap of two margins"}
 _OUTCOMES = ("supported", "falsified", "inconclusive", "untestable")
 _CURVE, _CHOICES = "curve", "choices"
 _HOLLOW = {"markerfacecolor": "white"}
@@ -43,10 +43,10 @@ class Power(Figure, name="power", label="Power of each registration", chapter="t
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         groups = selection.rows.groupby("registration", sort=False)
-        titled = [(f"{name}\n{sample_text(rows.iloc[0])}", rows) for name, rows in groups]
+        titled_rows = [(f"{name}\n{sample_text(rows.iloc[0])}", rows) for name, rows in groups]
         layout = {"row_in": 1.55, "around_in": 0.6, "x": "plot", "wrap": 3}
         layout |= {"xlabel": "True gap (unit of the title)", "ylabel": "Power (%)"}
-        figure, panels = plots.titled_panels(titled, **layout)
+        figure, panels = plots.titled_panels(titled_rows, **layout)
         for axes, rows in panels:
             axes.axhline(80, color=style.QUIET, linewidth=0.8, linestyle=(0, (3, 2)), zorder=0)
             rows = rows.sort_values("true_gap")
@@ -69,30 +69,30 @@ class TruthControls(
     by = ("world",)
 
     def select(self, truth_controls: pd.DataFrame, *, study: StudyFacts) -> Selection:
-        own = truth_controls[truth_controls["world"] != ""]
+        worlds = truth_controls[truth_controls["world"] != ""]
         rest = truth_controls[truth_controls["world"] == ""]
         counts = ["studies", *_OUTCOMES, "right", "wrong", "undecided"]
-        pooled = rest.groupby(["rules", "margins"], sort=False)[counts].sum().reset_index()
-        pooled = pooled.sort_values("rules", key=lambda rules: rules == "former", kind="stable")
-        at = zip(pooled["margins"], pooled["rules"], strict=True)
-        words = [f"{_PLANTED[margins]}, {rules} rules" for margins, rules in at]
-        pooled = pooled.assign(wrong_share=pooled["wrong"] / pooled["studies"], world=words)
-        rows = pd.concat([own.assign(world=own["means"]), pooled], ignore_index=True)
+        pools = rest.groupby(["rules", "margins"], sort=False)[counts].sum().reset_index()
+        pools = pools.sort_values("rules", key=lambda rules: rules == "former", kind="stable")
+        pooled_keys = zip(pools["margins"], pools["rules"], strict=True)
+        words = [f"{_TRUE_GAPS[margins]}, {rules} rules" for margins, rules in pooled_keys]
+        pools = pools.assign(wrong_share=pools["wrong"] / pools["studies"], world=words)
+        rows = pd.concat([worlds.assign(world=worlds["means"]), pools], ignore_index=True)
         return Selection(rows.drop(columns="task"))
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows = selection.rows
         layout = {"row_in": 0.34 * len(rows), "width_in": style.TWO_COLUMNS_IN}
         figure, axes = plots.single(around_in=1.3, **layout)
-        decided, left = rows["supported"] + rows["falsified"], 0.0
-        counts = {name: rows[name].clip(upper=decided) for name in ("right", "wrong")}
+        decided_count, bar_start = rows["supported"] + rows["falsified"], 0.0
+        counts = {name: rows[name].clip(upper=decided_count) for name in ("right", "wrong")}
         counts |= {"undecided": rows["inconclusive"], "untestable": rows["untestable"]}
         for answer, n in counts.items():
             look = dict(zip(("color", "hatch"), _ANSWERS[answer], strict=True))
             look |= {"edgecolor": style.INK, "linewidth": 0.5, "height": 0.62, "label": answer}
             share = 100 * n / rows["studies"]
-            axes.barh(rows.index, share, left=left, **look)
-            left += share
+            axes.barh(rows.index, share, left=bar_start, **look)
+            bar_start += share
         for y in rows.index:
             place = {"xy": (1.01, y), "xycoords": ("axes fraction", "data"), "va": "center"}
             axes.annotate(self.numbers_in_words(rows.loc[[y]]), **place)
@@ -136,8 +136,8 @@ class Multiverse(
         names = study.value_names(rows, "optimizer").items()
         titles = {name: f"{label}, n = {n[name]}" for name, label in names}
         layout = {"around_in": 0.7, "x": "column", "y": "row", "xlabel": "Specifications, by gap"}
-        figure, axes_of = plots.facets(titles, dict.fromkeys(heights, ""), row_in=heights, **layout)
-        for (part, name), axes in axes_of.items():
+        figure, grid = plots.facets(titles, dict.fromkeys(heights, ""), row_in=heights, **layout)
+        for (part, name), axes in grid.items():
             axes.tick_params(axis="x", length=0, labelbottom=False)
             gaps, look = where(rows, optimizer=name), looks[name]
             if part == _CURVE:
@@ -160,7 +160,7 @@ class Multiverse(
             axes.set_ylim(y + 0.6, 0.8)
             axes.tick_params(axis="y", length=0)
             axes.spines[["left", "bottom"]].set_visible(False)
-        next(iter(axes_of.values())).set_ylabel("Gap (pp; R² and error:\nhundredths)")
+        next(iter(grid.values())).set_ylabel("Gap (pp; R² and error:\nhundredths)")
         return figure
 
 
@@ -177,40 +177,40 @@ class ScalingBci(
 
     def select(self, numerics: pd.DataFrame, *, study: StudyFacts) -> Selection:
         over = ("precision", "optimizer")
-        chosen = plots.most(where(numerics, choice="rolling"), study, over=over)
-        rows = chosen.rows.assign(format=lambda rows: rows["precision"].map(study.number_format))
-        fits = len(rows) and study.paper_for(chosen.keys, study.main)
+        selection = plots.most(where(numerics, choice="rolling"), study, over=over)
+        rows = selection.rows.assign(format=lambda rows: rows["precision"].map(study.number_format))
+        fits = len(rows) and study.paper_for(selection.keys, study.main)
         more = {"rates_of": study.rates_of, "paper": bool(fits)}
         more["note"] = " In another colour beside them: the paper's." if fits else ""
-        return Selection(rows.dropna(subset="gap_pp"), chosen.title, chosen.keys, more)
+        return Selection(rows.dropna(subset="gap_pp"), selection.title, selection.keys, more)
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows, looks = selection.rows, plots.looks(selection.rows, "precision", study)
         optimizers = study.value_names(rows, "optimizer")
         formats = {name: name for name in FORMATS[::-1] if (rows["format"] == name).any()}
         size = {"row_in": 2.0, "around_in": 1.2, "width_in": style.TWO_COLUMNS_IN}
-        figure, axes_of = plots.facets(formats, ylabel="Gap (pp)", **size)
-        for name, axes in axes_of.items():
+        figure, axes_by_format = plots.facets(formats, ylabel="Gap (pp)", **size)
+        for name, axes in axes_by_format.items():
             band = plots.draw_margin(axes, study)
             axes.set_xticks(range(len(optimizers)), optimizers.values())
             for x, optimizer in enumerate(optimizers):
                 here = where(rows, format=name, optimizer=optimizer)
-                carried = where(here, rates_of=study.rates_of)
-                own = here[here["rates_of"] == here["precision"]]
-                bar = sorted([*carried["gap_pp"]] * 2)  # twice: a bar of one gap is drawn too
+                common = where(here, rates_of=study.rates_of)
+                local = here[here["rates_of"] == here["precision"]]
+                bar = sorted([*common["gap_pp"]] * 2)  # twice: a bar of one gap is drawn too
                 axes.plot([x - 0.1] * len(bar), bar, **_BAR)
-                for at, some, face in ((x - 0.1, carried, {}), (x + 0.1, own, _HOLLOW)):
+                for place, some, face in ((x - 0.1, common, {}), (x + 0.1, local, _HOLLOW)):
                     for precision, gap in zip(some["precision"], some["gap_pp"], strict=True):
                         mark = {"color": looks[precision].color, "markersize": 4, "zorder": 3}
-                        axes.plot(at, gap, looks[precision].marker, **mark | face)
+                        axes.plot(place, gap, looks[precision].marker, **mark | face)
                 keys = {"optimizer": optimizer, "precision": name, "split": selection.keys["split"]}
-                for at, table in ((x - 0.3, "precision_grid"), (x + 0.3, "precision_best")):
+                for place, table in ((x - 0.3, "precision_grid"), (x + 0.3, "precision_best")):
                     theirs = load().table(table) if selection.more["paper"] else ()
                     gaps = [row["gap_pp"] for row in theirs if keys.items() <= row.items()]
-                    if at < x:
+                    if place < x:
                         bar = sorted(gaps * 2)
-                        axes.plot([at] * len(bar), bar, **_BAR | {"color": style.RING})
-                    axes.plot([at] * len(gaps), gaps, **plots.PAPERS, markersize=3)
+                        axes.plot([place] * len(bar), bar, **_BAR | {"color": style.RING})
+                    axes.plot([place] * len(gaps), gaps, **plots.PAPERS, markersize=3)
         handles = [*plots.keys_of("precision", looks, study), band]
         handles.append(plots.key("at its own rates", marker="o", markersize=4, **_HOLLOW))
         theirs = plots.key("the paper's", **plots.PAPERS, markersize=3)

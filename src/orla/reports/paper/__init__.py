@@ -64,7 +64,7 @@ class Paper:
     @cached_property
     def names(self) -> dict[str, set[str]]:
         """The tasks and the learners that rows are about, as a study of ours has them."""
-        rows = [one for name in self.tables for row in self.table(name) for one in stand_ins(row)]
+        rows = [r for name in self.tables for row in self.table(name) for r in stand_ins(row)]
         return {kind: {row.get(kind) for row in rows} for kind in ("task", "learner")}
 
     @property
@@ -116,24 +116,24 @@ class Paper:
 def stand_ins(row: dict[str, Any]) -> list[dict[str, Any]]:
     """A row as it is for each instance of the study that stands for the paper's."""
     ours = row.get("ours", {})
-    return [row | one for one in (ours if isinstance(ours, list) else [ours])]
+    return [row | instance for instance in (ours if isinstance(ours, list) else [ours])]
 
 
 def _rows_by_condition(entry: dict[str, Any], file: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """One row, or one for each condition of ``across`` that the entry has a value for."""
     entry = entry | {key: value for key, value in entry.get("also", {}).items() if key != "quote"}
     entry.pop("also", None)
-    shared = {"place": file.get("place")} | file.get("common", {})
+    common_columns = {"place": file.get("place")} | file.get("common", {})
     single = ("quote", "ours")
     lists = [key for key, value in entry.items() if isinstance(value, list) and key not in single]
     if "across" not in file or not lists:
-        yield _without_nulls(shared | entry)
+        yield _without_nulls(common_columns | entry)
         return
     for column, condition in enumerate(file["across"]):
         cells = _without_nulls({key: entry[key][column] for key in lists})
         if cells:
             alike = {key: value for key, value in entry.items() if key not in lists}
-            yield _without_nulls(shared | condition | alike | cells)
+            yield _without_nulls(common_columns | condition | alike | cells)
 
 
 def _without_nulls(row: dict[str, Any]) -> dict[str, Any]:
@@ -164,9 +164,9 @@ def _preferred_rows(rows: list[dict[str, Any]], name: str, unit: str, *more: str
 @cache
 def load() -> Paper:
     """Read the paper's numbers from the package."""
-    read = {
+    documents = {
         file.name.removesuffix(".yaml"): yaml.safe_load(file.read_text(encoding="utf-8"))
         for file in sorted(files(__package__).iterdir(), key=lambda file: file.name)
         if file.name.endswith(".yaml")
     }
-    return Paper(read.pop("paper") | read)
+    return Paper(documents.pop("paper") | documents)

@@ -37,8 +37,8 @@ class Table(Part):
             {main}, the main comparison; {full}, the paper's full learner; {rates_of}.
         cells: the columns.
         optional: headers or groups of columns that are left out where no line has a number there.
-        by, without: what sets panels apart beside the condition, such as learner, and what of it
-            does not.
+        by, without: columns that set panels apart beside the condition's, such as learner; the one
+            of the condition's that does not.
         remarks: the first notes, parted by empty lines.
         quotes: column of the paper's text -> a note on each of its rows that have one.
         layout: further fields of the document.
@@ -58,9 +58,9 @@ class Table(Part):
     layout: ClassVar[Mapping[str, Any]] = {}
     empty: ClassVar[bool] = True
 
-    def rows(self, *needed: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
+    def rows(self, *results: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
         """The rows to show, of the results that the table needs; each may be empty."""
-        return needed[0]
+        return results[0]
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         """A title and its rows for each panel: by the column `PANEL`, by condition, or one."""
@@ -74,7 +74,7 @@ class Table(Part):
                 yield title, self.of_condition(keys, group, study)
 
     def of_condition(self, keys: Row, rows: pd.DataFrame, study: StudyFacts) -> list[Row]:
-        """What a panel is of, of the rows of its condition; without any it is left out."""
+        """The rows that a panel shows of its condition's; a panel without rows is left out."""
         return rows.to_dict("records")
 
     def lines(self, rows: list[Row]) -> list[Row]:
@@ -101,7 +101,7 @@ class Table(Part):
         remarks = filter(None, map(str.strip, self.remarks.split("\n\n")))
         return [*remarks, *(text.format(**row) for text, row in rows)]
 
-    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+    def notes(self, contents: Contents, study: StudyFacts, *results: pd.DataFrame) -> list[str]:
         """What stands under the table: by default remarks, quotes, and what its marks mean."""
         guards = guard_notes(contents.records, contents.panels)
         return [*self.remark_list(), *mark_notes(contents.panels), *guards]
@@ -120,13 +120,13 @@ class Table(Part):
         """Whether the page shows the table."""
         return self.empty or bool(contents.panels)
 
-    def build(self, *needed: pd.DataFrame, study: StudyFacts) -> TableDocument:
+    def build(self, *results: pd.DataFrame, study: StudyFacts) -> TableDocument:
         """The table, from the results it needs; its caption says SIMULATED where it holds."""
-        rows = self.rows(*needed, study=study)
+        rows = self.rows(*results, study=study)
         cells = self.columns(rows, study)
         contents = Contents(rows, [], [])
-        nothing = needed and all(frame.empty for frame in needed)
-        for title, group in () if nothing else self.panels(rows, study):
+        is_blank = results and all(frame.empty for frame in results)
+        for title, group in () if is_blank else self.panels(rows, study):
             lines = [Line(study, row) for row in self.lines(group)]
             texts = [tuple(cell.text(line) for cell in cells) for line in lines]
             if texts:
@@ -134,7 +134,7 @@ class Table(Part):
             numbers = [n.csv_row for line in lines for cell in cells for n in cell.numbers(line)]
             contents.records.extend(numbers or (self.csv_row(row, study) for row in group))
         data = self.data(contents, study)
-        facts = study.narrowed_to(data)
+        facts = study.narrow_to(data)
         document = TableDocument(
             slug=self.part.name,
             title=self.part.label,
@@ -142,13 +142,13 @@ class Table(Part):
             simulated=facts.simulated,
             columns=[cell.column for cell in cells],
             panels=contents.panels,
-            notes=[join_lines(note) for note in self.notes(contents, study, *needed)],
+            notes=[join_lines(note) for note in self.notes(contents, study, *results)],
             data=data,
             ran=self.is_shown(contents, study),
-            **self.layout | {"kept": min(self.layout.get("kept", 1), len(cells))},
+            **self.layout | {"fixed_columns": min(self.layout.get("fixed_columns", 1), len(cells))},
         )
         columns = list(enumerate(document.columns))
-        blank = {i for i, one in columns if {one.header, one.group} & {*self.optional}}
+        blank = {i for i, column in columns if {column.header, column.group} & {*self.optional}}
         if any(row[i] != MISSING for panel in document.panels for row in panel.rows for i in blank):
             return document
         return document.with_columns([i for i, _ in columns if i not in blank])

@@ -73,17 +73,17 @@ class DecayGrid(
     derivatives with Adam as 100."""
 
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        at = [key for key in SETTING if key != "optimizer"] + ["seed"]
+        seed_keys = [key for key in SETTING if key != "optimizer"] + ["seed"]
         hundreds = where(models, **load().document["decay_grid"]["hundred"])
-        recovered = {}
+        recovery_columns = {}
         for part in ("adapt", "heldout"):
-            hundred = hundreds[hundreds[ESTIMANDS[part].selected].astype(bool)].set_index(at)
-            reached = hundred.reindex(pd.MultiIndex.from_frame(models[at]))
+            hundred = hundreds[hundreds[ESTIMANDS[part].selected].astype(bool)].set_index(seed_keys)
+            reference = hundred.reindex(pd.MultiIndex.from_frame(models[seed_keys]))
             frozen = models[f"frozen_{part}_error"]
-            gain = frozen - reached[f"{part}_error"].to_numpy(float)
+            gain = frozen - reference[f"{part}_error"].to_numpy(float)
             share = 100.0 * (frozen - models[f"{part}_error"]) / gain
-            recovered[f"{part}_vs_hundred_percent"] = share
-        return models.assign(**recovered)
+            recovery_columns[f"{part}_vs_hundred_percent"] = share
+        return models.assign(**recovery_columns)
 
 
 class Architectures(
@@ -163,7 +163,7 @@ def rows_against_exact(learners: pd.DataFrame, study: StudyFacts) -> pd.DataFram
     """The rows of `learners` whose reference declares itself exact, of several the first one."""
     exact = [
         name
-        for name in study.ordered("learner", learners["against"])
+        for name in study.sort_names("learner", learners["against"])
         if study.declaration("learner", name).get("exactness") == "exact"
     ]
     rows = learners[learners["against"].isin(exact)]
@@ -173,7 +173,7 @@ def rows_against_exact(learners: pd.DataFrame, study: StudyFacts) -> pd.DataFram
 
 def reference_names(rows: pd.DataFrame, study: StudyFacts) -> str:
     """What the references of these rows are called: "exact RTRL, per step"."""
-    names = study.ordered("learner", rows["against"])
+    names = study.sort_names("learner", rows["against"])
     return " or ".join(study.called("learner", name) for name in names)
 
 
@@ -209,13 +209,13 @@ class Learners(
     def rows(self, learners: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         if (rows := rows_against_exact(learners, study)).empty:
             return rows
-        order = study.ordered("learner", rows["observer"])
+        order = study.sort_names("learner", rows["observer"])
         rows = rows.sort_values("observer", key=lambda n: n.map(order.index), kind="stable")
-        declared = [study.declaration("learner", name) for name in rows["observer"]]
+        declarations = [study.declaration("learner", name) for name in rows["observer"]]
         names = ("exactness", "time", "memory")
-        return rows.assign(**{n: [one.get(n, "") for one in declared] for n in names})
+        return rows.assign(**{n: [d.get(n, "") for d in declarations] for n in names})
 
-    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+    def notes(self, contents: Contents, study: StudyFacts, *results: pd.DataFrame) -> list[str]:
         note = "‡ otherwise for some networks or windows: see the reference of learners."
         return [note] * any(_MORE in panel.text for panel in contents.panels)
 

@@ -5,7 +5,14 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from orla.reports.beside import CELLS, EPISODE, ByCondition, drifting, having, pool_pairs
+from orla.reports.beside import (
+    CELLS,
+    EPISODE,
+    ByCondition,
+    drifting_rows,
+    pool_pairs,
+    with_measures,
+)
 from orla.reports.cells import called, mean, network_name, seed_count, value
 from orla.reports.comparison import Mean, conditions_frame
 from orla.reports.paper import load
@@ -51,8 +58,8 @@ class PastCosines(
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """The conditions with either cosine, whichever learner drives: the paper's comes first."""
-        rows = having(pool_pairs(measured), _WINDOWS, _LAST, _EXACT)
-        rows = drifting(rows).to_dict("records")
+        rows = with_measures(pool_pairs(measured), _WINDOWS, _LAST, _EXACT)
+        rows = drifting_rows(rows).to_dict("records")
         means: dict[tuple[str, ...], dict[str, Mean]] = {}
         for row in sorted(
             rows, key=lambda row: (row["learner"] != load().full_learner, row["learner"])
@@ -72,7 +79,7 @@ class Decorrelation(
     """A row an autocorrelation and network: copies of AR(1) noise that does not change."""
 
     panel_by = ("learner", "optimizer", "precision")
-    given = ("rho",)
+    match_by = ("rho",)
     cells = (
         value("ρ", "rho", "{:g}".format),
         network_name(),
@@ -90,7 +97,7 @@ class Decorrelation(
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """Conditions of tasks that copy their input after as many steps as the paper's."""
-        rows = having(measured, _LAST, _WINDOWS)
+        rows = with_measures(measured, _LAST, _WINDOWS)
         delay = self.papers_rows[0]["delay_steps"]
         tasks = {name: study.options("task", name) for name in rows["task"]}
         rhos = {name: o.get("rho") for name, o in tasks.items() if o.get("delay") == delay}
@@ -118,8 +125,8 @@ class Substrate(
     """Coordinates of the recurrent weights, a line a network and optimizer of the paper's."""
 
     panel_by = EPISODE
-    given = ("task", "optimizer")
-    layout: ClassVar = {"size": "scriptsize", "kept": 2, "widest": 6}
+    match_by = ("task", "optimizer")
+    layout: ClassVar = {"size": "scriptsize", "fixed_columns": 2, "widest": 6}
     cells = (
         network_name(),
         called("optimizer"),
@@ -142,15 +149,15 @@ class Substrate(
         rows: dict[tuple[str, str], dict[str, Any]] = {}
         for row in super().papers_rows:
             if "architecture" in row:  # else it is a ratio of two networks' numbers
-                one = rows.setdefault((row["architecture"], row["optimizer"]), dict(row))
-                for measure in (name for name, of in _METRICS.items() if of[0] == row["metric"]):
-                    one |= {f"{end}_{measure}": row.get(end) for end in ("low", "high")}
-                    one[measure] = row["value"]
+                paper_row = rows.setdefault((row["architecture"], row["optimizer"]), dict(row))
+                for measure in (name for name, t in _METRICS.items() if t[0] == row["metric"]):
+                    paper_row |= {f"{end}_{measure}": row.get(end) for end in ("low", "high")}
+                    paper_row[measure] = row["value"]
         return list(rows.values())
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """The drifting conditions of the paper's full learner with one of these measures."""
-        rows = drifting(having(measured, *_METRICS))
+        rows = drifting_rows(with_measures(measured, *_METRICS))
         return rows[rows["learner"] == load().full_learner]
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Any:

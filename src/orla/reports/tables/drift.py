@@ -21,8 +21,8 @@ SMALL = 0.05
 # Targets whose SD differ by more are perhaps in two units.
 MOST_SPREAD = 3.0
 # More pairs than these are counted, not told one by one.
-MOST_TOLD = 3
-DECODED = {"within_a": "within A", "within_b": "within B", "a_to_b": "A to B"}
+MOST_SENTENCES = 3
+DECODER_NAMES = {"within_a": "within A", "within_b": "within B", "a_to_b": "A to B"}
 
 
 class Drift(NamedTuple):
@@ -35,24 +35,24 @@ class Drift(NamedTuple):
     score: str
     rows: dict[str, dict[str, dict[str, Any]]]
 
-    def value(self, measure: str, at: str = "") -> float:
+    def value(self, measure: str, place: str = "") -> float:
         """A measure's value; NaN where there is none."""
-        return self.rows.get(measure, {}).get(at, {}).get("value", nan)
+        return self.rows.get(measure, {}).get(place, {}).get("value", nan)
 
-    def words(self, measure: str, at: str = "") -> str:
+    def words(self, measure: str, place: str = "") -> str:
         """A measure's words; "" where there are none."""
-        return self.rows.get(measure, {}).get(at, {}).get("words", "")
+        return self.rows.get(measure, {}).get(place, {}).get("words", "")
 
-    def text(self, measure: str, at: str = "", **how: Any) -> str:
+    def text(self, measure: str, place: str = "", **how: Any) -> str:
         """A measure with its interval."""
-        row = self.rows.get(measure, {}).get(at, {})
+        row = self.rows.get(measure, {}).get(place, {})
         ends = (row.get(name, nan) for name in ("value", "low", "high"))
         return estimate(*ends, **{"digits": 2} | how)
 
     @property
     def best_lags(self) -> str:
         """The lags that decode session A best."""
-        return max(self.rows["within_a"], key=lambda at: self.value("within_a", at))
+        return max(self.rows["within_a"], key=lambda place: self.value("within_a", place))
 
     def sentence(self) -> str:
         """Whether there is a drift, how large, how much of it is of our making, and what is odd."""
@@ -107,16 +107,16 @@ def drifts(frame: pd.DataFrame) -> Iterator[Drift]:
         by_measure: dict[str, dict[str, dict[str, Any]]] = {}
         for row in rows.to_dict("records"):
             by_measure.setdefault(row["measure"], {})[row["at"]] = row
-        named = [by_measure.get("session", {}).get(side, {}).get("words", side) for side in "ab"]
-        if decoded := by_measure.get("within_a"):
-            score = next(iter(decoded.values()))["words"]
-            yield Drift(task, pair, *named, score, by_measure)
+        sessions = [by_measure.get("session", {}).get(side, {}).get("words", side) for side in "ab"]
+        if scores_by_lag := by_measure.get("within_a"):
+            score = next(iter(scores_by_lag.values()))["words"]
+            yield Drift(task, pair, *sessions, score, by_measure)
 
 
 def drift_sentences(frame: pd.DataFrame | None) -> list[str]:
     """Whether there is a drift: of each pair, or of many how many have one."""
     pairs = [] if frame is None else [(drift.pair, drift.sentence()) for drift in drifts(frame)]
-    if len(pairs) <= MOST_TOLD:
+    if len(pairs) <= MOST_SENTENCES:
         return [f"{pair}: {text}" if len(pairs) > 1 else text for pair, text in pairs]
     counts = pd.Series([text.partition(":")[0] for _, text in pairs]).value_counts(sort=False)
     return [f"{head}: {n} of {len(pairs)} pairs." for head, n in counts.items()]
@@ -129,21 +129,21 @@ def report_text(frame: pd.DataFrame, width: int = 100) -> str:
     for drift in drifts(frame):
         lines.append(f"A: {drift.a}, B: {drift.b} ({drift.task}, {drift.pair})")
         for measure, places in drift.rows.items():
-            words = "; ".join(_measure_text(drift, measure, at) for at in places)
+            words = "; ".join(_measure_text(drift, measure, place) for place in places)
             lines += wrap(f"{DRIFT_MEASURES.get(measure, measure)}: {words}")
         lines += ["", *textwrap.wrap(drift.sentence(), width), ""]
     summary = drift_sentences(frame)
     return "\n".join([*lines, *(summary if len(summary) > 1 else [])])
 
 
-def _measure_text(drift: Drift, measure: str, at: str) -> str:
+def _measure_text(drift: Drift, measure: str, place: str) -> str:
     """A measure of a pair at one place, as the report for the terminal has it."""
-    words, size = drift.words(measure, at), drift.value(measure, at)
+    words, size = drift.words(measure, place), drift.value(measure, place)
     if measure == "registration":
-        return f"{at} cannot be answered: {words}" if words else f"{at} can be answered"
-    text = f"{size:,.0f}" if size > FEW_UPDATES else drift.text(measure, at)
+        return f"{place} cannot be answered: {words}" if words else f"{place} can be answered"
+    text = f"{size:,.0f}" if size > FEW_UPDATES else drift.text(measure, place)
     few = ", too few to tell" if measure == "updates" and size < FEW_UPDATES else ""
-    return " ".join(filter(None, (at, "" if is_missing(size) else text, words))) + few
+    return " ".join(filter(None, (place, "" if is_missing(size) else text, words))) + few
 
 
 def _column(header: str, text: Callable[[Drift], str], group: str = "", align: str = "r") -> Cell:
@@ -163,8 +163,8 @@ def _score_column(header: str, measure: str) -> Cell:
     """A score with its interval, at the lags that decode A best; one without lags by itself."""
 
     def text(drift: Drift) -> str:
-        at = drift.best_lags if drift.best_lags in drift.rows.get(measure, {}) else ""
-        return drift.text(measure, at).replace(" [", "\n[")
+        lags = drift.best_lags if drift.best_lags in drift.rows.get(measure, {}) else ""
+        return drift.text(measure, lags).replace(" [", "\n[")
 
     return _column(header, text, "Decoder")
 
@@ -190,7 +190,7 @@ class DriftReport(
     means in standard deviations, and correlation of their tuning; in parentheses the same within
     A."""
     empty = False
-    layout: ClassVar = {"widest": 7, "kept": 2}
+    layout: ClassVar = {"widest": 7, "fixed_columns": 2}
     cells = (
         value("Pair", "name", str, align="l"),
         _column("Sessions", _sessions_text, align="l"),
@@ -216,8 +216,8 @@ class DriftReport(
         """A pair, with every measure and its ends as columns; the result has them a row each."""
         drift, columns = row["drift"], {"task": row["drift"].task, "pair": row["drift"].pair}
         for measure, places in drift.rows.items():
-            for at, entry in places.items():
-                name = f"{measure}_{at}".strip("_")
+            for place, entry in places.items():
+                name = f"{measure}_{place}".strip("_")
                 if measure in ("session", "recording", "about", "kept", "correspondence"):
                     columns[name] = entry["words"]
                 else:
@@ -226,10 +226,10 @@ class DriftReport(
                     columns |= {end: number for end, number in ends.items() if number == number}
         return columns
 
-    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+    def notes(self, contents: Contents, study: StudyFacts, *results: pd.DataFrame) -> list[str]:
         """A sentence on each pair, or how many drift; what else the sessions' files say."""
-        pairs, lines = list(drifts(needed[0])), drift_sentences(needed[0])
-        for drift in pairs if len(pairs) <= MOST_TOLD else ():
+        pairs, lines = list(drifts(results[0])), drift_sentences(results[0])
+        for drift in pairs if len(pairs) <= MOST_SENTENCES else ():
             for side, name in zip("ab", (drift.a, drift.b), strict=True):
                 words = (drift.words(measure, side) for measure in ("recording", "about", "kept"))
                 lines += [f"{name}: {text}" for text in words if text]

@@ -41,13 +41,13 @@ def _seeds_text(line: Line) -> str:
     return "–".join(map(str, sorted({min(counts), max(counts)}))) if counts else MISSING
 
 
-def _gap_column(header: str, name: str, group: str, missing: str = MISSING) -> Cell:
-    """A comparison's gap; `missing` where the line has none."""
+def _gap_column(header: str, name: str, group: str, blank: str = MISSING) -> Cell:
+    """A comparison's gap; `blank` where the line has none."""
 
     def text(line: Line) -> str:
         row = line.row["cells"].get(name)
         if row is None:
-            return missing
+            return blank
         return gap_text(row) if row.get("run", True) else NOT_RUN
 
     return cell(header, text, group)
@@ -81,7 +81,7 @@ class BciGap(
     """Every comparison of the study by optimizer, and the paper's gap beside its own."""
 
     names_estimand = False
-    layout: ClassVar = {"kept": 2, "widest": 7}
+    layout: ClassVar = {"fixed_columns": 2, "widest": 7}
     lines = staticmethod(optimizer_lines)
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
@@ -109,11 +109,11 @@ class BciGap(
                 cells.append(_gap_column(header, name, group))
         return cells
 
-    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
-        lost = sum(n_diverged(row) > 0 for row in contents.records)
-        diverged = f"{lost} of these gaps leave out seeds of which a model diverged: see the .csv."
+    def notes(self, contents: Contents, study: StudyFacts, *results: pd.DataFrame) -> list[str]:
+        n_gaps = sum(n_diverged(row) > 0 for row in contents.records)
+        note = f"{n_gaps} of these gaps leave out seeds of which a model diverged: see the .csv."
         guards = guard_notes(contents.records, contents.panels)
-        return [diverged] * bool(lost) + guards + shared.mark_notes(contents.panels)
+        return [note] * bool(n_gaps) + guards + shared.mark_notes(contents.panels)
 
 
 _NO_SQUARE = "The study's comparisons form no two by two: it needs two gradients at two cadences."
@@ -137,7 +137,7 @@ class TwoByTwo(
     the two adds (pp, with differences of R² and of the error, sign reversed). Brackets:
     {OVER_SEEDS}; n: seeds."""
     empty = False
-    layout: ClassVar = {"kept": 2, "widest": 6}
+    layout: ClassVar = {"fixed_columns": 2, "widest": 6}
     lines = staticmethod(optimizer_lines)
 
     def rows(self, estimates: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
@@ -145,22 +145,22 @@ class TwoByTwo(
         return rows[rows["estimand"].isin(OF_HELDOUT)]
 
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
-        if (both := find_square(study)) is None:
+        if (square := find_square(study)) is None:
             return [called("optimizer")]
 
         def recovery_column(place: int, name: str) -> Cell:
             def text(line: Line) -> str:
-                where = recovery_rows(line.row["cells"], both)[place]
+                where = recovery_rows(line.row["cells"], square)[place]
                 return recovery_text(*where) if where else NOT_RUN
 
             header = study.called("learner", name).replace(", ", ",\n")
             return cell(header, text, "Recovery (%)")
 
-        gaps = zip(_HEADERS, both, strict=True)
+        gaps = zip(_HEADERS, square, strict=True)
         return [
             called("optimizer"),
             cell("n", _seeds_text),
-            *(recovery_column(i, name) for i, name in enumerate(both.learners(study))),
+            *(recovery_column(i, name) for i, name in enumerate(square.learners(study))),
             *(_gap_column(header, name, group, NOT_RUN) for (header, group), name in gaps),
         ]
 
@@ -170,7 +170,7 @@ class TwoByTwo(
         lines = optimizer_lines(rows.to_dict("records"))
         return [row for line in lines for row in line["cells"].values()]
 
-    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+    def notes(self, contents: Contents, study: StudyFacts, *results: pd.DataFrame) -> list[str]:
         notes = guard_notes(contents.records, contents.panels)
         return notes or [_NO_SQUARE] * (not find_square(study))
 
@@ -180,9 +180,9 @@ _ENDS = ("low", "high")
 
 def _sample_sizes_text(line: Line) -> str:
     """Pairs times seeds, and how many models diverged."""
-    lost = n_diverged(line.row)
+    diverged_count = n_diverged(line.row)
     sizes = " × ".join(count(line.row[name]) for name in ("n_pairs", "n_seeds"))
-    return sizes + (f"\n({lost} div.)" if lost else "")
+    return sizes + (f"\n({diverged_count} div.)" if diverged_count else "")
 
 
 def _error_gap_text(line: Line) -> str:
@@ -226,6 +226,6 @@ class OverPairs(
         # A pair without a gap fails a guard.
         return over_pairs[over_pairs[["n_pairs", "n_failing"]].max(axis=1) > 1]
 
-    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+    def notes(self, contents: Contents, study: StudyFacts, *results: pd.DataFrame) -> list[str]:
         one_pair = "No task has more than one pair of sessions with these learners."
         return super().notes(contents, study) if contents.panels else [one_pair]

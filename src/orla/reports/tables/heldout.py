@@ -22,7 +22,7 @@ from orla.reports.tables.shared import (
 from orla.reports.words import NOT_RUN
 from orla.study.keys import DEFAULTS, KEYS
 
-_REFITTED = "refitted on the adapt part"
+_REFIT = "refitted on the adapt part"
 
 
 _ACCURACIES = ["frozen_accuracy", "reference_accuracy"]
@@ -63,8 +63,8 @@ def runs(heldout: pd.DataFrame, study: StudyFacts) -> Iterator[Run]:
         means = networks.reindex(columns=_MEANS).mean()
         means[_ACCURACIES] *= 100
         unit = "nats" if networks.reindex(columns=["accuracy"]).notna().any(axis=None) else "MSE"
-        named = {study.called("learner", name): n for name, n in updates.items()}
-        yield Run(title, len(networks), unit, *means, max(steps, default=None), named)
+        updates_by_label = {study.called("learner", name): n for name, n in updates.items()}
+        yield Run(title, len(networks), unit, *means, max(steps, default=None), updates_by_label)
 
 
 def _recovery_text(line: Line) -> str:
@@ -91,7 +91,7 @@ class Heldout(
     rate that rolling validation within the part adapted to selects. Over best: recovery with the
     best constant in the place of a frozen network that is worse. Brackets: {OVER_SEEDS}; n: seeds,
     and how many of them diverged (div.), which are left out of the mean. Adapt: recovery over the
-    adapt part, while learning, at the rate that is best there. {_REFITTED.capitalize()} and then
+    adapt part, while learning, at the rate that is best there. {_REFIT.capitalize()} and then
     fixed, as baselines: ridge and recursive least squares (RLS) on the last inputs, a Kalman
     filter, the frozen network's readout; their brackets are over the networks that recovery is
     counted from."""
@@ -107,18 +107,18 @@ class Heldout(
     )
     optional = ("paper", "The paper")
 
-    def rows(self, *needed: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
+    def rows(self, *results: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
         """The conditions with their networks' errors (means over seeds) and updates; baselines."""
-        conditions, heldout, baselines = needed
+        conditions, heldout, baselines = results
         errors = ("frozen_heldout_error", "reference_error", "constant_error")
         columns = dict.fromkeys(errors, "mean") | {"updates": "max"}
         means = heldout.groupby([*KEYS], as_index=False)[list(columns)].agg(columns)
         rows = conditions.merge(means, how="left", on=[*KEYS])
         if len(baselines):
-            more = {"learner": _REFITTED, "intervention": DEFAULTS["intervention"]}
+            more = {"learner": _REFIT, "intervention": DEFAULTS["intervention"]}
             more["optimizer"] = baselines["baseline"].map(BASELINES)
-            refitted = baselines.drop(columns="baseline").assign(**more)
-            rows = pd.concat([rows, refitted], ignore_index=True)
+            refits = baselines.drop(columns="baseline").assign(**more)
+            rows = pd.concat([rows, refits], ignore_index=True)
         return with_paper_rows(rows, study, load().recoveries)
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
@@ -128,9 +128,9 @@ class Heldout(
             words = "" if is_missing(updates) else f" ({updates:,} updates{few})"
             yield title + words, group.to_dict("records")
 
-    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+    def notes(self, contents: Contents, study: StudyFacts, *results: pd.DataFrame) -> list[str]:
         notes = mark_notes(contents.panels) + guard_notes([], contents.panels)
-        for run in runs(needed[1], study):
+        for run in runs(results[1], study):
             steps = f", {run.steps:,} steps adapted to" if run.steps else ""
             notes.append(
                 f"{run.title}: held-out error ({run.unit}) {number(run.frozen_error, 2)} frozen, "

@@ -100,7 +100,7 @@ class Lora(
         title = "The paper, adapt window; by its caption over TBPTT-64"
         yield title, [dict.fromkeys(rows) | _papers_line(row) for row in papers]
 
-    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+    def notes(self, contents: Contents, study: StudyFacts, *results: pd.DataFrame) -> list[str]:
         [paper] = load().text_rows("cross_entropy_adafactor")
         kinds = ("frozen", "adam", "adafactor", "reference")
         frozen, *losses, reference = (paper[f"cross_entropy_{kind}"] for kind in kinds)

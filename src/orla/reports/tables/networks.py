@@ -12,13 +12,13 @@ from orla.reports.beside import (
     CELLS,
     EPISODE,
     BesidePaper,
-    drifting,
+    drifting_rows,
     pairs_as_seeds,
     papers_first,
     titled_groups,
 )
 from orla.reports.cells import Cell, Line, Row, beside, called, cell, value
-from orla.reports.comparison import RECOVERY, Beside, Mean, Printed, mean_of, mean_text, paper_value
+from orla.reports.comparison import RECOVERY, Beside, Mean, Quote, mean_of, mean_text, paper_value
 from orla.reports.numbers import MISSING, estimate, is_missing, number
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
@@ -65,15 +65,15 @@ class ProjectedOut(
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         first, blank = self.papers_rows[0], True
-        tested, unchanged = first["ours"]["intervention"], where(rows, **DEFAULTS)
-        changed = rows[rows["start"] == DEFAULTS["start"]]
-        changed = changed[changed["intervention"] != DEFAULTS["intervention"]]
-        for title, keys, group in papers_first(study, changed, "learner", "optimizer"):
-            pairs = _paired_networks(where(unchanged, **keys | DEFAULTS), group)
+        kind, plain_rows = first["ours"]["intervention"], where(rows, **DEFAULTS)
+        changed_rows = rows[rows["start"] == DEFAULTS["start"]]
+        changed_rows = changed_rows[changed_rows["intervention"] != DEFAULTS["intervention"]]
+        for title, keys, group in papers_first(study, changed_rows, "learner", "optimizer"):
+            pairs = _paired_networks(where(plain_rows, **keys | DEFAULTS), group)
             if len(pairs):
                 blank = False
                 part = study.declaration("intervention", keys["intervention"])
-                summary = self._rank_lines if part.get("name", tested) == tested else _mean_line
+                summary = self._rank_lines if part.get("name", kind) == kind else _mean_line
                 yield title, [*_loss_lines(keys, pairs), *summary(keys, pairs)]
         if blank:
             none = pd.DataFrame(columns=[_TOP1, _ENERGY, "lost"], dtype=float)
@@ -95,11 +95,11 @@ class ProjectedOut(
             lines.append(_line(words, ends, *numbers))
         for row in self.papers_rows:
             n = f"paper n = {row['n_seeds']}"
-            paper = Printed(row["spearman"], row.get("low"), row.get("high"), row["place"])
-            both = Beside(keys, f"spearman, {n}", ours.get("top1"), paper)
-            judged = f"\n({both.agreement})" if "top1" in ours else ""
+            paper = Quote(row["spearman"], row.get("low"), row.get("high"), row["place"])
+            pair = Beside(keys, f"spearman, {n}", ours.get("top1"), paper)
+            ending = f"\n({pair.agreement})" if "top1" in ours else ""
             text = estimate(*paper[:3], digits=3, signed=True)
-            lines.append(_line(f"the {n.replace(' ', ', ', 1)}", text + judged, both))
+            lines.append(_line(f"the {n.replace(' ', ', ', 1)}", text + ending, pair))
         return lines
 
 
@@ -111,18 +111,18 @@ def _line(name: str, text: str, *numbers: Beside, **columns: Any) -> Row:
 
 def _mean_line(keys: Row, pairs: pd.DataFrame) -> Iterator[Row]:
     """The line of mean loss, ± half of its interval, and of the share of routed updates."""
-    lost, routed = mean_of(pairs["lost"]), mean_of(pairs[_ROUTED] * 100)
-    numbers = [Beside(keys, "lost_pp", lost), Beside(keys, f"{_ROUTED}_percent", routed)]
-    yield _line("mean", mean_text(lost, 1, signed=True), *numbers, share=mean_text(routed, 1))
+    loss, share = mean_of(pairs["lost"]), mean_of(pairs[_ROUTED] * 100)
+    numbers = [Beside(keys, "lost_pp", loss), Beside(keys, f"{_ROUTED}_percent", share)]
+    yield _line("mean", mean_text(loss, 1, signed=True), *numbers, share=mean_text(share, 1))
 
 
-def _paired_networks(unchanged: pd.DataFrame, changed: pd.DataFrame) -> pd.DataFrame:
+def _paired_networks(plain_models: pd.DataFrame, changed_models: pd.DataFrame) -> pd.DataFrame:
     """Networks that ran both, with the concentration of the plain run; none without any."""
-    before = unchanged.reindex(columns=["seed", RECOVERY, _TOP1, _ENERGY])
-    after = changed.reindex(columns=["seed", RECOVERY, _ROUTED])
-    both = before.merge(after, on="seed", suffixes=("", "_changed")).sort_values("seed")
-    both["lost"] = both[RECOVERY] - both[f"{RECOVERY}_changed"]
-    return both if np.isfinite(both[_TOP1]).any() else both.iloc[:0]
+    plain = plain_models.reindex(columns=["seed", RECOVERY, _TOP1, _ENERGY])
+    others = changed_models.reindex(columns=["seed", RECOVERY, _ROUTED])
+    pairs = plain.merge(others, on="seed", suffixes=("", "_changed")).sort_values("seed")
+    pairs["lost"] = pairs[RECOVERY] - pairs[f"{RECOVERY}_changed"]
+    return pairs if np.isfinite(pairs[_TOP1]).any() else pairs.iloc[:0]
 
 
 def _loss_lines(keys: Row, pairs: pd.DataFrame) -> Iterator[Row]:
@@ -163,22 +163,22 @@ class Isotropy(
         of their difference, paired by network, holds 0. {CELLS}"""
 
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
-        imposed = value("W_hh", "imposed", "{:g}".format, _CONDITION)
-        imposed = imposed._replace(numbers=lambda line: [line.row["difference"]])
-        measured = (beside(h, name, _CONDITION, digits=d) for name, (h, d) in _CONDITIONS.items())
+        imposed_column = value("W_hh", "imposed", "{:g}".format, _CONDITION)
+        imposed_column = imposed_column._replace(numbers=lambda line: [line.row["difference"]])
+        conditions = (beside(h, name, _CONDITION, digits=d) for name, (h, d) in _CONDITIONS.items())
         heads = {name: study.called("learner", name) for name in self.learners}
         errors = (beside(head, name, "Squared error", digits=5) for name, head in heads.items())
         n = cell("n", lambda line: comparison.seeds_text(line.row["seeds"]))
         alike = cell("Alike", _alike_text, align="l")
-        return [imposed, *measured, called("optimizer"), n, *errors, alike]
+        return [imposed_column, *conditions, called("optimizer"), n, *errors, alike]
 
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """The models of the two learners in networks with a condition number, "imposed"."""
         rows = models[models["selected_on_adapt"].astype(bool)]
-        rows = drifting(where(rows, **DEFAULTS))
+        rows = drifting_rows(where(rows, **DEFAULTS))
         networks = {name: study.options("architecture", name) for name in rows["architecture"]}
-        imposed = {name: options.get("condition", np.nan) for name, options in networks.items()}
-        rows = rows.assign(imposed=rows["architecture"].map(imposed).astype(float))
+        numbers = {name: options.get("condition", np.nan) for name, options in networks.items()}
+        rows = rows.assign(imposed=rows["architecture"].map(numbers).astype(float))
         return rows[rows["imposed"].notna() & rows["learner"].isin(self.learners)]
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
@@ -187,33 +187,33 @@ class Isotropy(
         papers = {float(row["condition_number"]) for row in self.papers_rows}
         for title, group in titled_groups(study, rows if len(rows) else blank, EPISODE):
             group, lines = group if len(rows) else rows, []
-            for imposed in sorted(papers | {*group["imposed"]}):
-                here = where(group, imposed=imposed)
+            for condition in sorted(papers | {*group["imposed"]}):
+                here = where(group, imposed=condition)
                 for name in study.distinct(here, "optimizer") or [""]:
-                    lines.append(self._condition_line(imposed, name, where(here, optimizer=name)))
+                    lines.append(self._condition_line(condition, name, where(here, optimizer=name)))
             yield title, lines
 
-    def _condition_line(self, imposed: float, optimizer: str, rows: pd.DataFrame) -> Row:
+    def _condition_line(self, condition: float, optimizer: str, rows: pd.DataFrame) -> Row:
         """The line of a condition number and optimizer: both learners and their difference."""
         [text] = load().text_rows("imposed")
-        papers = {r["learner"]: r for r in self.papers_rows if r["condition_number"] == imposed}
+        papers = {r["learner"]: r for r in self.papers_rows if r["condition_number"] == condition}
         sides = [where(rows, learner=name) for name in self.learners]
         blank = {"task": text["task"]} | DEFAULTS
         keys = [dict(r[list(KEYS)].iloc[0]) if len(r) else blank for r in sides]
-        line: dict[str, Any] = {"imposed": imposed, "optimizer": optimizer}
+        line: dict[str, Any] = {"imposed": condition, "optimizer": optimizer}
         line["papers"] = next(iter(papers.values()), {}).get("within_interval")
         for measure in _CONDITIONS:
             first, second = (_mean_or_none(side, measure) for side in sides)
-            at = 0 if first and not second else 1
+            side_index = 0 if first and not second else 1
             there = paper_value(text, measure) if papers else None
-            line[measure] = Beside(keys[at], measure, second or first, there)
+            line[measure] = Beside(keys[side_index], measure, second or first, there)
         for name, side, key in zip(self.learners, sides, keys, strict=True):
             paper = paper_value(papers.get(name), "mse")
             line[name] = Beside(key, _ERROR, _mean_or_none(side, _ERROR), paper)
         # First minus second learner's error, paired by network.
-        both = sides[0].merge(sides[1], on=["seed"], suffixes=("", "_other"))
-        lost = both["diverged"].astype(bool) | both["diverged_other"].astype(bool)
-        apart = mean_of(both[_ERROR] - both[f"{_ERROR}_other"], int(lost.sum()))
+        pairs = sides[0].merge(sides[1], on=["seed"], suffixes=("", "_other"))
+        fails = pairs["diverged"].astype(bool) | pairs["diverged_other"].astype(bool)
+        apart = mean_of(pairs[_ERROR] - pairs[f"{_ERROR}_other"], int(fails.sum()))
         difference = apart if all(map(len, sides)) else None
         line["difference"] = Beside(keys[1], f"{_ERROR}_difference", difference)
         errors = (line[name].ours for name in self.learners)

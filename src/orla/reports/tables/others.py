@@ -65,11 +65,11 @@ class Streaming(
         once = peers.drop_duplicates(["task", "peer", "seed"]).rename(columns={MEASURE: "mean"})
         means = mean_intervals(once, ["task", "peer"], ["mean"])
         means = means.rename(columns={f"mean_{end}": f"t95_{end}" for end in ("low", "high")})
-        both = pd.concat([study.arrange(networks), means], ignore_index=True)
-        both = both.merge(speed, how="left", on=[*KEYS, "peer"])
-        return both.assign(**{PANEL: both["task"].map(lambda task: study.called("task", task))})
+        rows = pd.concat([study.arrange(networks), means], ignore_index=True)
+        rows = rows.merge(speed, how="left", on=[*KEYS, "peer"])
+        return rows.assign(**{PANEL: rows["task"].map(lambda task: study.called("task", task))})
 
-    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+    def notes(self, contents: Contents, study: StudyFacts, *results: pd.DataFrame) -> list[str]:
         return [
             f"The paper on {row['task']} ({row['place']}): {row['accuracy']:g} by immediate "
             f"derivatives with Adam, {row['accuracy_adaptive_forest']:g} by the forest, whose size "
@@ -80,7 +80,7 @@ class Streaming(
 
 
 ADAPTS = {"bn": "batch normalization", "lora": "LoRA"}
-_WITHOUT = {"none": "not adapted", "statistics": "statistics of the batch alone"}
+_CONTROLS = {"none": "not adapted", "statistics": "statistics of the batch alone"}
 _COLUMNS = ("error", "recovery", "over_sgd")
 # Columns of the paper's numbers on CIFAR-10-C -> (optimizer, measure).
 _PAPERS = {
@@ -98,16 +98,16 @@ def recovery_by_corruption(tta: pd.DataFrame) -> pd.DataFrame:
     recovery = 100 (error not adapted - error) / cost, the cost of a corruption on average over all:
     error not adapted, less the error without corruption.
     """
-    scored = tta[(tta["measure"] == "error") & ~tta["tuning"]].rename(columns={"value": "error"})
+    errors = tta[(tta["measure"] == "error") & ~tta["tuning"]].rename(columns={"value": "error"})
     by = ["adapts", "optimizer", "learning_rate", "edge", "corruption"]
-    rows = scored.groupby(by, dropna=False, sort=False, as_index=False)["error"].mean()
+    rows = errors.groupby(by, dropna=False, sort=False, as_index=False)["error"].mean()
     frozen = rows[rows["adapts"] == "none"].set_index("corruption")["error"]
     rows = rows[rows["corruption"] != "clean"].reset_index(drop=True)
     cost = frozen.drop("clean").mean() - frozen["clean"]
     rows["recovery"] = 100 * (rows["corruption"].map(frozen) - rows["error"]) / cost
     sgd = rows[rows["optimizer"] == "sgd"].set_index(["adapts", "corruption"])["recovery"]
-    beside = sgd.reindex(pd.MultiIndex.from_frame(rows[["adapts", "corruption"]])).to_numpy()
-    return rows.assign(over_sgd=(rows["recovery"] - beside).where(rows["optimizer"] != "sgd"))
+    sgd_recovery = sgd.reindex(pd.MultiIndex.from_frame(rows[["adapts", "corruption"]])).to_numpy()
+    return rows.assign(over_sgd=(rows["recovery"] - sgd_recovery).where(rows["optimizer"] != "sgd"))
 
 
 class Tent(
@@ -144,7 +144,7 @@ class Tent(
         lines = mean_intervals(recovery_by_corruption(tta), way, _COLUMNS, "n").to_dict("records")
         for line in lines:
             adapts, optimizer = line["adapts"], line["optimizer"]
-            line["called"] = _WITHOUT.get(adapts) or study.called("optimizer", optimizer)
+            line["called"] = _CONTROLS.get(adapts) or study.called("optimizer", optimizer)
             line["panel"] = ADAPTS.get(adapts, "no gradient")
             for name in _COLUMNS:
                 line[f"papers_{name}"] = theirs.get((line["panel"], optimizer, name), math.nan)
@@ -164,12 +164,13 @@ class Tent(
         notes += [f"Best rate on the edge of the grid: {edges}."] * bool(edges)
         norms = tta[(tta["measure"] == "gradient_norm") & ~tta["tuning"]]
         for adapts, group in norms[norms["optimizer"] == "sgd"].groupby("adapts", sort=False):
-            by = group.groupby("layer", sort=False)["value"].mean()
-            first, last = by[~by.index.str.contains("Shortcut")].iloc[[0, -1]]
+            norm = group.groupby("layer", sort=False)["value"].mean()
+            first, last = norm[~norm.index.str.contains("Shortcut")].iloc[[0, -1]]
             notes.append(
                 f"Gradients of {ADAPTS[adapts]} with SGD, norm: {number(first, 3)} in the "
-                f"shallowest, {number(last, 3)} in the deepest of {len(by)} layers, "
-                f"{number(first / last)} to 1; largest over smallest {number(by.max() / by.min())}."
+                f"shallowest, {number(last, 3)} in the deepest of {len(norm)} layers, "
+                f"{number(first / last)} to 1; largest over smallest "
+                f"{number(norm.max() / norm.min())}."
             )
         lora = ["The paper's LoRA: 5 to 6 between shallowest and deepest of 28 layers."]
         return notes + lora * bool(norms["adapts"].eq("lora").any())

@@ -10,12 +10,12 @@ from orla.reports.beside import (
     CELLS,
     EPISODE,
     ByCondition,
-    drifting,
-    having,
+    drifting_rows,
     pool_pairs,
+    with_measures,
 )
 from orla.reports.cells import Cell, Line, Row, called, cell, mean, network_name, seed_count, value
-from orla.reports.cells import beside as both
+from orla.reports.cells import beside as pair_cell
 from orla.reports.comparison import RECOVERY, Beside, Mean, means_by_keys, network_kind, paper_value
 from orla.reports.numbers import count
 from orla.reports.paper import load
@@ -33,14 +33,14 @@ _SINGULAR, _RECOVERY = "First singular value", "Held-out recovery (%)"
 
 def _first_line_column(header: str, *measure: str, **how: Any) -> Cell:
     """A mean that has one reading alone, in the condition's first line."""
-    one = mean(header, *measure, **how)
-    return one._replace(
-        text=lambda line: one.text(line) if line.row["first"] else "",
-        numbers=lambda line: one.numbers(line) if line.row["first"] else (),
+    column = mean(header, *measure, **how)
+    return column._replace(
+        text=lambda line: column.text(line) if line.row["first"] else "",
+        numbers=lambda line: column.numbers(line) if line.row["first"] else (),
     )
 
 
-class _OfReadings(ByCondition):
+class _ByReading(ByCondition):
     """A condition has a line for each share and reading of its gradients that was measured."""
 
     tells_pretraining = True
@@ -58,7 +58,7 @@ class _OfReadings(ByCondition):
 
     def structure_rows(self, measured: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
         """The conditions of the paper's full learner with a structure, and each network's kind."""
-        rows = having(pool_pairs(measured), _TOP1)
+        rows = with_measures(pool_pairs(measured), _TOP1)
         rows = rows[rows["learner"] == load().full_learner]
         kinds = [network_kind(study, name) for name in rows["architecture"]]
         return rows.assign(kind=kinds)
@@ -74,13 +74,13 @@ class _OfReadings(ByCondition):
 
 
 class Structure(
-    _OfReadings, name="structure", label="Structure of the past gradient", chapter="mechanism",
+    _ByReading, name="structure", label="Structure of the past gradient", chapter="mechanism",
     order=20, needs=("measured",), paper="structure",
 ):  # fmt: skip
     """Concentration of G_past and G_imm in networks of the kind that the paper measures here."""
 
     cells = (
-        *_OfReadings.concentration,
+        *_ByReading.concentration,
         _first_line_column("u_1", "whh_share", "whh_share_percent", **_SHARE),
         _first_line_column("shuffled", "whh_share_shuffled", **_SHARE),
     )
@@ -113,17 +113,17 @@ class Structure(
 
 
 class LSTMCrossArchitecture(
-    _OfReadings, name="lstm_cross_architecture",
+    _ByReading, name="lstm_cross_architecture",
     label="Structure of the past gradient in other networks", chapter="mechanism", order=70,
     needs=("measured",), paper="lstm_structure",
 ):  # fmt: skip
     """Concentration of G_past and recovery of gated and linear networks under drift."""
 
     cells = (
-        *_OfReadings.concentration,
+        *_ByReading.concentration,
         _first_line_column(_RECOVERY, RECOVERY, "recovery_percent", digits=1, ending="_percent"),
     )
-    says = f"""As the table of the vanilla network, under {{full}} and drift. {_OfReadings.readings}
+    says = f"""As the table of the vanilla network, under {{full}} and drift. {_ByReading.readings}
     {CELLS}"""
 
     @cached_property
@@ -135,7 +135,7 @@ class LSTMCrossArchitecture(
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """The drifting conditions of networks of other kinds than the vanilla one."""
-        rows = drifting(self.structure_rows(measured, study))
+        rows = drifting_rows(self.structure_rows(measured, study))
         return rows[rows["kind"] != load().table("structure")[0]["architecture"]]
 
 
@@ -151,7 +151,7 @@ def _recovery_column(header: str, side: str) -> Cell:
         paper = paper_value(line.paper, f"{side.replace('learner', 'recovery')}_percent")
         return Beside(keys, RECOVERY, line.mean(side), paper)
 
-    return both(header, both_numbers, _RECOVERY, digits=1)
+    return pair_cell(header, both_numbers, _RECOVERY, digits=1)
 
 
 class Capacity(
@@ -190,12 +190,12 @@ class Capacity(
         means = [{"gap_pp": Mean(*row)} for row in rows[columns].itertuples(index=False)]
         return rows[list(KEYS)].assign(means=means)
 
-    def rows(self, *needed: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
+    def rows(self, *results: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
         """The conditions, with the recoveries of both learners among their means."""
-        rows = super().rows(*needed, study=study)
-        measured = means_by_keys(needed[-1])
+        rows = super().rows(*results, study=study)
+        means_by_key = means_by_keys(results[-1])
         for row in rows.to_dict("records"):
             for side in _LEARNERS:
                 keys = tuple({**row, "learner": self.papers_rows[0][side]}[name] for name in KEYS)
-                row["means"][side] = measured.get(keys, {}).get(RECOVERY)
+                row["means"][side] = means_by_key.get(keys, {}).get(RECOVERY)
         return rows

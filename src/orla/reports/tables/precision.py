@@ -50,7 +50,7 @@ class PrecisionGrid(
 
     def of_condition(self, keys: Row, rows: pd.DataFrame, study: StudyFacts) -> list[Row]:
         paper, blank = study.paper_for(keys, study.main), dict.fromkeys(rows) | keys
-        same = {name: keys[name] for name in ("architecture", "optimizer", "split")}
+        match_keys = {name: keys[name] for name in ("architecture", "optimizer", "split")}
         lines = rows.to_dict("records")
         for name in FORMATS:
             gaps = rows.loc[rows["precision"].map(study.number_format) == name, "gap_pp"]
@@ -58,7 +58,7 @@ class PrecisionGrid(
                 text = span(gaps, signed=True)
                 lines.append(blank | {"precision": f"range, {name}", "text": text})
         for row in paper.table(self.part.more["paper"]) if paper else ():
-            if same.items() <= row.items():
+            if match_keys.items() <= row.items():
                 run = paper.document["configurations"][row["configuration"]].split(", ")
                 words = ", ".join(word for word in run if "rate" not in word)
                 lines.append(blank | {"precision": f"paper: {words}", "gap_pp": row["gap_pp"]})
@@ -73,7 +73,7 @@ class PrecisionLocalBest(
 
     says = f"""Gap of held-out recovery, {{main}}, by precision: both learners at the rates that
     each precision chose itself. {_RANGE}"""
-    cells = tuple(one for one in PrecisionGrid.cells if one.column.header != "Flips")
+    cells = tuple(c for c in PrecisionGrid.cells if c.column.header != "Flips")
 
     def rows(self, numerics: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         rows = as_nullable(where(numerics, choice="rolling"))
@@ -107,11 +107,11 @@ class PrecisionFlips(
         lines = []
         for name in study.distinct(rows, "optimizer"):
             gaps = where(rows, optimizer=name)
-            carried = where(gaps, rates_of=study.rates_of).set_index("precision")
-            own = gaps[gaps["rates_of"] == gaps["precision"]].set_index("precision")
-            flipped = carried["n_flipped"].drop(study.rates_of, errors="ignore")
-            change = (own["gap_pp"] - carried["gap_pp"])[flipped.index[flipped > 0]].abs()
-            line = keys | {"optimizer": name, "n_flipped": int(flipped.sum())}
-            line |= {"n_choices": 2 * len(flipped), "mean_change_pp": change.mean()}
+            common = where(gaps, rates_of=study.rates_of).set_index("precision")
+            local = gaps[gaps["rates_of"] == gaps["precision"]].set_index("precision")
+            flips = common["n_flipped"].drop(study.rates_of, errors="ignore")
+            change = (local["gap_pp"] - common["gap_pp"])[flips.index[flips > 0]].abs()
+            line = keys | {"optimizer": name, "n_flipped": int(flips.sum())}
+            line |= {"n_choices": 2 * len(flips), "mean_change_pp": change.mean()}
             lines.append(line | {"largest_change_pp": change.max()})
         return lines

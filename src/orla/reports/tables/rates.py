@@ -13,7 +13,7 @@ from orla.reports.tables.base import Contents, Table
 from orla.reports.tables.shared import BOOTSTRAP
 
 _ENDS = ("lowest", "highest")
-_OWN, _BEST = "Rate by validation", "Rate best on the adapt part"
+_VALIDATION, _BEST = "Rate by validation", "Rate best on the adapt part"
 _MEASURE, _MEASURE_THERE = "recovery_adapt_percent", "adapt_recovery_percent"
 
 
@@ -73,13 +73,13 @@ class Divergence(
         lines = []
         for name in study.distinct(rows, "optimizer") if rows["diverged"].any() else ():
             models = where(rows, optimizer=name)
-            lost = models["diverged"].astype(bool)
-            steps = models.loc[lost, "diverged_step"]
-            by_rate = lost.groupby(models["learning_rate"]).any().sort_index()
+            has_diverged = models["diverged"].astype(bool)
+            steps = models.loc[has_diverged, "diverged_step"]
+            by_rate = has_diverged.groupby(models["learning_rate"]).any().sort_index()
             rates, safe = by_rate.index, by_rate.index[~by_rate.cummax()]
             line = keys | {"optimizer": name, "rates": len(rates)}
             line |= {"lowest_rate": rates[0], "highest_rate": rates[-1]}
-            line |= {"n_models": len(models), "n_diverged": int(lost.sum())}
+            line |= {"n_models": len(models), "n_diverged": int(has_diverged.sum())}
             line |= {"first_step": float(steps.min()), "median_step": float(steps.median())}
             lines.append(line | {"safe_rate": float(safe.max())})
         return lines
@@ -103,7 +103,7 @@ class AdaptWindow(
         optimizer = study.called("optimizer", load().headline["optimizer"])
         return (
             called("optimizer"),
-            value("Reference", "own_reference_percent", group=_OWN, digits=0),
+            value("Reference", "own_reference_percent", group=_VALIDATION, digits=0),
             value("Reference", "best_reference_percent", group=_BEST, digits=0),
             value(f"Full, {optimizer}", "best_full_default_percent", group=_BEST, digits=0),
             value("Full, same", "best_full_same_percent", group=_BEST, digits=0),
@@ -118,26 +118,26 @@ class AdaptWindow(
         means = rows.groupby(["learner", "optimizer", "learning_rate"])[_MEASURE]
         means = means.agg(lambda values: values.mean(skipna=False))
         best = means.groupby(["learner", "optimizer"]).max()
-        selected = rows[rows["selected"].astype(bool)]
-        by_validation = selected.groupby(["learner", "optimizer"])[_MEASURE].mean()
+        selected_rows = rows[rows["selected"].astype(bool)]
+        by_validation = selected_rows.groupby(["learner", "optimizer"])[_MEASURE].mean()
         default, table = load().headline["optimizer"], load().table("optimizers")
         papers = {row["optimizer"]: row for row in table if _MEASURE_THERE in row}
         lines = []
         for name in study.distinct(where(rows, learner=immediate), "optimizer"):
-            reached, paper = best.get((immediate, name)), papers.get(name, {})
+            recovery, paper = best.get((immediate, name)), papers.get(name, {})
             line = keys | {
                 "optimizer": name,
                 "own_reference_percent": by_validation.get((immediate, name)),
-                "best_reference_percent": reached,
-                "best_full_default_percent": _percentage(reached, best.get((full, default))),
-                "best_full_same_percent": _percentage(reached, best.get((full, name))),
+                "best_reference_percent": recovery,
+                "best_full_default_percent": _percentage(recovery, best.get((full, default))),
+                "best_full_same_percent": _percentage(recovery, best.get((full, name))),
                 "paper_percent": paper.get(_MEASURE_THERE),
                 "paper_spread_percent": paper.get("spread_percent"),
             }
             lines.append(line)
         return lines
 
-    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+    def notes(self, contents: Contents, study: StudyFacts, *results: pd.DataFrame) -> list[str]:
         return ["The paper: its Table 5, in float32, ± as printed."] if contents.panels else []
 
 

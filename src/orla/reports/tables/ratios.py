@@ -49,22 +49,22 @@ class RatioGap(
 
     def rows(self, ratios: pd.DataFrame, order: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """Beside the paper's table of ratios, and its other gaps elsewhere."""
-        by = ["optimizer", "architecture", "precision", "split"]
-        named = ["update_ratio", "gap_pp", "configuration", "place", "text"]
+        key_columns = ["optimizer", "architecture", "precision", "split"]
+        columns = ["update_ratio", "gap_pp", "configuration", "place", "text"]
         table = pd.DataFrame(load().table("ratio_gap")).rename(columns={"gap_text": "text"})
-        table = table[[*by, *named]].rename(columns={name: f"paper_{name}" for name in named})
-        papers = pd.concat([table, load().gaps]).drop_duplicates(by)
+        table = table[[*key_columns, *columns]].rename(columns={n: f"paper_{n}" for n in columns})
+        papers = pd.concat([table, load().gaps]).drop_duplicates(key_columns)
         return shared.with_paper_rows(ratios, study, papers, study.main)
 
-    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+    def notes(self, contents: Contents, study: StudyFacts, *results: pd.DataFrame) -> list[str]:
         notes = []
-        for row in needed[1].to_dict("records"):
+        for row in results[1].to_dict("records"):
             rank = estimate(row["spearman"], row["low"], row["high"], digits=2, signed=True)
-            same = "; the paper's four are in one order" if study.paper_for(row, study.main) else ""
+            note = "; the paper's four are in one order" if study.paper_for(row, study.main) else ""
             notes.append(
                 f"Rank correlation of ratio and gap over {count(row['n_optimizers'])} optimizers, "
-                f"{study.condition_title(row, needed[1])}: {rank} (95 % bootstrap interval over "
-                f"{count(row['n_seeds'])} seeds of one pair{same})."
+                f"{study.condition_title(row, results[1])}: {rank} (95 % bootstrap interval over "
+                f"{count(row['n_seeds'])} seeds of one pair{note})."
             )
         if any(not is_missing(row["paper_update_ratio"]) for row in contents.records):
             notes.append(_TABLE_3)
@@ -116,9 +116,9 @@ class CadenceStructure(
 
     def learners_by_gradient(self, study: StudyFacts) -> dict[str, tuple[str, str]]:
         """Each gradient's learners, per step and per window; {} where none are compared."""
-        if (compared := find_square(study)) is None:
+        if (square := find_square(study)) is None:
             return {}
-        step, window, full_step, full_window = compared.learners(study)
+        step, window, full_step, full_window = square.learners(study)
         return {"g_imm": (step, window), "g_full": (full_step, full_window)}
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
@@ -135,18 +135,20 @@ class CadenceStructure(
         for title, keys, group in papers_first(study, pairs_as_seeds(where(rows, **DEFAULTS))):
             lines = []
             for optimizer in study.distinct(group, "optimizer"):
-                at = where(group, optimizer=optimizer)
+                sides = where(group, optimizer=optimizer)
                 for gradient, learners in self.learners_by_gradient(study).items():
-                    if line := _both_cadences_line([where(at, learner=name) for name in learners]):
-                        named = {"optimizer": optimizer, "gradient": gradient}
-                        lines.append(named | {"counts": _null_ratio_text(study, keys)} | line)
+                    if line := _both_cadences_line(
+                        [where(sides, learner=name) for name in learners]
+                    ):
+                        line_keys = {"optimizer": optimizer, "gradient": gradient}
+                        lines.append(line_keys | {"counts": _null_ratio_text(study, keys)} | line)
             if lines:
                 yield title, lines
 
-    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+    def notes(self, contents: Contents, study: StudyFacts, *results: pd.DataFrame) -> list[str]:
         lines = [row for panel in contents.panels for row in panel.rows]
-        shown = [any(row[at] != MISSING for row in lines) for at in (-2, -1)]
-        notes = [note for note, some in zip(_NULLS.values(), shown, strict=True) if some]
+        visible_nulls = [any(row[place] != MISSING for row in lines) for place in (-2, -1)]
+        notes = [note for note, some in zip(_NULLS.values(), visible_nulls, strict=True) if some]
         return notes + self.over_pairs_notes(contents.records)
 
     def is_shown(self, contents: Contents, study: StudyFacts) -> bool:
@@ -162,10 +164,10 @@ def _values_by_seed(rows: pd.DataFrame, column: str, scale: float = 1.0) -> pd.S
 def _both_cadences_line(sides: list[pd.DataFrame]) -> dict[str, Any]:
     """A line of both cadences; {} where nothing was measured at both."""
     line: dict[str, Any] = dict.fromkeys(_MEASURES, ())
-    losses, at_both = [int(side["diverged"].sum()) for side in sides], False
+    losses, has_both = [int(side["diverged"].sum()) for side in sides], False
     for column, (_, _, scale) in _MEASURES.items():
         values = [_values_by_seed(side, column, scale) for side in sides]
-        at_both |= all(map(len, values))
+        has_both |= all(map(len, values))
         if any(map(len, values)) and all(map(len, sides)):
             keys = [dict(side[list(KEYS)].iloc[0]) for side in sides]
             means = [mean if mean.n else None for mean in map(mean_of, values, losses)]
@@ -175,7 +177,7 @@ def _both_cadences_line(sides: list[pd.DataFrame]) -> dict[str, Any]:
     n = len(np.intersect1d(*(side["seed"] for side in sides)))
     norms = mean_text(mean_of(_values_by_seed(sides[0], "weight_ratio")), 2)
     line |= {"seeds": Mean(0.0, n=n, diverged=sum(losses)), "norms": norms}
-    return line if at_both else {}
+    return line if has_both else {}
 
 
 def _null_ratio_text(study: StudyFacts, keys: Row) -> str:

@@ -58,11 +58,11 @@ def with_paper_rows(
     papers = frame[["task", "pair"]].drop_duplicates().merge(papers, how="cross").assign(**DEFAULTS)
     fits = (study.paper_for(row, comparison) is not None for row in papers.to_dict("records"))
     papers = papers[np.fromiter(fits, bool, len(papers))]
-    by = [column for column in papers if not column.startswith("paper_")]
+    key_columns = [column for column in papers if not column.startswith("paper_")]
     # Whole numbers and flags stay what they are beside rows that have none.
-    rows = as_nullable(frame.assign(run=True)).merge(papers, how="left", on=by)
-    lacking = papers.merge(frame[by], how="left_anti", on=by)
-    return pd.concat([rows, lacking.assign(run=False).astype({"run": "boolean"})])
+    rows = as_nullable(frame.assign(run=True)).merge(papers, how="left", on=key_columns)
+    absent_rows = papers.merge(frame[key_columns], how="left_anti", on=key_columns)
+    return pd.concat([rows, absent_rows.assign(run=False).astype({"run": "boolean"})])
 
 
 def mark_notes(panels: list[Panel]) -> list[str]:

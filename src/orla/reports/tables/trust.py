@@ -60,7 +60,7 @@ class TruthControls(
     of their own; then each contrast of this study that is over pairs, centred and resampled, with a
     gap of zero, one or two margins planted. On the margin every decision is wrong. {_FORMER}: by
     recovery at a rate chosen by one freezing."""
-    layout: ClassVar = {"kept": 3, "widest": 8}
+    layout: ClassVar = {"fixed_columns": 3, "widest": 8}
     cells = (
         value("World or contrast", "words", str, align=r"p{0.26\linewidth}"),
         value("True gap", "true_gap", partial(number, digits=2, signed=True)),
@@ -82,8 +82,8 @@ class TruthControls(
         return present.merge(former, how="left", on=by, suffixes=("", "_former"))
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        own = rows[rows["world"] != ""]
-        yield "Worlds of their own", own.assign(words=own["means"]).to_dict("records")
+        world_rows = rows[rows["world"] != ""]
+        yield "Worlds of their own", world_rows.assign(words=world_rows["means"]).to_dict("records")
         for title, _, group in study.groups(rows[rows["world"] == ""], "optimizer"):
             words = [study.called("comparison", name) for name in group["comparison"]]
             yield f"Scatter of {title}", group.assign(words=words).to_dict("records")
@@ -149,20 +149,20 @@ class Verdict(
     def csv_row(self, row: Row, study: StudyFacts) -> Row:
         return row["record"]
 
-    def notes(self, contents: Contents, study: StudyFacts, *needed: pd.DataFrame) -> list[str]:
+    def notes(self, contents: Contents, study: StudyFacts, *results: pd.DataFrame) -> list[str]:
         lines = verdict_lines(contents.rows, study)
         reasons = [
             f"{line['title']}: {line['reason']}"
             for line in lines
             if line["outcome"] != "supported" and line["reason"]
         ]
-        unchecked = [line["title"] for line in lines if line.get("history", "git") != "git"]
-        amended = any(line["amended"] for line in lines)
+        unchecked_titles = [line["title"] for line in lines if line.get("history", "git") != "git"]
+        has_amendment = any(line["amended"] for line in lines)
         return [
             *reasons,
-            *[f"The day of the lock is not shown by git: {'; '.join(unchecked)}."]
-            * bool(unchecked),
-            *["† amended after it was registered."] * amended,
+            *[f"The day of the lock is not shown by git: {'; '.join(unchecked_titles)}."]
+            * bool(unchecked_titles),
+            *["† amended after it was registered."] * has_amendment,
         ]
 
 
@@ -176,9 +176,9 @@ def specifications(multiverse: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
     """
     if multiverse.empty:
         return multiverse.assign(**dict.fromkeys((*CHOICES, "on"), ""))
-    both, gradients = find_square(study), [study.main]
-    if both is not None:
-        gradients = [both.per_step, both.per_window, both.diagonal(study)]
+    square, gradients = find_square(study), [study.main]
+    if square is not None:
+        gradients = [square.per_step, square.per_window, square.diagonal(study)]
     rows = multiverse[multiverse["comparison"].isin(gradients)]
     rows = rows if len(rows) else multiverse
     recovery = rows.assign(gap=rows["gap"].where(~rows["metric"].isin(("r2", "error"))))
@@ -186,7 +186,7 @@ def specifications(multiverse: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
     task, pair = sizes.sort_values(["count", "size"], ascending=False, kind="stable").index[0]
     rows = where(rows, task=task, pair=pair).copy()
     streams = multiverse[["task", "pair"]].drop_duplicates()
-    shown = [study.called(kind, one) for kind, one in (("task", task), ("pair", pair)) if one]
+    names = [study.called(kind, name) for kind, name in (("task", task), ("pair", pair)) if name]
     numbers, factors = ["gap", "low", "high"], {"r2": 100.0, "error": 100.0}
     rows[numbers] = rows[numbers].mul(rows["metric"].map(factors).fillna(1.0), axis=0)
     rows[["low", "high"]] = np.sort(rows[["low", "high"]], axis=1)
@@ -201,7 +201,7 @@ def specifications(multiverse: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
         ),
         "pretraining": windows.map(lambda n: "" if pd.isna(n) else f"window of {n:.0f}"),
         "network": kinds.map(lambda kind: PartNames().called("architecture", kind)),
-        "on": f" on {', '.join(shown)}" if len(streams) > 1 else "",
+        "on": f" on {', '.join(names)}" if len(streams) > 1 else "",
     }
     return rows.assign(**choices).sort_values(["optimizer", "gap"], kind="stable")
 
@@ -213,7 +213,7 @@ def varying_choices(rows: pd.DataFrame) -> dict[str, list[str]]:
         return [int(n) for n in re.findall(r"\d+", value)] or [10**9], value
 
     values = {name: rows[name].unique() for name in CHOICES}
-    return {name: sorted(each, key=sort_key) for name, each in values.items() if len(each) > 1}
+    return {name: sorted(v, key=sort_key) for name, v in values.items() if len(v) > 1}
 
 
 def _cadence_words(name: str, study: StudyFacts) -> str:
