@@ -89,40 +89,34 @@ def run_loop(
     constant_leaves = pytree.tree_leaves(constants)
     rows = [leaf.unbind(0) for leaf in input_leaves]
     outputs: list[Leaves] = []
-    recording, structure = None, None
+    recording, output_structure = None, None
     for count, index in enumerate(order):
         entry_leaves = [row[index] for row in rows]
-        if loop and recording is None and count < _FIRST_STEPS:
-            trees = (
-                pytree.tree_unflatten(carry_leaves, carry_structure),
-                *(
-                    pytree.tree_unflatten(entry_leaves, input_structure),
-                    constants,
-                ),
-            )
-            recording = _recording(loop, body, trees, count)
+        if recording is None:
+            carry = pytree.tree_unflatten(carry_leaves, carry_structure)
+            arguments = carry, pytree.tree_unflatten(entry_leaves, input_structure), constants
+            if loop and count < _FIRST_STEPS:
+                recording = _recording(loop, body, arguments, count)
         if recording:
             results = recording.run(*carry_leaves, *entry_leaves, *constant_leaves)
-            structure = recording.output_structure
+            output_structure = recording.output_structure
             carry_leaves, output = results[: len(carry_leaves)], results[len(carry_leaves) :]
         else:
-            before = pytree.tree_unflatten(carry_leaves, carry_structure)
-            entry = pytree.tree_unflatten(entry_leaves, input_structure)
             with _no_recordings():
-                after, output = body(before, entry, *constants)
-            carry_leaves = pytree.tree_leaves(_in_order(before, after))
-            output, structure = pytree.tree_flatten(output)
+                after, output = body(carry, arguments[1], *constants)
+            carry_leaves = pytree.tree_leaves(_in_order(carry, after))
+            output, output_structure = pytree.tree_flatten(output)
         outputs.append(output)
     if loop and recording is None:
         loop.steps += len(outputs)
     stacked = [torch.stack(leaves) for leaves in zip(*outputs, strict=True)]
-    return pytree.tree_unflatten(carry_leaves, carry_structure), pytree.tree_unflatten(
-        stacked, structure
-    )
+    last = pytree.tree_unflatten(carry_leaves, carry_structure)
+    return last, pytree.tree_unflatten(stacked, output_structure)
 
 
 @contextmanager
 def _no_recordings() -> Iterator[None]:
+    """A block, a loop's body, whose own loops are not recorded."""
     before, _active[-1] = _active[-1], None
     try:
         yield

@@ -41,8 +41,8 @@ def trace(
         return outputs
 
     before = dict(TRACING)
-    asked = {"in place": in_place, "layouts": layouts}
-    TRACING.update({"on": True} | {name: before[name] and value for name, value in asked.items()})
+    options = {"in place": in_place, "layouts": layouts}
+    TRACING.update({"on": True} | {name: before[name] and value for name, value in options.items()})
     try:
         with torch.no_grad():  # else no loop may change anything in place
             graph = torch_private.graph_of(flat, leaves)
