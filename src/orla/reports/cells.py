@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from orla.reports.comparison import RECOVERY, Beside, Mean, paper_value, same_size, seeds_text
-from orla.reports.numbers import MISSING, count, estimate, number, or_default
+from orla.reports.numbers import MISSING, count, estimate, number, or_default, sample_size
 from orla.reports.study import HIDDEN, StudyFacts
 from orla.reports.table import Column
 from orla.reports.words import NOT_RUN
@@ -96,11 +96,7 @@ def n_diverged(row: Row) -> int:
 def counted() -> Cell:
     """The number of seeds, and how many of them diverged."""
 
-    def text(line: Line) -> str:
-        diverged_count = n_diverged(line.row)
-        return count(line.row["n_seeds"]) + (f" ({diverged_count} div.)" if diverged_count else "")
-
-    return cell("n", text)
+    return cell("n", lambda x: sample_size(count(x.row["n_seeds"]), n_diverged(x.row)))
 
 
 def beside(header: str, ours: str | Callable[[Line], Beside], group: str = "", **how: Any) -> Cell:

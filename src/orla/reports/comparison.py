@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from orla.reports.numbers import MISSING, Number, is_missing, number, or_default
+from orla.reports.numbers import MISSING, Number, is_missing, number, or_default, sample_size
 from orla.reports.study import HIDDEN, StudyFacts
 from orla.reports.words import NOT_RUN
 from orla.statistics.means import moments
@@ -121,7 +121,7 @@ def seeds_text(ours: Mean | None) -> str:
     """The number of seeds, and how many diverged."""
     if ours is None:
         return MISSING
-    return f"{ours.n}" + (f" ({ours.diverged} div.)" if ours.diverged else "")
+    return sample_size(ours.n, ours.diverged)
 
 
 def network_kind(study: StudyFacts, network: str) -> str:

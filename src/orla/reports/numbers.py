@@ -92,6 +92,11 @@ def count(value: Number) -> str:
     return MISSING if is_missing(value) else str(int(value))
 
 
+def sample_size(size: int | str, diverged: int, separator: str = " ") -> str:
+    """A number of networks, and how many of them diverged where any did."""
+    return f"{size}{separator}({diverged} div.)" if diverged else str(size)
+
+
 def span(values: pd.Series, write: Callable[..., str] = number, **how: Any) -> str:
     """Smallest to largest value, each written so; "diverged" where none is finite."""
     values = values.dropna()

@@ -14,7 +14,7 @@ from orla.reports import style
 from orla.reports.estimates import find_square, recovery_rows
 from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
-from orla.reports.numbers import is_missing, number
+from orla.reports.numbers import is_missing, number, sample_size
 from orla.reports.paper import load
 from orla.reports.study import CONDITION, StudyFacts, where
 from orla.reports.tables.shared import with_paper_rows
@@ -239,8 +239,7 @@ class TostInterval(
 
 def _equivalence_text(row: Mapping[str, Any]) -> str:
     """The seeds of a gap, and whether it is equivalent, in words."""
-    diverged_count = int(row["n_diverged"])
-    n = f"n = {int(row['n_seeds'])}" + (f" ({diverged_count} div.)" if diverged_count else "")
+    n = f"n = {sample_size(int(row['n_seeds']), int(row['n_diverged']))}"
     if not common.has_meaning(row):
         return f"{n}: recovery has no meaning"
     if is_missing(row["gap_pp"]):

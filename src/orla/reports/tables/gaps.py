@@ -18,7 +18,7 @@ from orla.reports.estimates import (
     recovery_rows,
     recovery_text,
 )
-from orla.reports.numbers import MISSING, count, interval, is_missing, number
+from orla.reports.numbers import MISSING, count, interval, is_missing, number, sample_size
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
 from orla.reports.tables import shared
@@ -180,9 +180,8 @@ _ENDS = ("low", "high")
 
 def _sample_sizes_text(line: Line) -> str:
     """Pairs times seeds, and how many models diverged."""
-    diverged_count = n_diverged(line.row)
     sizes = " × ".join(count(line.row[name]) for name in ("n_pairs", "n_seeds"))
-    return sizes + (f"\n({diverged_count} div.)" if diverged_count else "")
+    return sample_size(sizes, n_diverged(line.row), "\n")
 
 
 def _error_gap_text(line: Line) -> str:
