@@ -173,6 +173,7 @@ def of_every_kind(xs, state, limit, start, stop):
 def test_loops_and_layouts_in_a_program(compiled):
     compiling.configure(compile=compiled)
     program = Compiled(of_every_kind, "every kind")
+    assert compiled or program.program() == program._run_uncompiled
     xs, state = torch.arange(1.0, 5.0), {"seen": torch.zeros(4), "total": torch.zeros(())}
     for start, stop, limit, powers in ((0, 1, 5.0, [8.0, 3.0]), (1, 4, 0.0, [1.0, 0.0])):
         ends = torch.tensor(start), torch.tensor(stop)

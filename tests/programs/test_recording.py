@@ -114,8 +114,8 @@ def test_a_body_is_recorded_after_so_many_steps_and_then_not_called(monkeypatch)
         last, doubled = program(torch.zeros(()), xs)
         assert last.item() == 10.0 and doubled.tolist() == [0.0, 2.0, 6.0, 12.0]
         assert len(calls) == count
-    program(torch.zeros(2), xs)  # of another shape: as written, then recorded at once
-    assert len(calls) == 10
+    program(torch.zeros(2), xs)  # of another shape: its steps are counted by themselves
+    assert len(calls) == 11
 
 
 def test_each_loop_of_a_function_has_its_own_recording(recorded):
@@ -129,6 +129,17 @@ def test_each_loop_of_a_function_has_its_own_recording(recorded):
         assert [total.item(), product.item()] == [11.0, 24.0]
         assert before.tolist() == [24.0, 12.0, 4.0, 1.0]
     assert recorded == {True: 2}
+
+
+def test_another_number_of_loops_mixes_no_recordings_up(recorded):
+    def last_of_each(start, rows):
+        factor = len(rows)
+        results = [scan(lambda c, x: (factor * c + x, c), start, row)[0] for row in rows]
+        return torch.stack(results) + scan(lambda c, x: (c - x, c), start, rows[0])[0]
+
+    program, row = Compiled(last_of_each, "rows"), torch.arange(1.0, 5.0)
+    for count, expected in ((1, 0.0), (2, 16.0), (1, 0.0), (2, 16.0)):
+        assert program(torch.zeros(()), row.expand(count, 4)).tolist() == [expected] * count
 
 
 def test_loops_within_a_body_are_recorded_with_it(recorded):

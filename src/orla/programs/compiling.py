@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ from orla.errors import OrlaError
 from orla.programs import packages as programs
 from orla.programs.recording import Recordings
 from orla.programs.store import lock_on, say
+from orla.programs.tracing import layout_of
 from orla.provenance import cost
 
 _settings: dict[str, Any] = {"enabled": False, "condition": None}
@@ -91,7 +93,7 @@ class Compiled:
     ) -> None:
         self.function, self.what, self.key_parts = function, what, key_parts
         self._programs: dict[Any, Callable[..., Any]] = {}
-        self._recordings = Recordings()
+        self._recordings: defaultdict[Any, Recordings] = defaultdict(Recordings)
 
     def __call__(self, *arguments: Any) -> Any:
         return self.program(*arguments)(*arguments)
@@ -111,7 +113,7 @@ class Compiled:
         return self._programs[shapes]
 
     def _run_uncompiled(self, *arguments: Any) -> Any:
-        with self._recordings.call():
+        with self._recordings[_argument_layouts(arguments)].call():
             return self.function(*arguments)
 
     def _load_or_make(self, shapes: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
@@ -135,8 +137,7 @@ class Compiled:
 def _argument_layouts(arguments: tuple[Any, ...]) -> Any:
     """Shapes, strides, types and devices of the tensors, and the structure that holds them."""
     leaves, structure = pytree.tree_flatten(arguments)
-    layouts = tuple((x.shape, x.stride(), x.dtype, str(x.device)) for x in leaves)
-    return layouts, str(structure)
+    return tuple(map(layout_of, leaves)), str(structure)
 
 
 def _in_usual_strides(tensor: Tensor) -> Tensor:

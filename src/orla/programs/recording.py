@@ -1,7 +1,7 @@
 """Loops that run uncompiled: a body as it is written, then as the operations that it carries out.
 
 A step under `torch.func.vmap` spends most of its time in vmap. Its operations, recorded once and
-carried out one after the other, give the same bits in a half to a quarter of the time.
+carried out one after the other, give the same bits in less time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.fx import GraphModule
 from torch.utils import _pytree as pytree
 
-from orla.programs.tracing import TRACING, trace
+from orla.programs.tracing import TRACING, layout_of, trace
 
 # Steps as written before a body is recorded: fewer take less time than recording it does.
 STEPS_AS_WRITTEN = 200
@@ -44,7 +44,7 @@ class _Loop:
 
 
 class Recordings:
-    """The loops of one function, in the order in which a call of it comes to them."""
+    """The loops of one function for arguments of one layout, in the order in which it runs them."""
 
     def __init__(self) -> None:
         self._loops: list[_Loop] = []
@@ -53,12 +53,9 @@ class Recordings:
     @contextmanager
     def call(self) -> Iterator[None]:
         """A block that is one call of the function: its loops, not those within, are recorded."""
-        before, self._next = _active[-1], 0
-        _active[-1] = self
-        try:
+        self._next = 0
+        with _activate(self):
             yield
-        finally:
-            _active[-1] = before
 
     def next_loop(self) -> _Loop:
         """The loop that comes next in this call."""
@@ -68,8 +65,17 @@ class Recordings:
         return self._loops[self._next - 1]
 
 
-# Whose call runs now, if any; None within a loop's body.
+# Whose call runs now, the last; None where none does, and within a loop's body.
 _active: list[Recordings | None] = [None]
+
+
+@contextmanager
+def _activate(recordings: Recordings | None) -> Iterator[None]:
+    _active.append(recordings)
+    try:
+        yield
+    finally:
+        _active.pop()
 
 
 def run_loop(
@@ -102,9 +108,9 @@ def run_loop(
             output_structure = recording.output_structure
             carry_leaves, output = results[: len(carry_leaves)], results[len(carry_leaves) :]
         else:
-            with _no_recordings():
+            with _activate(None):
                 after, output = body(carry, arguments[1], *constants)
-            carry_leaves = pytree.tree_leaves(_in_order(carry, after))
+            carry_leaves = pytree.tree_leaves(in_order_of(carry, after))
             output, output_structure = pytree.tree_flatten(output)
         outputs.append(output)
     if loop and recording is None:
@@ -114,17 +120,7 @@ def run_loop(
     return last, pytree.tree_unflatten(stacked, output_structure)
 
 
-@contextmanager
-def _no_recordings() -> Iterator[None]:
-    """A block, a loop's body, whose own loops are not recorded."""
-    before, _active[-1] = _active[-1], None
-    try:
-        yield
-    finally:
-        _active[-1] = before
-
-
-def _in_order(before: Any, after: Any) -> Any:
+def in_order_of(before: Any, after: Any) -> Any:
     """`after` with the entries of its mappings in the order of those of `before`."""
     return pytree.tree_map(lambda _, new: new, before, after)
 
@@ -134,7 +130,7 @@ def _recording(
 ) -> Recording | None:
     """The recording for arguments of this structure and layout; made after enough steps."""
     leaves, structure = pytree.tree_flatten(trees)
-    key = structure, tuple(map(_layout, leaves))
+    key = structure, tuple(map(layout_of, leaves))
     if key not in loop.recordings and loop.steps + steps >= STEPS_AS_WRITTEN:
         loop.recordings[key] = _record(body, trees)
     return loop.recordings.get(key)
@@ -149,7 +145,7 @@ def _record(body: Callable[..., tuple[Any, Any]], trees: tuple[Any, ...]) -> Rec
 
     def in_order(carry: Any, entry: Any, constants: tuple[Any, ...]) -> tuple[Any, Any]:
         after, output = body(carry, entry, *constants)
-        return _in_order(carry, after), output
+        return in_order_of(carry, after), output
 
     try:
         graph, structure = trace(in_order, trees, layouts=False)
@@ -157,15 +153,11 @@ def _record(body: Callable[..., tuple[Any, Any]], trees: tuple[Any, ...]) -> Rec
         return None
     answers = [node.meta["val"] for node in graph.graph.output_node().args[0]]
     carry = pytree.tree_leaves(trees[0])
-    same_layout = list(map(_layout, answers[: len(carry)])) == list(map(_layout, carry))
+    same_layout = list(map(layout_of, answers[: len(carry)])) == list(map(layout_of, carry))
     if not same_layout or _holds_tensors(graph):
         return None
     _, output = pytree.tree_unflatten(answers, structure)
     return Recording(graph.forward, pytree.tree_structure(output))
-
-
-def _layout(tensor: Tensor) -> tuple[Any, ...]:
-    return tensor.shape, tensor.stride(), tensor.dtype, tensor.device
 
 
 def _holds_tensors(graph: GraphModule) -> bool:

@@ -79,6 +79,11 @@ def _refuse_reads_after_writes(graph: GraphModule) -> None:
                 )
 
 
+def layout_of(tensor: Tensor) -> tuple[Any, ...]:
+    """Shape, strides, type and device: what a program takes for granted of a tensor."""
+    return tensor.shape, tensor.stride(), tensor.dtype, str(tensor.device)
+
+
 def traced_body(
     body: Callable[..., Any], arguments: tuple[Any, ...]
 ) -> tuple[Callable[..., Any], Any]:
