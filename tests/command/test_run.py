@@ -108,7 +108,9 @@ def test_ctrl_c_takes_two_lines_and_leaves_no_lock(study):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a process ends with its parent on Linux")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, signal.SIGKILL, pytest.param(signal.SIGHUP, marks=pytest.mark.full)]
+)
 def test_nothing_outlives_a_run_that_is_ended(study, number):
     mark = f"orla-test-{os.getpid()}-{number}"
     command = [sys.executable, "-m", "orla", "run", "--directory", str(study)]

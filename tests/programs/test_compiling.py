@@ -26,11 +26,11 @@ from orla.programs.tracing import trace
 from orla.study.batches import models_at
 
 
-def watched():
+def watched(optimizer):
     """A trace that is rescaled to exact RTRL's norm and compared with it."""
     return loop(
         learner("trace"),
-        "muon",
+        optimizer,
         ("update_ratio", {"kind": "past_gradient", "full": "exact"}),
         observers={"exact": learner(BLOCKS)},
         interventions=[catalogue.make("intervention", {"kind": "match-norm", "observer": "exact"})],
@@ -39,11 +39,13 @@ def watched():
 
 BLOCKS = {"kind": "rtrl", "block": 8}
 CONDITIONS = {
-    "lstm tbptt-8-4 lars": lambda: loop(learner("tbptt-8-4", "lstm"), "lars"),
+    "rnn tbptt-8-4 lars": lambda: loop(learner("tbptt-8-4"), "lars"),
     "another immediate adafactor": lambda: loop(learner("immediate", "another"), "adafactor"),
-    "rnn trace muon, watched": watched,
+    "rnn trace adam, watched": lambda: watched("adam"),
 }
 FURTHER = {
+    "lstm tbptt-8-4 lars": lambda: loop(learner("tbptt-8-4", "lstm"), "lars"),
+    "rnn trace muon, watched": lambda: watched("muon"),
     # Units of a block are two: with one unit a block, a fault of the compiler was not seen.
     "block_gru immediate gradnorm": lambda: loop(learner("immediate", "block_gru", 10), "gradnorm"),
     "another rtrl gradnorm": lambda: loop(learner(BLOCKS, "another"), "gradnorm"),

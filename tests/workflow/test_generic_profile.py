@@ -39,7 +39,7 @@ def queue(tmp_path, monkeypatch):
 def test_a_job_that_the_scheduler_kills_is_submitted_again(tmp_path, queue):
     study = Study(tmp_path / "study", ROOT / "config/tiny.yaml")
     profile = study.folder / PROFILE / "config.yaml"
-    profile.write_text(profile.read_text() + "max-status-checks-per-second: 10\n")
+    profile.write_text(profile.read_text() + "seconds-between-status-checks: 1\n")
     target = "results/tiny/recordings/streams.npz"
     status, said = study.process(target, "--workflow-profile", PROFILE)
     assert status == 0, said
