@@ -141,8 +141,8 @@ def _drawn(spec: str) -> Weights:
         probes=[Gradients()],
         segment=PROBLEM.steps,
     )
-    moments = {n: torch.as_tensor(a) for n, a in zip("xy", PROBLEM.stream, strict=True)}
-    return loop.run(loop.start(params), torch.zeros(DRAWS).double(), moments).series
+    stream = {n: torch.as_tensor(a) for n, a in zip("xy", PROBLEM.stream, strict=True)}
+    return loop.run(loop.start(params), torch.zeros(DRAWS).double(), stream).series
 
 
 def _apart(ours: Weights, theirs: Weights) -> float:

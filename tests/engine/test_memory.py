@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 import torch
 from harness import fits, networks, specified
-from programs.support import learner, loop, moments, network
+from programs.support import learner, loop, network, stream_tensors
 from torch.utils import _pytree as pytree
 
 from orla import catalogue
@@ -112,10 +112,10 @@ def test_tapes_of_a_window_are_counted_as_they_are_made(kind, name):
     state = loop(driver, probes=(), segment=6).start(params)
     d, network_state = driver.derivatives, state.network
     for t in range(6):
-        moment = {n: m[t] for n, m in moments(6).items()}
+        step = {n: m[t] for n, m in stream_tensors(6).items()}
         before = network_state
-        network_state, tape = d.forward(params, before, moment)
-        error, on_outputs, pull = d.readout_error(loop(driver).loss, params, network_state, moment)
+        network_state, tape = d.forward(params, before, step)
+        error, on_outputs, pull = d.readout_error(loop(driver).loss, params, network_state, step)
         cotangent, readout = pull(on_outputs)
         _, local = d.pull(params, tape, cotangent)
         kept.append((before, tape, error, cotangent, readout, local))

@@ -21,21 +21,21 @@ def test_it_is_the_share_of_steps_that_were_right(masked):
     alone = loop_of(job, 3, 4, loss, 1)
     draws = torch.Generator().manual_seed(1)
     x = torch.randn(STEPS, 3, generator=draws, dtype=torch.float64)
-    moments = {"x": x, "y": torch.randint(4, (STEPS,), generator=draws)}
+    stream = {"x": x, "y": torch.randint(4, (STEPS,), generator=draws)}
     if masked:
-        moments["scored"] = torch.arange(STEPS) % 3 != 0
+        stream["scored"] = torch.arange(STEPS) % 3 != 0
     params = initial_parameters(loop.learner.architecture, range(2), torch.float64)
     rates = torch.tensor([0.0, 1.0], dtype=torch.float64)
-    run = loop.run(loop.start(params), rates, moments)
+    run = loop.run(loop.start(params), rates, stream)
     network, state, hits = loop.learner.architecture, alone.start(params), []
     for t in range(STEPS):  # a step at a time, predicted with the weights that stand before it
         models = [({n: p[m] for n, p in state.params.items()}, state.network[m]) for m in (0, 1)]
         outputs = [network.readout(p, network.step(p, h, x[t])) for p, h in models]
-        hits.append([int(o.argmax()) == int(moments["y"][t]) for o in outputs])
-        alone.run(state, rates, {name: m[t : t + 1] for name, m in moments.items()})
+        hits.append([int(o.argmax()) == int(stream["y"][t]) for o in outputs])
+        alone.run(state, rates, {name: m[t : t + 1] for name, m in stream.items()})
     hits, scored = np.array(hits).T, np.ones(STEPS, bool)
     if masked:
-        scored = moments["scored"].numpy()
+        scored = stream["scored"].numpy()
     expected = [100 * h[scored & (np.arange(STEPS) >= 20)].mean() for h in hits]
     [made] = loop.probes
     assert made.summary(run.series)["prequential_accuracy"] == pytest.approx(expected)

@@ -40,14 +40,14 @@ def loop(driver, optimizer="adam", probes=("update_ratio",), segment=SEGMENT, **
     )
 
 
-def moments(steps=STEPS):
+def stream_tensors(steps=STEPS):
     return dict(zip("xy", stream(steps), strict=True))
 
 
 def run(made, params=None, rates=RATES, given=None):
     """One run from fresh networks."""
     state = made.start(networks(made.learner.architecture, 3) if params is None else params)
-    return made.run(state, rates, moments() if given is None else given)
+    return made.run(state, rates, stream_tensors() if given is None else given)
 
 
 def stand_in_for_the_compiler(monkeypatch):

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 from harness import RATES, cumulative, networks
-from programs.support import learner, loop, moments, network, run, stand_in_for_the_compiler
+from programs.support import learner, loop, network, run, stand_in_for_the_compiler, stream_tensors
 
 from orla import catalogue
 from orla.engine import forward
@@ -137,7 +137,7 @@ def test_optimizers_share_a_windows_gradient_and_learners_an_update(tmp_path, mo
 
 def test_forward_runs_compile():
     architecture = network("lstm")
-    params, given = networks(architecture, 3), moments(250)
+    params, given = networks(architecture, 3), stream_tensors(250)
     eager = forward.outputs_of(architecture, params, None, given)
     compiling.configure(compile=True)
     fast = forward.outputs_of(architecture, params, None, given)

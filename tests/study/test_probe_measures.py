@@ -34,9 +34,9 @@ def watched(study, observers=None, probes=PROBES):
 def series_of(study, rate):
     """What the probes measure of a run of all seeds at one rate."""
     adapt = study.episode.adapt
-    moments = {"x": torch.as_tensor(adapt.X), "y": torch.as_tensor(adapt.Y)}
+    stream = {"x": torch.as_tensor(adapt.X), "y": torch.as_tensor(adapt.Y)}
     rates = torch.full((SEEDS,), rate, dtype=torch.float64)
-    return study.loop.run(study.loop.start(study.networks), rates, moments).series
+    return study.loop.run(study.loop.start(study.networks), rates, stream).series
 
 
 @pytest.fixture(scope="module")

@@ -47,19 +47,19 @@ def test_errors_count_scored_steps_alone(own):
     generator = torch.Generator().manual_seed(0)
     outputs = torch.randn(2, 12, 3, generator=generator, dtype=torch.float64)
     lead = (12, 2) if own else (12,)
-    moments = {
+    stream = {
         "x": torch.zeros(*lead, 1),
         "y": torch.randn(*lead, 3, generator=generator, dtype=torch.float64),
         "scored": torch.rand(lead, generator=generator) < 0.6,
     }
     part = slice(3, 12)
-    found, _ = scores.mean_scores(SQUARED_ERROR, outputs, moments, part)
-    each = scores.step_errors(SQUARED_ERROR, outputs, moments)
+    found, _ = scores.mean_scores(SQUARED_ERROR, outputs, stream, part)
+    each = scores.step_errors(SQUARED_ERROR, outputs, stream)
     learned = scores.mean_adapting_error(
-        each[:, part], scores.entry_models_first({n: m[part] for n, m in moments.items()}, "scored")
+        each[:, part], scores.entry_models_first({n: m[part] for n, m in stream.items()}, "scored")
     )
     for model in range(2):
-        y, scored = (moments[n][:, model] if own else moments[n] for n in ("y", "scored"))
+        y, scored = (stream[n][:, model] if own else stream[n] for n in ("y", "scored"))
         by_hand = [float(((outputs[model, t] - y[t]) ** 2).mean()) for t in range(12)]
         assert each[model].tolist() == pytest.approx(
             (torch.tensor(by_hand, dtype=torch.float64) * scored).tolist()
@@ -77,8 +77,8 @@ def test_further_scores_are_the_losss_own_on_the_part(name):
     y = torch.randn(12, 3, generator=generator, dtype=torch.float64)
     if loss.part.more["targets"] == "categories":
         y = y.argmax(-1)
-    moments = {"x": torch.zeros(12, 1), "y": y}
-    _, found = scores.mean_scores(loss, outputs, moments, slice(4, 10))
+    stream = {"x": torch.zeros(12, 1), "y": y}
+    _, found = scores.mean_scores(loss, outputs, stream, slice(4, 10))
     direct = loss.scores(outputs[:, 4:10], y[4:10], None)
     whole = loss.scores(outputs, y, None)
     assert list(found) == list(loss.columns())
@@ -89,12 +89,12 @@ def test_further_scores_are_the_losss_own_on_the_part(name):
 
 def test_unscored_steps_leave_further_scores_as_they_are():
     outputs, y = np.array([1.0, 2.0, 4.0, 9.0]), np.array([1.0, 3.0, 5.0, -9.0])
-    moments = {
+    stream = {
         "x": torch.zeros(4, 1),
         "y": torch.as_tensor(y)[:, None],
         "scored": torch.tensor([True, True, True, False]),
     }
-    _, found = scores.mean_scores(SQUARED_ERROR, torch.as_tensor(outputs)[None, :, None], moments)
+    _, found = scores.mean_scores(SQUARED_ERROR, torch.as_tensor(outputs)[None, :, None], stream)
     # Residuals 0, 1, 1; the scored targets lie 2, 0, 2 from their mean.
     assert {name: values.tolist() for name, values in found.items()} == {
         name: [1 - 2 / 8] for name in SQUARED_ERROR.columns()

@@ -300,9 +300,9 @@ def test_a_model_that_only_fails_on_the_heldout_part_has_diverged_there(study):
 
 def test_the_update_ratio_is_the_mean_over_all_updates(study, swept):
     models, adapt = swept.wide_tables["models"], study.episode.adapt
-    moments = {"x": torch.as_tensor(adapt.X), "y": torch.as_tensor(adapt.Y)}
+    stream = {"x": torch.as_tensor(adapt.X), "y": torch.as_tensor(adapt.Y)}
     rate = torch.full((SEEDS,), 0.03, dtype=torch.float64)
-    series = study.loop.run(study.loop.start(study.networks), rate, moments).series["update_ratio"]
+    series = study.loop.run(study.loop.start(study.networks), rate, stream).series["update_ratio"]
     rows = models[models.learning_rate == 0.03].sort_values("seed")
     np.testing.assert_allclose(rows.update_ratio, series.mean(1), rtol=1e-12)
     assert not np.allclose(rows.update_ratio, series[:, -1], rtol=1e-2)

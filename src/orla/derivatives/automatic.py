@@ -9,7 +9,7 @@ from torch.func import vjp, vmap
 
 from orla.architectures.base import Parameters
 from orla.architectures.retnet import RetNet
-from orla.derivatives.base import Derivatives, Local, Moment, Tape, axis_of_models
+from orla.derivatives.base import Derivatives, Local, StreamStep, Tape, axis_of_models
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,9 @@ class AutomaticDerivatives(Derivatives):
     Sensitivities are {parameter: (models, *shape, state)}, dense.
     """
 
-    def step(self, params: Parameters, state: Tensor, moment: Moment) -> tuple[Tensor, Tape]:
-        x = moment["x"]
-        next_state = vmap(self.architecture.step, in_dims=(0, 0, axis_of_models(moment)))(
+    def step(self, params: Parameters, state: Tensor, step: StreamStep) -> tuple[Tensor, Tape]:
+        x = step["x"]
+        next_state = vmap(self.architecture.step, in_dims=(0, 0, axis_of_models(step)))(
             params, state, x
         )
         return next_state, {"state": state, "x": x.expand(state.shape[0], -1)}

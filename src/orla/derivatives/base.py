@@ -15,7 +15,7 @@ from orla.losses.base import Loss
 
 # One step of a stream: "x" (n_in,) and "y" (n_out,) or (), shared by all models or (models, ...);
 # and where the stream has them "scored" and "starts", bool () or (models,).
-Moment = dict[str, Tensor]
+StreamStep = dict[str, Tensor]
 # What the derivatives of one step need.
 Tape = dict[str, Tensor]
 # Maps a cotangent on the outputs to the cotangent on the state and the readout's gradient.
@@ -24,9 +24,9 @@ Pull = Callable[[Tensor], tuple[Tensor, Parameters]]
 Local = dict[str, Tensor]
 
 
-def axis_of_models(moment: Moment) -> int | None:
+def axis_of_models(step: StreamStep) -> int | None:
     """0 where each model has a stream of its own, None where they share one."""
-    return 0 if moment["x"].dim() == 2 else None
+    return 0 if step["x"].dim() == 2 else None
 
 
 @dataclass(frozen=True)
@@ -38,18 +38,18 @@ class Derivatives(ABC):
     # Whether `summed_gradient` answers one step's gradient as outer products, written as such.
     outer_products: ClassVar[bool] = False
 
-    def forward(self, params: Parameters, state: Tensor, moment: Moment) -> tuple[Tensor, Tape]:
+    def forward(self, params: Parameters, state: Tensor, step: StreamStep) -> tuple[Tensor, Tape]:
         """The next state (models, state_size), and the tape; "keep" is 0 where trials start."""
-        next_state, tape = self.step(params, self.state_before(params, state, moment), moment)
-        if "starts" in moment:
-            tape = tape | {"keep": (~moment["starts"].expand(len(state))).to(state.dtype)}
+        next_state, tape = self.step(params, self.state_before(params, state, step), step)
+        if "starts" in step:
+            tape = tape | {"keep": (~step["starts"].expand(len(state))).to(state.dtype)}
         return next_state, tape
 
-    def state_before(self, params: Parameters, state: Tensor, moment: Moment) -> Tensor:
+    def state_before(self, params: Parameters, state: Tensor, step: StreamStep) -> Tensor:
         """The state that a step starts from: the initial one where a trial starts."""
-        if "starts" not in moment:
+        if "starts" not in step:
             return state
-        starts = moment["starts"].expand(len(state))
+        starts = step["starts"].expand(len(state))
         initial = vmap(self.architecture.initial_state)(params)
         return torch.where(starts[:, None], initial, state)
 
@@ -72,7 +72,7 @@ class Derivatives(ABC):
         return product
 
     @abstractmethod
-    def step(self, params: Parameters, state: Tensor, moment: Moment) -> tuple[Tensor, Tape]:
+    def step(self, params: Parameters, state: Tensor, step: StreamStep) -> tuple[Tensor, Tape]:
         """`forward` without regard to trials."""
 
     @abstractmethod
@@ -117,7 +117,7 @@ class Derivatives(ABC):
         return tuple(self.architecture.recurrent_shapes())
 
     def readout_error(
-        self, loss: Loss, params: Parameters, state: Tensor, moment: Moment
+        self, loss: Loss, params: Parameters, state: Tensor, step: StreamStep
     ) -> tuple[Tensor, Tensor, Pull]:
         """Error (models,), cotangent on the outputs (models, n_out), and what pulls that back.
 
@@ -127,11 +127,11 @@ class Derivatives(ABC):
         outputs, pull = (self._automatic_readout if overrides else self._linear_readout)(
             params, state
         )
-        error, on_outputs = vmap(loss.with_cotangent, in_dims=(0, axis_of_models(moment)))(
-            outputs, moment["y"]
+        error, on_outputs = vmap(loss.with_cotangent, in_dims=(0, axis_of_models(step)))(
+            outputs, step["y"]
         )
-        if "scored" in moment:
-            weight = moment["scored"].expand(len(error)).to(error.dtype)
+        if "scored" in step:
+            weight = step["scored"].expand(len(error)).to(error.dtype)
             error, on_outputs = error * weight, on_outputs * weight[:, None]
         return error, on_outputs, pull
 

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from orla.architectures.base import Parameters
 from orla.architectures.stack import Stack, join_layer_mappings
-from orla.derivatives.base import Derivatives, Local, Moment, Tape
+from orla.derivatives.base import Derivatives, Local, StreamStep, Tape
 from orla.derivatives.structured import StructuredDerivatives, transpose_product
 
 
@@ -46,8 +46,8 @@ class StackedDerivatives(Derivatives):
             layers[0] |= {"x": mapping["x"]} if "x" in mapping else {}  # of a tape
         return zip(self._layer_derivatives, *by_mapping, strict=True)
 
-    def step(self, params: Parameters, state: Tensor, moment: Moment) -> tuple[Tensor, Tape]:
-        next_states, tapes, x = [], [], moment["x"]
+    def step(self, params: Parameters, state: Tensor, step: StreamStep) -> tuple[Tensor, Tape]:
+        next_states, tapes, x = [], [], step["x"]
         states = self.architecture.layer_states(state)
         for (layer, layer_params), h in zip(self._layers_with_entries(params), states, strict=True):
             new, tape = layer.step(layer_params, h, {"x": x})

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.func import vmap
 
 from orla.architectures.base import LinearGates, Parameters
-from orla.derivatives.base import Derivatives, Local, Moment, Tape, axis_of_models
+from orla.derivatives.base import Derivatives, Local, StreamStep, Tape, axis_of_models
 
 # Bytes of the panels in which P is rebuilt: one fits the L2 cache of a core.
 _PANEL = 1_000_000
@@ -26,10 +26,10 @@ class StructuredDerivatives(Derivatives):
     architecture: LinearGates
     outer_products: ClassVar[bool] = True
 
-    def step(self, params: Parameters, state: Tensor, moment: Moment) -> tuple[Tensor, Tape]:
-        x = moment["x"]
+    def step(self, params: Parameters, state: Tensor, step: StreamStep) -> tuple[Tensor, Tape]:
+        x = step["x"]
         next_state, cache = vmap(
-            self.architecture.step_with_cache, in_dims=(0, 0, axis_of_models(moment))
+            self.architecture.step_with_cache, in_dims=(0, 0, axis_of_models(step))
         )(params, state, x)
         h = state[:, : self.architecture.hidden]
         # A shared x is expanded, so that every entry of the tape has an axis of models.

@@ -9,7 +9,7 @@ from torch.func import vmap
 from orla.architectures.base import Architecture, Parameters, rows_along_memory
 from orla.derivatives import derivatives
 from orla.derivatives.base import axis_of_models
-from orla.engine.update import Moments, pad
+from orla.engine.update import StreamTensors, pad
 from orla.programs.compiling import Compiled
 from orla.programs.scan import scan
 from orla.provenance import cost
@@ -18,22 +18,22 @@ SEGMENT = 200
 
 
 def outputs_of(
-    architecture: Architecture, params: Parameters, state: Tensor | None, moments: Moments
+    architecture: Architecture, params: Parameters, state: Tensor | None, stream: StreamTensors
 ) -> Tensor:
     """Outputs (models, steps, n_out) of frozen networks over a stream.
 
     state: Starting state (models, state_size); None for the initial one.
-    moments: "x" (steps, n_in), or (steps, models, n_in), in the precision of `params`, and "starts"
+    stream: "x" (steps, n_in), or (steps, models, n_in), in the precision of `params`, and "starts"
         where trials begin; other entries are ignored.
     """
     run = _compiled_forward(architecture)
-    steps = len(moments["x"]) * len(next(iter(params.values())))
+    steps = len(stream["x"]) * len(next(iter(params.values())))
     with torch.no_grad(), cost.work_phase("scoring", steps):
         params = rows_along_memory(params)
         if state is None:
             # Contiguous as later states are, so that one compiled program serves both.
             state = vmap(architecture.initial_state)(params).contiguous()
-        inputs = {name: moments[name].contiguous() for name in ("x", "starts") if name in moments}
+        inputs = {name: stream[name].contiguous() for name in ("x", "starts") if name in stream}
         outputs = []
         for start in range(0, len(inputs["x"]), SEGMENT):
             part = {name: m[start : start + SEGMENT] for name, m in inputs.items()}
@@ -47,21 +47,23 @@ def _compiled_forward(architecture: Architecture) -> Compiled:
     """The program that runs frozen networks over a stretch of steps."""
 
     def last_state_and_outputs(
-        params: Parameters, state: Tensor, moments: Moments
+        params: Parameters, state: Tensor, stream: StreamTensors
     ) -> tuple[Tensor, Tensor]:
-        """The last state and the outputs of a stretch of steps; `moments` are inputs by step."""
+        """The last state and the outputs of a stretch of steps; `stream` holds inputs by step."""
 
         def step_and_readout(params: Parameters, state: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
             next_state = architecture.step(params, state, x)
             return next_state, architecture.readout(params, next_state)
 
-        def step(state: Tensor, moment: Moments, params: Parameters) -> tuple[Tensor, Tensor]:
-            previous = derivatives(architecture).state_before(params, state, moment)
-            return vmap(step_and_readout, in_dims=(0, 0, axis_of_models(moment)))(
-                params, previous, moment["x"]
+        def step(
+            state: Tensor, stream_step: StreamTensors, params: Parameters
+        ) -> tuple[Tensor, Tensor]:
+            previous = derivatives(architecture).state_before(params, state, stream_step)
+            return vmap(step_and_readout, in_dims=(0, 0, axis_of_models(stream_step)))(
+                params, previous, stream_step["x"]
             )
 
-        return scan(step, state, moments, constants=(params,))
+        return scan(step, state, stream, constants=(params,))
 
     return Compiled(
         last_state_and_outputs, f"{type(architecture).__name__}, forward", [architecture]

@@ -17,14 +17,14 @@ from orla.engine.looks import probe_looks
 from orla.engine.network import network_of
 from orla.engine.state import State, fixed_noise
 from orla.engine.steps import Steps
-from orla.engine.update import Moments, Parts
+from orla.engine.update import Parts, StreamTensors
 from orla.engine.windows import Windows
 from orla.errors import OrlaError
 from orla.learners.base import Learner
 from orla.losses.base import Loss
 from orla.provenance import cost
 
-__all__ = ["Adaptation", "Loop", "Moments", "loop_of"]
+__all__ = ["Adaptation", "Loop", "StreamTensors", "loop_of"]
 
 
 @dataclass(frozen=True)
@@ -120,31 +120,31 @@ class Loop(Parts):
         self,
         state: State,
         rates: Tensor,
-        moments: Moments,
+        stream: StreamTensors,
         *,
         snapshots: Sequence[int] = (),
         on_segment: Callable[[int], None] | None = None,
     ) -> Adaptation:
-        """Go through `moments` from `state`, which is changed in place.
+        """Go through `stream` from `state`, which is changed in place.
 
         rates: Learning rates (models,).
-        moments: The next steps of the stream, in the precision of the parameters. Steps that do not
+        stream: The next steps of the stream, in the precision of the parameters. Steps that do not
             fill a last update are passed over.
         snapshots: Steps of the stream after which parameters and network state are kept, multiples
             of `segment`; others are an OrlaError, as are too few steps for one update.
         on_segment: Called with the number of steps done since the last call.
         """
-        length = len(moments["x"])
+        length = len(stream["x"])
         steps = length - length % self.learner.stride
         first, updates = state.step, steps // self.learner.stride
         self._check_length_and_snapshots(first, steps, snapshots)
         with torch.no_grad(), cost.work_phase("learners", steps * len(state.network)):
-            moments = {name: m[:steps].contiguous() for name, m in moments.items()}
+            stream = {name: m[:steps].contiguous() for name, m in stream.items()}
             results, networks, position = [], {}, 0
             sparse: dict[str, list[Tensor]] = {}
             while position < steps:
                 stop = min(steps, position + self.segment - (first + position) % self.segment)
-                part = {name: m[position:stop] for name, m in moments.items()}
+                part = {name: m[position:stop] for name, m in stream.items()}
                 for name, value in probe_looks(self, state, part).items():
                     sparse.setdefault(name, []).append(value)
                 part = self.with_noise(part, state)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from orla.engine.state import State
-from orla.engine.update import Moments, Parts, pad
+from orla.engine.update import Parts, StreamTensors, pad
 from orla.programs.compiling import Compiled
 from orla.programs.scan import scan_in_place
 
@@ -21,17 +21,17 @@ class Steps:
     segment: int
 
     def advance(
-        self, state: State, rates: Tensor, moments: Moments, updates: int
+        self, state: State, rates: Tensor, stream: StreamTensors, updates: int
     ) -> list[tuple[Tensor, dict[str, Tensor]]]:
         """Errors (steps, models) and series of each stretch; `state` is changed in place."""
-        steps = len(moments["x"])
-        moments = pad(moments, self.segment)
+        steps = len(stream["x"])
+        stream = pad(stream, self.segment)
         results, first = [], 0
         while first < steps:
             stop = min(steps, first + self._steps_to_block_end(state))
             ends = torch.tensor(first), torch.tensor(stop)
             _, (error, values) = self.program(
-                state.variables(), state.buffers, rates, moments, *ends
+                state.variables(), state.buffers, rates, stream, *ends
             )
             state.step += stop - first
             self.parts.end_blocks(state)
@@ -49,29 +49,31 @@ class Steps:
         variables: dict[str, Any],
         buffers: dict[str, Any],
         rates: Tensor,
-        moments: Moments,
+        stream: StreamTensors,
         start: Tensor,
         stop: Tensor,
     ) -> tuple[Tensor, tuple[Tensor, dict[str, Tensor]]]:
-        """The steps `start` to `stop` of `moments`; `variables`, of `State`, change in place.
+        """The steps `start` to `stop` of `stream`; `variables`, of `State`, change in place.
 
         Answers the position after the last step; errors (steps, models) and the probes' series.
         """
         parts = self.parts
 
-        def step(variables: Any, moment: Moments, buffers: Any, rates: Tensor) -> tuple[Any, Any]:
+        def step(variables: Any, stream_step: Any, buffers: Any, rates: Tensor) -> tuple[Any, Any]:
             params = variables["params"]
-            network, record, error, readout = parts.forward(params, variables["network"], moment)
+            network, record, error, readout = parts.forward(
+                params, variables["network"], stream_step
+            )
             learners, gradients = {}, {}
             for name, carry in variables["learners"].items():
-                arguments = name, carry, buffers[name], params, record, moment
+                arguments = name, carry, buffers[name], params, record, stream_step
                 learners[name], gradient = parts.gradient_of(*arguments)
                 gradients[name] = parts.match_layout(gradient | readout, params)
-            changes, series = parts.update(variables, gradients, rates, network, moment, error)
+            changes, series = parts.update(variables, gradients, rates, network, stream_step, error)
             return changes | {"network": network, "learners": learners}, (error, series)
 
         constants = buffers, rates
-        return scan_in_place(step, variables, moments, constants=constants, start=start, stop=stop)
+        return scan_in_place(step, variables, stream, constants=constants, start=start, stop=stop)
 
     @cached_property
     def program(self) -> Compiled:

@@ -20,9 +20,9 @@ from orla.programs.scan import in_layout_of
 
 # Steps of a stream: "x" (steps, n_in) and "y" (steps, ...), shared by the models, or
 # (steps, models, ...); and where the stream has them "scored" and "starts", bool.
-Moments = dict[str, Tensor]
+StreamTensors = dict[str, Tensor]
 
-# Prefix of the entries of a moment that hold random numbers.
+# Prefix of the entries that hold random numbers.
 _NOISE = "noise"
 
 
@@ -54,15 +54,15 @@ class Parts:
         return [list(self.observers.items()), list(self.interventions), list(self.probes)]
 
     def forward(
-        self, params: Parameters, network: Tensor, moment: Moments
+        self, params: Parameters, network: Tensor, stream_step: StreamTensors
     ) -> tuple[Tensor, dict[str, Any], Tensor, Parameters]:
         """One step forward: the next network state, `learners.base.Step`, error and readout."""
         d = self.learner.derivatives
-        previous = d.state_before(params, network, moment)
-        next_state, tape = d.forward(params, network, moment)
-        error, on_outputs, pull = d.readout_error(self.loss, params, next_state, moment)
+        previous = d.state_before(params, network, stream_step)
+        next_state, tape = d.forward(params, network, stream_step)
+        error, on_outputs, pull = d.readout_error(self.loss, params, next_state, stream_step)
         cotangent, readout = pull(on_outputs)
-        step = {"moment": without_noise(moment), "before": previous, "tape": tape}
+        step = {"stream": without_noise(stream_step), "before": previous, "tape": tape}
         step["cotangent"] = cotangent
         if any(learner.reads_outputs for learner in self.learners.values()):
             step["on_outputs"] = on_outputs
@@ -75,12 +75,12 @@ class Parts:
         buffers: dict[str, Any],
         params: Parameters,
         step: dict[str, Any],
-        moments: Moments,
+        stream: StreamTensors,
     ) -> tuple[Carry, Parameters]:
-        """The next carry and gradient of a learner; `moments` hold the random numbers of `step`."""
+        """The next carry and gradient of a learner; `stream` holds the random numbers of `step`."""
         learner = self.learners[name]
         if learner.noise:
-            step = step | {"noise": moments[noise_entry(learner)]}
+            step = step | {"noise": stream[noise_entry(learner)]}
         next_carry, gradient = learner.gradient(carry | buffers, params, step)
         return {key: next_carry[key] for key in carry}, gradient
 
@@ -103,12 +103,12 @@ class Parts:
         gradients: dict[str, Parameters],
         rates: Tensor,
         network: Tensor,
-        moment: Moments,
+        stream: StreamTensors,
         error: Tensor,
     ) -> tuple[dict[str, Any], dict[str, Tensor]]:
         """What one update changes of `variables`, and the probes' measurements.
 
-        network: The networks' states after the step or window, `moment`.
+        network: The networks' states after the step or window.
         error: (models,), of a window (steps, models).
         """
         params, gradient = variables["params"], gradients["own"]
@@ -119,17 +119,17 @@ class Parts:
             interventions.append(next_state)
         arguments = gradient, variables["optimizer"], params, rates
         updates, optimizer = vmap(self.optimizer.update)(*arguments)
-        moment = without_noise(moment)
+        stream = without_noise(stream)
         recurrent = self.learner.architecture.recurrent_params(params)
         per_model = params, gradient, observers, gradients["own"], updates, network
-        update = Update(*per_model, moment, error, recurrent)
+        update = Update(*per_model, stream, error, recurrent)
         if reads := any(probe.reads_outputs for probe in self.probes):
             outputs = vmap(self.learner.architecture.readout)(params, network)
             update = update._replace(outputs=outputs)
         # Axes of a window: steps, then models where each has its own stream.
         window = error.dim() - 1
-        of_moment = dict.fromkeys(moment, window if moment["x"].dim() == 2 + window else None)
-        axes = Update(0, 0, 0, 0, 0, 0, of_moment, window, 0, 0 if reads else None)
+        axes_of_stream = dict.fromkeys(stream, window if stream["x"].dim() == 2 + window else None)
+        axes = Update(0, 0, 0, 0, 0, 0, axes_of_stream, window, 0, 0 if reads else None)
         probes, series = [], {}
         for part, state in zip(self.probes, variables["probes"], strict=True):
             next_state, values = vmap(part.measure, in_dims=(0, axes))(state, update)
@@ -149,31 +149,31 @@ class Parts:
             if learner.block_length and state.step % learner.block_length == 0:
                 learner.end_block(state.learners[name], state.buffers[name])
 
-    def with_noise(self, moments: Moments, state: State) -> Moments:
+    def with_noise(self, stream: StreamTensors, state: State) -> StreamTensors:
         """The next steps, with the random numbers that the learners need."""
         draws = {
             noise_entry(learner): step_noise(
-                state.seeds, state.step, len(moments["x"]), learner.noise, state.network
+                state.seeds, state.step, len(stream["x"]), learner.noise, state.network
             )
             for learner in self.learners.values()
             if learner.noise
         }
-        return moments | draws
+        return stream | draws
 
 
 def noise_entry(learner: Learner) -> str:
-    """The entry of a moment with a learner's random numbers, named by their number."""
+    """The entry of a stream's step with a learner's random numbers, named by their number."""
     return f"{_NOISE}-{learner.noise}"
 
 
-def without_noise(moment: Moments) -> Moments:
-    """The entries of a moment that are the stream's."""
-    return {name: m for name, m in moment.items() if not name.startswith(_NOISE)}
+def without_noise(stream: StreamTensors) -> StreamTensors:
+    """The entries without the learners' random numbers."""
+    return {name: m for name, m in stream.items() if not name.startswith(_NOISE)}
 
 
-def pad(moments: Moments, length: int) -> Moments:
+def pad(stream: StreamTensors, length: int) -> StreamTensors:
     """The steps, and zeros up to `length` of them, so that one program serves fewer steps too."""
-    count = length - len(moments["x"])
+    count = length - len(stream["x"])
     if not count:
-        return moments
-    return {n: torch.cat([m, m.new_zeros(count, *m.shape[1:])]) for n, m in moments.items()}
+        return stream
+    return {n: torch.cat([m, m.new_zeros(count, *m.shape[1:])]) for n, m in stream.items()}

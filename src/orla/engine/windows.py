@@ -9,7 +9,7 @@ from torch.utils import _pytree as pytree
 
 from orla.architectures.base import Parameters
 from orla.engine.state import State
-from orla.engine.update import Moments, Parts, without_noise
+from orla.engine.update import Parts, StreamTensors, without_noise
 from orla.programs.compiling import Compiled
 from orla.programs.scan import overwrite, scan
 
@@ -25,14 +25,14 @@ class Windows:
     passes: int
 
     def advance(
-        self, state: State, rates: Tensor, moments: Moments, updates: int
+        self, state: State, rates: Tensor, stream: StreamTensors, updates: int
     ) -> list[tuple[Tensor, dict[str, Tensor]]]:
         """Errors (steps, models) and series of each window; `state` is changed in place."""
         parts, results = self.parts, []
         often = updates * self.passes >= _WORTH_COMPILING
         update = self.update_program if often else parts.update
-        for first in range(0, len(moments["x"]), stride := parts.learner.stride):
-            window = {name: m[first : first + stride] for name, m in moments.items()}
+        for first in range(0, len(stream["x"]), stride := parts.learner.stride):
+            window = {name: m[first : first + stride] for name, m in stream.items()}
             variables = state.variables()
             learners, network = variables.pop("learners"), variables.pop("network")
             network, gradients, error, steps = self.program(
@@ -60,7 +60,7 @@ class Windows:
         buffers: dict[str, Any],
         params: Parameters,
         network: Tensor,
-        moments: Moments,
+        stream: StreamTensors,
     ) -> tuple[Any, ...]:
         """The gradients of one window (stride, ...) of steps; `carries` are changed in place.
 
@@ -70,22 +70,22 @@ class Windows:
         learners = self.parts.learners
         reads_before = any(learner.reads_before for learner in learners.values())
 
-        def forward(network: Tensor, moment: Moments, params: Parameters) -> tuple[Tensor, Any]:
-            next_state, step, error, readout = self.parts.forward(params, network, moment)
-            del step["moment"]
+        def forward(network: Tensor, stream_step: Any, params: Parameters) -> tuple[Tensor, Any]:
+            next_state, step, error, readout = self.parts.forward(params, network, stream_step)
+            del step["stream"]
             if not reads_before:
                 del step["before"]
             return next_state, (step, error, readout)
 
-        network, (steps, error, readouts) = scan(forward, network, moments, constants=(params,))
-        steps["moment"] = without_noise(moments)
+        network, (steps, error, readouts) = scan(forward, network, stream, constants=(params,))
+        steps["stream"] = without_noise(stream)
         readout = {name: g.sum(0) for name, g in readouts.items()}
         last = {name: g[-1] for name, g in readouts.items()}
         gradients = {}
         for name, learner in learners.items():
             if name in self._stepwise_observers:
                 continue
-            inputs = steps, moments
+            inputs = steps, stream
             if learner.stride == 1:
                 inputs = pytree.tree_map(lambda t: t[0], inputs)
             arguments = carries[name], buffers[name], params, *inputs
@@ -96,13 +96,13 @@ class Windows:
         return network, gradients, error, (steps, readout) if self._stepwise_observers else ()
 
     def _gradient_sum(
-        self, state: State, name: str, moments: Moments, steps_and_readout: Any
+        self, state: State, name: str, stream: StreamTensors, steps_and_readout: Any
     ) -> Parameters:
         """The summed gradients of an observer with stride 1 over a window."""
         observer, (steps, readout) = self.parts.learners[name], steps_and_readout
         total: Parameters = {}
         for index in range(self.parts.learner.stride):
-            step = pytree.tree_map(lambda t, i=index: t[i], (steps, moments))
+            step = pytree.tree_map(lambda t, i=index: t[i], (steps, stream))
             arguments = state.learners[name], state.buffers[name], state.params, *step
             state.learners[name], gradient = self.parts.gradient_of(name, *arguments)
             total = {n: g + total[n] if total else g for n, g in gradient.items()}

@@ -61,8 +61,8 @@ def gradients(
     stride = learner.stride
     segment = stride * math.ceil(_SEGMENT_STEPS / stride)
     loop = Loop(learner, _Frozen(), SquaredError(), probes=[Gradients()], segment=segment)
-    moments = {n: torch.as_tensor(a, dtype=rates.dtype) for n, a in (("x", X), ("y", Y))}
-    result = loop.run(loop.start(batch), rates, moments, on_segment=on_steps)
+    stream = {n: torch.as_tensor(a, dtype=rates.dtype) for n, a in (("x", X), ("y", Y))}
+    result = loop.run(loop.start(batch), rates, stream, on_segment=on_steps)
     series = {name: values[0] for name, values in result.series.items()}
     return series | {"step": np.arange(stride - 1, len(X), stride)}
 

@@ -12,7 +12,7 @@ from orla.derivatives import Derivatives, derivatives
 Carry = dict[str, Any]
 
 # One step of the network, or a window of steps (then every entry has a first axis of steps):
-# "moment": inputs and targets; "before" (models, state_size): the state before the step; "tape":
+# "stream": inputs and targets; "before" (models, state_size): the state before the step; "tape":
 # what the derivatives of the step need; "cotangent" (models, state_size): dL/dh; for a learner
 # with random numbers "noise" (models, numbers); and for one that reads it "on_outputs" (models,
 # n_out): dL/dy.

@@ -54,8 +54,8 @@ class RTRL(
 
     def init(self, params: Parameters) -> Carry:
         state = torch.func.vmap(self.architecture.initial_state)(params)
-        moment = {"x": state.new_zeros(self.architecture.n_in)}
-        _, tape = self.derivatives.step(params, state, moment)
+        step = {"x": state.new_zeros(self.architecture.n_in)}
+        _, tape = self.derivatives.step(params, state, step)
         tape = tape | {"keep": state.new_ones(len(state))}
         blocks = fastest_blocks(self.derivatives, params)
         slots = pytree.tree_map(

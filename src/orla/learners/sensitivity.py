@@ -69,8 +69,8 @@ class SensitivityLearner(Learner):
         return {"influence": {name: _rows_innermost(e) for name, e in influence.items()}}
 
     def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
-        arguments = params, step["before"], step["moment"]["x"], step["tape"]
-        axes = 0, 0, axis_of_models(step["moment"]), 0
+        arguments = params, step["before"], step["stream"]["x"], step["tape"]
+        axes = 0, 0, axis_of_models(step["stream"]), 0
 
         def advance(influence: Influence, *arguments: Any) -> Influence:
             words = self._words_class(self.architecture, *arguments)

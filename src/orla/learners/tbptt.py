@@ -212,7 +212,7 @@ class TBPTT(
         """The remembered steps, with those of this update in the place of the oldest."""
         states = step["before"]
         steps, models = states.shape[:2]
-        x = step["moment"]["x"]
+        x = step["stream"]["x"]
         ones = states.new_ones(steps, models)
         new = {
             "before": states,

@@ -24,7 +24,7 @@ class Update(NamedTuple):
     learner: The learner's gradient, before any intervention.
     updates: Added to the parameters.
     state: The network's state (state_size,) after the update's last step.
-    moment: Inputs and targets of the update's step, or of its window of steps.
+    stream: Inputs and targets of the update's step, or of its window of steps.
     error: Of that step (), or of each of the window's steps.
     recurrent: Those of `params` that the state depends on; the others are the readout's.
     outputs: The network's outputs (n_out,) at the update's last step, before the update; None where
@@ -37,7 +37,7 @@ class Update(NamedTuple):
     learner: Parameters
     updates: Parameters
     state: Tensor
-    moment: dict[str, Tensor]
+    stream: dict[str, Tensor]
     error: Tensor
     recurrent: Parameters
     outputs: Tensor | None = None

@@ -38,10 +38,10 @@ class Prequential(
         return {"hits": zero, "tested": zero.clone()}
 
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, torch.Tensor]]:
-        y = update.moment["y"][-1] if update.error.dim() else update.moment["y"]
+        y = update.stream["y"][-1] if update.error.dim() else update.stream["y"]
         y = y.argmax(-1) if y.is_floating_point() else y
         hit = (update.outputs.argmax(-1) == y).to(state["hits"].dtype)
-        weight = update.moment.get("scored", torch.ones_like(hit))
+        weight = update.stream.get("scored", torch.ones_like(hit))
         weight = (weight[-1] if weight.dim() else weight).to(hit.dtype)
         return {"hits": state["hits"] + hit * weight, "tested": state["tested"] + weight}, {}
 

@@ -96,9 +96,9 @@ class OnlineRNN(base.Classifier):
                 numbers[name] = len(numbers)
         if any(new) or self._state is None:
             self._grow()
-        moment = {"x": self._vector(x)[None], "y": torch.tensor([self._classes[y]])}
+        stream = {"x": self._vector(x)[None], "y": torch.tensor([self._classes[y]])}
         loop, rates = self._get_loop(), torch.tensor([self.learning_rate], dtype=torch.float64)
-        loop.driver.advance(self._state, rates, loop.with_noise(moment, self._state), 1)
+        loop.driver.advance(self._state, rates, loop.with_noise(stream, self._state), 1)
 
     def predict_proba_one(self, x: Row) -> dict[Hashable, float]:
         """Probability of each class known so far, the row taken as the next; changes nothing."""

@@ -9,7 +9,7 @@ import torch
 
 from orla.architectures.base import Architecture, Parameters
 from orla.engine.state import generator
-from orla.engine.update import Moments
+from orla.engine.update import StreamTensors
 from orla.programs.scan import stack_trees
 from orla.starts.base import Start
 from orla.tasks.stream import Stream
@@ -36,7 +36,7 @@ def apply_start(
 
 def stream_tensors(
     stream: Stream, index: np.ndarray, dtype: torch.dtype, device: torch.device | str = "cpu"
-) -> Moments:
+) -> StreamTensors:
     """A stream as tensors for the loop, for the models of seeds `index`; values in `dtype`."""
     arrays = {"x": stream.X, "y": stream.Y, "scored": stream.scored, "starts": stream.starts}
     tensors = {}

@@ -13,7 +13,7 @@ import torch
 from orla import catalogue, progress
 from orla.architectures.base import Architecture, Parameters
 from orla.engine import forward
-from orla.engine.loop import Loop, Moments
+from orla.engine.loop import Loop, StreamTensors
 from orla.errors import OrlaError
 from orla.interventions.base import Gradients, Intervention, State
 from orla.learners.tbptt import TBPTT
@@ -136,8 +136,8 @@ def _train_batch(
     loop: Loop,
     settings: Pretraining,
     params: Parameters,
-    training: Moments,
-    validation: Moments,
+    training: StreamTensors,
+    validation: StreamTensors,
     bar: Any,
 ) -> tuple[Parameters, pd.DataFrame]:
     """The best weights and the curve, by place in the batch; each network stops early."""

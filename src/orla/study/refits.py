@@ -20,7 +20,7 @@ from torch.func import vmap
 from orla.architectures.base import Architecture, Parameters
 from orla.derivatives import derivatives
 from orla.derivatives.base import axis_of_models
-from orla.engine.update import Moments
+from orla.engine.update import StreamTensors
 from orla.losses.base import Loss
 from orla.losses.squared_error import SquaredError
 from orla.study.batches import stream_tensors
@@ -169,7 +169,9 @@ def heldout_outputs(
     return {name: np.stack([outputs[name] for outputs in by_seed]) for name in DECODERS}
 
 
-def hidden_states(architecture: Architecture, networks: Parameters, stream: Moments) -> np.ndarray:
+def hidden_states(
+    architecture: Architecture, networks: Parameters, stream: StreamTensors
+) -> np.ndarray:
     """Hidden units (models, steps, hidden) of frozen networks along a stream, float64.
 
     Not compiled: all networks go along the stream once, together. `stream` holds "x" and, where
@@ -180,9 +182,9 @@ def hidden_states(architecture: Architecture, networks: Parameters, stream: Mome
     with torch.no_grad():
         state = vmap(architecture.initial_state)(networks)
         for t in range(len(stream["x"])):
-            moment = {name: m[t] for name, m in entries.items()}
-            step = vmap(architecture.step, in_dims=(0, 0, axis_of_models(moment)))
-            state = step(networks, before(networks, state, moment), moment["x"])
+            stream_step = {name: m[t] for name, m in entries.items()}
+            step = vmap(architecture.step, in_dims=(0, 0, axis_of_models(stream_step)))
+            state = step(networks, before(networks, state, stream_step), stream_step["x"])
             states.append(state[:, : architecture.hidden])
     return torch.stack(states, 1).double().numpy()
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from orla.engine.loop import Adaptation, Moments
+from orla.engine.loop import Adaptation, StreamTensors
 from orla.errors import OrlaError, prefix_errors
 from orla.study import efficiency, rates, refits, scores
 from orla.study.run import ConditionRun
@@ -54,8 +54,8 @@ class Batch:
 
     run: ConditionRun
     seed: np.ndarray
-    adapt: Moments
-    whole: Moments
+    adapt: StreamTensors
+    whole: StreamTensors
     result: Adaptation
     measures: Measures = field(default_factory=dict)
     _scores: dict[tuple[int, int, int], Scores] = field(default_factory=dict)

@@ -16,7 +16,7 @@ from orla import catalogue
 from orla.architectures.base import Parameters
 from orla.engine import memory
 from orla.engine.forward import outputs_of
-from orla.engine.loop import Loop, Moments, loop_of
+from orla.engine.loop import Loop, StreamTensors, loop_of
 from orla.engine.state import dtype_of
 from orla.losses.base import Loss
 from orla.programs import compiling
@@ -95,11 +95,11 @@ class ConditionRun:
         params = models_at(self.networks, torch.as_tensor(seed))
         return {name: p.to(self.device) for name, p in params.items()}
 
-    def stream_tensors(self, stream: Stream, seed: np.ndarray) -> Moments:
+    def stream_tensors(self, stream: Stream, seed: np.ndarray) -> StreamTensors:
         """A stream as tensors for the models of these seeds."""
         return stream_tensors(stream, seed, self.dtype, self.device)
 
-    def whole_tensors(self, seed: np.ndarray) -> Moments:
+    def whole_tensors(self, seed: np.ndarray) -> StreamTensors:
         """The adapt part and the held-out part as one stream, for the models of these seeds."""
         return self.stream_tensors(self._whole, seed)
 
@@ -107,7 +107,9 @@ class ConditionRun:
     def _whole(self) -> Stream:
         return self.episode.whole
 
-    def frozen_outputs(self, params: Parameters, state: Tensor | None, stream: Moments) -> Tensor:
+    def frozen_outputs(
+        self, params: Parameters, state: Tensor | None, stream: StreamTensors
+    ) -> Tensor:
         """Outputs (models, steps, n_out) of frozen networks; with None from the initial state."""
         models = len(next(iter(params.values())))
         if compiling.enabled() and models < FORWARD_MODELS:
@@ -118,7 +120,7 @@ class ConditionRun:
         return outputs_of(self.loop.learner.architecture, params, state, stream)[:models]
 
     def frozen_scores(
-        self, params: Parameters, state: Tensor, whole: Moments, part: slice, since: int
+        self, params: Parameters, state: Tensor, whole: StreamTensors, part: slice, since: int
     ) -> Scores:
         """Scores of models on a part of their stream `whole`, weights and state of step `since`."""
         stream = {name: m[since : part.stop] for name, m in whole.items()}

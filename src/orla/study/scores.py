@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orla.engine.update import Moments
+from orla.engine.update import StreamTensors
 from orla.losses.base import Loss
 from orla.tasks.stream import Stream
 
@@ -17,16 +17,18 @@ UNRELIABLE_BELOW = 0.05
 Scores = tuple[np.ndarray, dict[str, np.ndarray]]
 
 
-def entry_models_first(moments: Moments, name: str) -> Tensor | None:
+def entry_models_first(stream: StreamTensors, name: str) -> Tensor | None:
     """An entry of a stream with models first where each has its own, as losses take it, or None."""
-    if name not in moments:
+    if name not in stream:
         return None
-    return moments[name].transpose(0, 1) if moments["x"].dim() == 3 else moments[name]
+    return stream[name].transpose(0, 1) if stream["x"].dim() == 3 else stream[name]
 
 
-def mean_scores(loss: Loss, outputs: Tensor, moments: Moments, part: slice = slice(None)) -> Scores:
+def mean_scores(
+    loss: Loss, outputs: Tensor, stream: StreamTensors, part: slice = slice(None)
+) -> Scores:
     """Mean error on a part of a stream, and the loss's own scores, such as R2."""
-    some = {name: m[part] for name, m in moments.items()}
+    some = {name: m[part] for name, m in stream.items()}
     arguments = outputs[:, part], entry_models_first(some, "y"), entry_models_first(some, "scored")
     return loss.mean_error(*arguments).double().cpu().numpy(), loss.scores(*arguments)
 
@@ -40,10 +42,10 @@ def constant_errors(loss: Loss, stream: Stream, n_out: int) -> np.ndarray:
     return np.array([loss.constant_error(targets, n_out) for targets in targets_by_stream])
 
 
-def step_errors(loss: Loss, outputs: Tensor, moments: Moments) -> np.ndarray:
+def step_errors(loss: Loss, outputs: Tensor, stream: StreamTensors) -> np.ndarray:
     """Error (models, steps) of each step; 0 where a step is not scored."""
-    step_errors = loss.errors(outputs, entry_models_first(moments, "y"))
-    if (mask := entry_models_first(moments, "scored")) is not None:
+    step_errors = loss.errors(outputs, entry_models_first(stream, "y"))
+    if (mask := entry_models_first(stream, "scored")) is not None:
         step_errors = step_errors.where(mask, 0.0)
     return step_errors.double().cpu().numpy()
 

@@ -12,7 +12,7 @@ import numpy as np
 from torch import Tensor
 
 from orla.architectures.base import Parameters
-from orla.engine.loop import Moments
+from orla.engine.loop import StreamTensors
 from orla.study import rates, rolling, scores
 from orla.study.batches import measure_in_batches
 from orla.study.rolling import Batch, Measures
@@ -85,7 +85,7 @@ def last_window_ends(stop: int, window: int, windows: int) -> list[int]:
 def mean_frozen_scores(
     run: ConditionRun,
     snapshots: Mapping[int, tuple[Parameters, Tensor]],
-    whole: Moments,
+    whole: StreamTensors,
     part: slice,
     known_scores: Mapping[int, Scores],
 ) -> Scores:

@@ -109,11 +109,11 @@ def try_loop(loop: Loop) -> None:
     if network.state_size * network.parameter_count() > _MOST:
         return
     generator = torch.Generator().manual_seed(0)
-    moments = {
+    stream = {
         name: torch.randn(loop.segment, n, generator=generator, dtype=torch.float64)
         for name, n in (("x", network.n_in), ("y", network.n_out))
     }
-    loop.run(loop.start(_two_networks(network)), _two_rates(), moments)
+    loop.run(loop.start(_two_networks(network)), _two_rates(), stream)
 
 
 def optimizer_behaviour(optimizer: Optimizer) -> None:
