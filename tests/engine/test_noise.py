@@ -114,9 +114,9 @@ def test_only_a_learner_that_asks_is_given_the_outputs_cotangent(asks):
 
         def gradient(self, carry, params, step):
             # The readout's bias has dL/dy as its gradient; b_h is as long as the gates.
-            assert ("on_outputs" in step) == asks
-            on_outputs = step["on_outputs"] if asks else params["b_out"]
-            return carry, {"b_h": torch.nn.functional.pad(on_outputs, (0, 18))}
+            assert ("outputs_cotangent" in step) == asks
+            outputs_cotangent = step["outputs_cotangent"] if asks else params["b_out"]
+            return carry, {"b_h": torch.nn.functional.pad(outputs_cotangent, (0, 18))}
 
     scored = torch.arange(24) != 2
     watched = watch(Asking(LSTM), PARAMS, X, Y, rate=0.05, scored=scored)

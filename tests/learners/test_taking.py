@@ -170,11 +170,11 @@ def test_a_units_own_words_lose_nothing(kind, learner, monkeypatch):
         return watch(made, params, *stream(16), rate=0.05).model(0)[0]
 
     own = gradients()
-    assert set(made.init(params)["influence"]) == {"e"}
+    assert set(made.init(params)["sensitivity"]) == {"e"}
     monkeypatch.setattr(
         "orla.learners.sensitivity.has_independent_units", lambda architecture: False
     )
-    assert set(made.init(params)["influence"]) == set(architecture.recurrent_shapes())
+    assert set(made.init(params)["sensitivity"]) == set(architecture.recurrent_shapes())
     assert distance(own, gradients()) < 1e-10
 
 

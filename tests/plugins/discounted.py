@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from orla.catalogue import Mark, option
-from orla.derivatives.influence import Influence, Words
+from orla.derivatives.sensitivity import Sensitivity, SensitivityOps
 from orla.learners.sensitivity import SensitivityLearner
 
 
@@ -26,5 +26,5 @@ class Discounted(
     dense: ClassVar[bool] = True
     discount: float = option(0.8, "Factor of what comes from the past.", least=0, most=1)
 
-    def transport(self, words: Words, influence: Influence) -> Influence:
-        return words.transport(self.discount * words.jacobian(), influence)
+    def transport(self, ops: SensitivityOps, sensitivity: Sensitivity) -> Sensitivity:
+        return ops.transport(self.discount * ops.jacobian(), sensitivity)

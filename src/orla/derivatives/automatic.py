@@ -35,33 +35,42 @@ class AutomaticDerivatives(Derivatives):
             _, pull = vjp(lambda p, s: self.architecture.step(p, s, x), recurrent, state)
             return pull(cotangent) if cotangent.dim() == 1 else vmap(pull)(cotangent)
 
-        gradient, on_state = vmap(pull_one)(recurrent, tape["state"], tape["x"], cotangent)
-        return on_state, gradient
+        gradient, state_cotangent = vmap(pull_one)(recurrent, tape["state"], tape["x"], cotangent)
+        return state_cotangent, gradient
 
     def local_like(self, params: Parameters, tape: Tape, cotangent: Tensor) -> Local:
         # Not from derivatives, for which PyTorch loads its compiler.
-        return self.zero_terms(params)
+        return self.zero_gradient_terms(params)
 
     def summed_gradient(self, tapes: Tape, locals_: Local) -> Parameters:
         return {name: gradient.sum(0) for name, gradient in locals_.items()}
 
     def zero_sensitivity(self, params: Parameters) -> Parameters:
         size = self.architecture.state_size
-        return {n: p.new_zeros(*p.shape, size) for n, p in self.zero_terms(params).items()}
+        return {n: p.new_zeros(*p.shape, size) for n, p in self.zero_gradient_terms(params).items()}
 
-    def zero_terms(self, params: Parameters) -> Parameters:
+    def zero_gradient_terms(self, params: Parameters) -> Parameters:
         recurrent = self.architecture.recurrent_params(params)
         return {name: p.new_zeros(p.shape) for name, p in recurrent.items()}
 
-    def add_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
+    def accumulate_gradient_terms(
+        self, terms: Parameters, tapes: Tape, locals_: Local
+    ) -> Parameters:
         gradient = self.summed_gradient(tapes, locals_)
         return {name: g + terms[name] for name, g in gradient.items()}
 
-    def block_gradient(self, P: Parameters, on_start: Tensor, terms: Parameters) -> Parameters:
-        return {name: terms[name] + vmap(torch.matmul)(p, on_start) for name, p in P.items()}
+    def gradient_within_block(
+        self, sensitivity: Parameters, start_cotangent: Tensor, terms: Parameters
+    ) -> Parameters:
+        return {
+            name: terms[name] + vmap(torch.matmul)(p, start_cotangent)
+            for name, p in sensitivity.items()
+        }
 
-    def rebuild(self, P: Parameters, rows: Tensor, tapes: Tape, locals_: Local) -> None:
-        for name, p in P.items():
+    def advance_sensitivity_over_block(
+        self, sensitivity: Parameters, rows: Tensor, tapes: Tape, locals_: Local
+    ) -> None:
+        for name, p in sensitivity.items():
             through = vmap(torch.matmul)(p, rows.transpose(1, 2))
             torch.add(through, locals_[name].sum(0).movedim(1, -1), out=p)
 
@@ -100,35 +109,43 @@ class RetentionDerivatives(AutomaticDerivatives):
         return W_v, W_k / math.sqrt(self.architecture.key_size)
 
     def past_gradient(
-        self, P: Parameters, on_S: Tensor, share: Tensor, weights: Parameters, tapes: Tape
+        self,
+        sensitivity: Parameters,
+        S_cotangent: Tensor,
+        share: Tensor,
+        weights: Parameters,
+        tapes: Tape,
     ) -> Parameters:
-        """Gradient of the parameters by steps before the present one, with `P` before these.
+        """Gradient of the parameters by the steps between `sensitivity` and the present step.
 
-        From the cotangent `on_S` (models, heads, values, keys) on the present step's previous S.
+        S_cotangent (models, heads, values, keys): On the present step's previous S.
         share (steps + 1, models, heads): By how much S has faded since each of the steps, and last
-            since `P`; 0 for a step that does not count.
+            since `sensitivity`; 0 for a step that does not count.
         tapes: With what each step wrote: "u", "v" and "k" of `RetNet.key_value`.
         """
         W_v, W_k = self.head_matrices(weights)
         u, v, k = tapes["u"], tapes["v"], tapes["k"]
         scale = math.sqrt(self.architecture.key_size)
-        some, on_past = share[:-1], share[-1][..., None, None] * on_S
-        on_v = (on_S * k[:, :, :, None, :]).sum(-1) * some[..., None]
-        on_k = (on_S * v[:, :, :, :, None]).sum(-2) * some[..., None]
-        on_u = (W_v * on_v[..., None]).sum((2, 3)) + (W_k * on_k[..., None]).sum((2, 3))
-        on_C = (on_past[..., None, None] * P["C"]).sum((1, 2, 3))
+        some, past_cotangent = share[:-1], share[-1][..., None, None] * S_cotangent
+        v_cotangent = (S_cotangent * k[:, :, :, None, :]).sum(-1) * some[..., None]
+        k_cotangent = (S_cotangent * v[:, :, :, :, None]).sum(-2) * some[..., None]
+        u_cotangent = (W_v * v_cotangent[..., None]).sum((2, 3))
+        u_cotangent = u_cotangent + (W_k * k_cotangent[..., None]).sum((2, 3))
+        C_cotangent = (past_cotangent[..., None, None] * sensitivity["C"]).sum((1, 2, 3))
         gradient = {
-            "W_v": torch.einsum("tmhi,tmn->mhin", on_v, u) + on_past @ P["A"],
-            "W_k": torch.einsum("tmhj,tmn->mhjn", on_k, u) / scale + on_past.mT @ P["B"],
+            "W_v": torch.einsum("tmhi,tmn->mhin", v_cotangent, u)
+            + past_cotangent @ sensitivity["A"],
+            "W_k": torch.einsum("tmhj,tmn->mhjn", k_cotangent, u) / scale
+            + past_cotangent.mT @ sensitivity["B"],
         }
         gradient = {name: g.flatten(1, 2) for name, g in gradient.items()}
         return gradient | {
-            "W_in": torch.einsum("tmn,tmc->mnc", on_u, tapes["x"]) + on_C[..., :-1],
-            "b_in": on_u.sum(0) + on_C[..., -1],
+            "W_in": torch.einsum("tmn,tmc->mnc", u_cotangent, tapes["x"]) + C_cotangent[..., :-1],
+            "b_in": u_cotangent.sum(0) + C_cotangent[..., -1],
         }
 
     def advance_sensitivity(
-        self, P: Parameters, share: Tensor, weights: Parameters, tapes: Tape
+        self, sensitivity: Parameters, share: Tensor, weights: Parameters, tapes: Tape
     ) -> None:
         """Compute P after steps from P before them, in place; arguments as `past_gradient`."""
         W_v, W_k = self.head_matrices(weights)
@@ -136,9 +153,9 @@ class RetentionDerivatives(AutomaticDerivatives):
         scale = math.sqrt(self.architecture.key_size)
         x = torch.cat([tapes["x"], torch.ones_like(tapes["x"][..., :1])], -1)
         some, retention = share[:-1][..., None], share[-1][..., None, None]
-        P["A"].mul_(retention).add_(torch.einsum("tmhj,tmn->mhjn", some * k, u))
-        P["B"].mul_(retention).add_(torch.einsum("tmhi,tmn->mhin", some * v, u) / scale)
+        sensitivity["A"].mul_(retention).add_(torch.einsum("tmhj,tmn->mhjn", some * k, u))
+        sensitivity["B"].mul_(retention).add_(torch.einsum("tmhi,tmn->mhin", some * v, u) / scale)
         kx, vx = ((some * w)[..., None] * x[:, :, None, None] for w in (k, v))
-        C = P["C"].mul_(retention[..., None, None])
+        C = sensitivity["C"].mul_(retention[..., None, None])
         C.add_(torch.einsum("tmhin,tmhjc->mhijnc", W_v, kx))
         C.add_(torch.einsum("tmhjn,tmhic->mhijnc", W_k, vx))

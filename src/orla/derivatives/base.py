@@ -59,10 +59,12 @@ class Derivatives(ABC):
         (models, state_size) or (models, rows, state_size). Answers the cotangent on the previous
         state, and the local term. Of `params` only those of `params_for_pull` are read.
         """
-        on_previous, local = self.pull_step(params, tape, cotangent)
+        previous_cotangent, local = self.pull_step(params, tape, cotangent)
         if "keep" in tape:
-            on_previous = on_previous * tape["keep"].reshape(-1, *[1] * (on_previous.dim() - 1))
-        return on_previous, local
+            previous_cotangent = previous_cotangent * tape["keep"].reshape(
+                -1, *[1] * (previous_cotangent.dim() - 1)
+            )
+        return previous_cotangent, local
 
     def push(self, params: Parameters, tape: Tape, prior: Tensor, tangent: Tensor) -> Tensor:
         """J times a tangent on the previous state `prior`, or rows of them, as in `pull`."""
@@ -127,23 +129,26 @@ class Derivatives(ABC):
         outputs, pull = (self._automatic_readout if overrides else self._linear_readout)(
             params, state
         )
-        error, on_outputs = vmap(loss.with_cotangent, in_dims=(0, axis_of_models(step)))(
+        error, outputs_cotangent = vmap(loss.with_cotangent, in_dims=(0, axis_of_models(step)))(
             outputs, step["y"]
         )
         if "scored" in step:
             weight = step["scored"].expand(len(error)).to(error.dtype)
-            error, on_outputs = error * weight, on_outputs * weight[:, None]
-        return error, on_outputs, pull
+            error, outputs_cotangent = error * weight, outputs_cotangent * weight[:, None]
+        return error, outputs_cotangent, pull
 
     def _linear_readout(self, params: Parameters, state: Tensor) -> tuple[Tensor, Pull]:
         """Outputs of W_out h + b_out, and what pulls a cotangent on them back."""
 
         # By hand, because compiling automatic differentiation takes seconds.
-        def pull(on_outputs: Tensor) -> tuple[Tensor, Parameters]:
+        def pull(outputs_cotangent: Tensor) -> tuple[Tensor, Parameters]:
             h = state[:, : self.architecture.hidden]
-            gradient = {"W_out": on_outputs[:, :, None] * h[:, None], "b_out": on_outputs}
-            on_h = (params["W_out"] * on_outputs[:, :, None]).sum(1)
-            return self.pad_cotangent(on_h), gradient
+            gradient = {
+                "W_out": outputs_cotangent[:, :, None] * h[:, None],
+                "b_out": outputs_cotangent,
+            }
+            h_cotangent = (params["W_out"] * outputs_cotangent[:, :, None]).sum(1)
+            return self.pad_cotangent(h_cotangent), gradient
 
         return vmap(self.architecture.readout)(params, state), pull
 
@@ -157,35 +162,41 @@ class Derivatives(ABC):
 
         outputs, pull_back = vjp(outputs_of, readout, state)
 
-        def pull(on_outputs: Tensor) -> tuple[Tensor, Parameters]:
-            gradient, on_state = pull_back(on_outputs)
-            return on_state, gradient
+        def pull(outputs_cotangent: Tensor) -> tuple[Tensor, Parameters]:
+            gradient, state_cotangent = pull_back(outputs_cotangent)
+            return state_cotangent, gradient
 
         return outputs, pull
 
-    def pad_cotangent(self, on_h: Tensor) -> Tensor:
+    def pad_cotangent(self, h_cotangent: Tensor) -> Tensor:
         """A cotangent on the first `hidden` numbers of the state, padded to the whole state."""
         padding = self.architecture.state_size - self.architecture.hidden
-        return torch.nn.functional.pad(on_h, (0, padding)) if padding else on_h
+        return torch.nn.functional.pad(h_cotangent, (0, padding)) if padding else h_cotangent
 
     @abstractmethod
     def zero_sensitivity(self, params: Parameters) -> Parameters:
         """Exact RTRL's P = dstate/dtheta before the first step, in a layout of its own."""
 
     @abstractmethod
-    def zero_terms(self, params: Parameters) -> Parameters:
+    def zero_gradient_terms(self, params: Parameters) -> Parameters:
         """Terms lambda_k D_k of no step: zeros, of the shape of P without the state's axis."""
 
     @abstractmethod
-    def add_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
+    def accumulate_gradient_terms(
+        self, terms: Parameters, tapes: Tape, locals_: Local
+    ) -> Parameters:
         """`terms` plus those of further steps (first axis of `tapes` and `locals_`)."""
 
     @abstractmethod
-    def block_gradient(self, P: Parameters, on_start: Tensor, terms: Parameters) -> Parameters:
+    def gradient_within_block(
+        self, sensitivity: Parameters, start_cotangent: Tensor, terms: Parameters
+    ) -> Parameters:
         """Gradient of the recurrent parameters at a step within a block."""
 
     @abstractmethod
-    def rebuild(self, P: Parameters, rows: Tensor, tapes: Tape, locals_: Local) -> None:
+    def advance_sensitivity_over_block(
+        self, sensitivity: Parameters, rows: Tensor, tapes: Tape, locals_: Local
+    ) -> None:
         """Compute P at the end of a block from P at its start, in place.
 
         From `rows`, unit vectors pulled back to the start (models, state_size, state_size), and

@@ -59,19 +59,21 @@ class StackedDerivatives(Derivatives):
         return self.architecture.stack_state(next_states), stack_tape
 
     def pull_step(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
-        on_states, locals_, above = [], [], None
+        state_cotangents, locals_, above = [], [], None
         layer_params, tapes = self.architecture.by_layer(params), self.architecture.by_layer(tape)
         parts = self.architecture.layer_states(cotangent)
         for place in reversed(range(len(self._layer_derivatives))):
-            layer, on_state = self._layer_derivatives[place], parts[place]
+            layer, state_cotangent = self._layer_derivatives[place], parts[place]
             if above is not None:
-                on_state = on_state + layer.pad_cotangent(above)
-            on_previous, local = layer.pull_step(layer_params[place], tapes[place], on_state)
-            on_states.insert(0, on_previous)
+                state_cotangent = state_cotangent + layer.pad_cotangent(above)
+            previous_cotangent, local = layer.pull_step(
+                layer_params[place], tapes[place], state_cotangent
+            )
+            state_cotangents.insert(0, previous_cotangent)
             locals_.insert(0, local)
             if place:
                 above = transpose_product(layer_params[place]["W_ih"], local["gates"])
-        return self.architecture.stack_state(on_states), join_layer_mappings(locals_)
+        return self.architecture.stack_state(state_cotangents), join_layer_mappings(locals_)
 
     def tape_for_pull(self, tape: Tape) -> Tape:
         return {name: t for name, t in tape.items() if name == "keep" or name.startswith("cache.")}
@@ -91,36 +93,42 @@ class StackedDerivatives(Derivatives):
         return tuple(f"W_hh.{k}" for k in places) + tuple(f"W_ih.{k}" for k in places[1:])
 
     def zero_sensitivity(self, params: Parameters) -> Parameters:
-        P: Parameters = {}
-        for name, terms in self.zero_terms(params).items():
-            size = self._influenced_sizes[len(P)]
-            P[name] = terms.new_zeros(len(terms), size, *terms.shape[1:])
-        return P
+        sensitivity: Parameters = {}
+        for name, terms in self.zero_gradient_terms(params).items():
+            size = self._influenced_sizes[len(sensitivity)]
+            sensitivity[name] = terms.new_zeros(len(terms), size, *terms.shape[1:])
+        return sensitivity
 
-    def zero_terms(self, params: Parameters) -> Parameters:
+    def zero_gradient_terms(self, params: Parameters) -> Parameters:
         return join_layer_mappings(
-            layer.zero_terms(layer_params)
+            layer.zero_gradient_terms(layer_params)
             for layer, layer_params in self._layers_with_entries(params)
         )
 
-    def add_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
+    def accumulate_gradient_terms(
+        self, terms: Parameters, tapes: Tape, locals_: Local
+    ) -> Parameters:
         return join_layer_mappings(
-            layer.add_terms(layer_terms, tape, local)
+            layer.accumulate_gradient_terms(layer_terms, tape, local)
             for layer, layer_terms, tape, local in self._layers_with_entries(terms, tapes, locals_)
         )
 
-    def block_gradient(self, P: Parameters, on_start: Tensor, terms: Parameters) -> Parameters:
-        every = zip(self._layers_with_entries(P, terms), self._influenced_sizes, strict=True)
+    def gradient_within_block(
+        self, sensitivity: Parameters, start_cotangent: Tensor, terms: Parameters
+    ) -> Parameters:
+        every = self._layers_with_entries(sensitivity, terms)
         return join_layer_mappings(
-            layer.block_gradient(layer_P, on_start[:, :size], term)
-            for (layer, layer_P, term), size in every
+            layer.gradient_within_block(P, start_cotangent[:, :size], layer_terms)
+            for (layer, P, layer_terms), size in zip(every, self._influenced_sizes, strict=True)
         )
 
-    def rebuild(self, P: Parameters, rows: Tensor, tapes: Tape, locals_: Local) -> None:
-        every = self._layers_with_entries(P, tapes, locals_)
-        for (layer, layer_P, tape, local), size in zip(every, self._influenced_sizes, strict=True):
-            gates = local["gates"][:, :, :size]
-            layer.rebuild(layer_P, rows[:, :size, :size], tape, {"gates": gates})
+    def advance_sensitivity_over_block(
+        self, sensitivity: Parameters, rows: Tensor, tapes: Tape, locals_: Local
+    ) -> None:
+        every = self._layers_with_entries(sensitivity, tapes, locals_)
+        for (layer, P, tape, local), size in zip(every, self._influenced_sizes, strict=True):
+            local = {"gates": local["gates"][:, :, :size]}
+            layer.advance_sensitivity_over_block(P, rows[:, :size, :size], tape, local)
 
 
 @dataclass(frozen=True)

@@ -36,9 +36,9 @@ class StructuredDerivatives(Derivatives):
         return next_state, {"cache": cache, "h": h, "x": x.expand(h.shape[0], -1)}
 
     def pull_step(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
-        on_gates, around = vmap(self.architecture.pull)(tape["cache"], cotangent)
-        on_state = self.pad_cotangent(transpose_product(params["W_hh"], on_gates))
-        return on_state + around, {"gates": on_gates}
+        gates_cotangent, leak_cotangent = vmap(self.architecture.pull)(tape["cache"], cotangent)
+        state_cotangent = self.pad_cotangent(transpose_product(params["W_hh"], gates_cotangent))
+        return state_cotangent + leak_cotangent, {"gates": gates_cotangent}
 
     def push_step(self, params: Parameters, tape: Tape, prior: Tensor, tangent: Tensor) -> Tensor:
         a = self.architecture
@@ -47,39 +47,39 @@ class StructuredDerivatives(Derivatives):
         rows = tangent if tangent.dim() == 3 else tangent[:, None]
         h = rows[:, :, : a.hidden]
         if tangent.dim() == 2:
-            on_gates = (params["W_hh"] * h).sum(-1)[:, None]
+            gates_tangent = (params["W_hh"] * h).sum(-1)[:, None]
         else:
-            on_gates = torch.bmm(h, params["W_hh"].transpose(1, 2))
+            gates_tangent = torch.bmm(h, params["W_hh"].transpose(1, 2))
         # A unit's blocks (models, rows, 1 or blocks after, blocks before, hidden).
-        by_gates, around = (
+        gate_jacobian, leak_jacobian = (
             j.unflatten(2, (-1, a.hidden))[:, None] for j in vmap(a.unit_jacobian)(tape["cache"])
         )
-        through = (by_gates * on_gates.unflatten(2, (-1, a.hidden))[:, :, None]).sum(3)
-        direct = (around * rows.unflatten(2, (-1, a.hidden))[:, :, None]).sum(3)
-        return (through + direct).view(tangent.shape)
+        via_gates = (gate_jacobian * gates_tangent.unflatten(2, (-1, a.hidden))[:, :, None]).sum(3)
+        via_leak = (leak_jacobian * rows.unflatten(2, (-1, a.hidden))[:, :, None]).sum(3)
+        return (via_gates + via_leak).view(tangent.shape)
 
     def tape_for_pull(self, tape: Tape) -> Tape:
         return {name: tape[name] for name in ("cache", "keep") if name in tape}
 
     def summed_gradient(self, tapes: Tape, locals_: Local) -> Parameters:
-        on_gates = locals_["gates"]
-        if on_gates.shape[0] == 1:
-            delta = on_gates[0][:, :, None]
+        gates_cotangent = locals_["gates"]
+        if gates_cotangent.shape[0] == 1:
+            delta = gates_cotangent[0][:, :, None]
             return {
                 "W_ih": delta * tapes["x"][0][:, None, :],
                 "W_hh": delta * tapes["h"][0][:, None, :],
-                "b_h": on_gates[0],
+                "b_h": gates_cotangent[0],
             }
-        delta = on_gates.permute(1, 2, 0)
+        delta = gates_cotangent.permute(1, 2, 0)
         return {
             "W_ih": torch.bmm(delta, tapes["x"].transpose(0, 1)),
             "W_hh": torch.bmm(delta, tapes["h"].transpose(0, 1)),
-            "b_h": on_gates.sum(0),
+            "b_h": gates_cotangent.sum(0),
         }
 
     def gradient_square(self, tapes: Tape, locals_: Local) -> Tensor:
-        [on_gates], [inputs] = locals_["gates"], self.gate_inputs(tapes)
-        return (on_gates * on_gates).sum(-1) * (inputs * inputs).sum(-1)
+        [gates_cotangent], [inputs] = locals_["gates"], self.gate_inputs(tapes)
+        return (gates_cotangent * gates_cotangent).sum(-1) * (inputs * inputs).sum(-1)
 
     def params_for_pull(self) -> tuple[str, ...]:
         return ("W_hh",)
@@ -99,30 +99,36 @@ class StructuredDerivatives(Derivatives):
         }
 
     def zero_sensitivity(self, params: Parameters) -> Parameters:
-        terms = self.zero_terms(params)["P"]
+        terms = self.zero_gradient_terms(params)["P"]
         size = self.architecture.state_size
         return {"P": terms.new_zeros(len(terms), size, *terms.shape[1:])}
 
-    def zero_terms(self, params: Parameters) -> Parameters:
+    def zero_gradient_terms(self, params: Parameters) -> Parameters:
         a, W_hh = self.architecture, params["W_hh"]
         return {"P": W_hh.new_zeros(len(W_hh), a.gates, a.n_in + a.hidden + 1)}
 
-    def add_terms(self, terms: Parameters, tapes: Tape, locals_: Local) -> Parameters:
+    def accumulate_gradient_terms(
+        self, terms: Parameters, tapes: Tape, locals_: Local
+    ) -> Parameters:
         delta = locals_["gates"].permute(1, 2, 0)
         inputs = self.gate_inputs(tapes).transpose(0, 1)
         return {"P": torch.baddbmm(terms["P"], delta, inputs)}
 
-    def block_gradient(self, P: Parameters, on_start: Tensor, terms: Parameters) -> Parameters:
+    def gradient_within_block(
+        self, sensitivity: Parameters, start_cotangent: Tensor, terms: Parameters
+    ) -> Parameters:
         rows = terms["P"].flatten(1)[:, None]
-        gradient = torch.baddbmm(rows, on_start[:, None], P["P"].flatten(2))
+        gradient = torch.baddbmm(rows, start_cotangent[:, None], sensitivity["P"].flatten(2))
         return self.by_parameter(gradient.view(terms["P"].shape))
 
-    def rebuild(self, P: Parameters, rows: Tensor, tapes: Tape, locals_: Local) -> None:
+    def advance_sensitivity_over_block(
+        self, sensitivity: Parameters, rows: Tensor, tapes: Tape, locals_: Local
+    ) -> None:
         inputs = self.gate_inputs(tapes).transpose(0, 1)
         # Both products are done panel by panel, while the panel is in cache.
-        _, state, gates, length = P["P"].shape
-        width = max(1, _PANEL // (state * length * P["P"].element_size()))
-        for model, part in enumerate(P["P"]):
+        _, state, gates, length = sensitivity["P"].shape
+        width = max(1, _PANEL // (state * length * sensitivity["P"].element_size()))
+        for model, part in enumerate(sensitivity["P"]):
             for first in range(0, gates, width):
                 panel = slice(first, first + width)
                 delta = locals_["gates"][:, model, :, panel].permute(1, 2, 0).flatten(0, 1)
@@ -130,8 +136,8 @@ class StructuredDerivatives(Derivatives):
                 part[:, panel] = product.addmm_(delta, inputs[model]).view(state, -1, length)
 
 
-def transpose_product(matrix: Tensor, on_gates: Tensor) -> Tensor:
-    """matrix^T on_gates for on_gates (models, gates) or rows of them (models, rows, gates)."""
-    if on_gates.dim() == 2:
-        return (matrix * on_gates[:, :, None]).sum(1)
-    return torch.bmm(on_gates, matrix)
+def transpose_product(matrix: Tensor, gates_cotangent: Tensor) -> Tensor:
+    """matrix^T c for cotangents c (models, gates), or rows of them (models, rows, gates)."""
+    if gates_cotangent.dim() == 2:
+        return (matrix * gates_cotangent[:, :, None]).sum(1)
+    return torch.bmm(gates_cotangent, matrix)

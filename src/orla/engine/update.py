@@ -60,12 +60,12 @@ class Parts:
         d = self.learner.derivatives
         previous = d.state_before(params, network, stream_step)
         next_state, tape = d.forward(params, network, stream_step)
-        error, on_outputs, pull = d.readout_error(self.loss, params, next_state, stream_step)
-        cotangent, readout = pull(on_outputs)
+        error, outputs_cotangent, pull = d.readout_error(self.loss, params, next_state, stream_step)
+        cotangent, readout = pull(outputs_cotangent)
         step = {"stream": without_noise(stream_step), "before": previous, "tape": tape}
         step["cotangent"] = cotangent
         if any(learner.reads_outputs for learner in self.learners.values()):
-            step["on_outputs"] = on_outputs
+            step["outputs_cotangent"] = outputs_cotangent
         return next_state, step, error, readout
 
     def gradient_of(

@@ -14,8 +14,8 @@ Carry = dict[str, Any]
 # One step of the network, or a window of steps (then every entry has a first axis of steps):
 # "stream": inputs and targets; "before" (models, state_size): the state before the step; "tape":
 # what the derivatives of the step need; "cotangent" (models, state_size): dL/dh; for a learner
-# with random numbers "noise" (models, numbers); and for one that reads it "on_outputs" (models,
-# n_out): dL/dy.
+# with random numbers "noise" (models, numbers); and for one that reads it "outputs_cotangent"
+# (models, n_out): dL/dy.
 Step = dict[str, Any]
 
 
@@ -44,7 +44,7 @@ class Learner(Part, ABC):
 
     # Steps after which `end_block` is called; 0 for never. `stride` is 1 where it is not 0.
     block_length: ClassVar[int] = 0
-    # Whether `gradient` reads "on_outputs".
+    # Whether `gradient` reads "outputs_cotangent".
     reads_outputs: ClassVar[bool] = False
     # Whether the gradient of a window, the readout's too, is that of its last error alone.
     last_alone: ClassVar[bool] = False

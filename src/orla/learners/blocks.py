@@ -12,7 +12,7 @@ from torch.utils import _pytree as pytree
 from orla.architectures.base import Parameters
 from orla.derivatives.automatic import RetentionDerivatives
 from orla.derivatives.base import Derivatives, Tape
-from orla.derivatives.influence import has_independent_units
+from orla.derivatives.sensitivity import has_independent_units
 from orla.derivatives.structured import StructuredDerivatives
 from orla.programs import kernels
 from orla.programs.compiling import Compiled
@@ -50,9 +50,11 @@ class PulledBlocks:
 
         `sensitivity` is P before the steps; the last `count` of the slots are filled.
         """
-        none = self.derivatives.zero_terms({name: w[0] for name, w in slots["weights"].items()})
-        on_start, terms = self._pull_to_start(slots, count, cotangent, none)
-        return self.derivatives.block_gradient(sensitivity, on_start, terms)
+        none = self.derivatives.zero_gradient_terms(
+            {name: w[0] for name, w in slots["weights"].items()}
+        )
+        start_cotangent, terms = self._pull_to_start(slots, count, cotangent, none)
+        return self.derivatives.gradient_within_block(sensitivity, start_cotangent, terms)
 
     def _pull_to_start(
         self, slots: Slots, count: Tensor, cotangent: Tensor, terms: Parameters
@@ -73,8 +75,10 @@ class PulledBlocks:
             return index + 1, *self._pull_group(group, cotangent, terms)
 
         first = (length - count) // size
-        _, on_start, terms = while_loop(goes_on, backward, (first, cotangent, terms), (groups,))
-        return on_start, terms
+        _, start_cotangent, terms = while_loop(
+            goes_on, backward, (first, cotangent, terms), (groups,)
+        )
+        return start_cotangent, terms
 
     def _pull_group(
         self, group: tuple[Slots, Tensor], cotangent: Tensor, terms: Parameters
@@ -84,16 +88,22 @@ class PulledBlocks:
         locals_ = []
         for step, exists in enumerate(exists_flags):
             slot = pytree.tree_map(lambda t, at=step: t[at], slots)
-            on_previous, local = self.derivatives.pull(slot["weights"], slot["tape"], cotangent)
+            previous_cotangent, local = self.derivatives.pull(
+                slot["weights"], slot["tape"], cotangent
+            )
             none = pytree.tree_map(torch.zeros_like, local)
             locals_.append(pytree.tree_map(functools.partial(torch.where, exists), local, none))
-            cotangent = torch.where(exists, on_previous, cotangent)
-        return cotangent, self.derivatives.add_terms(terms, slots["tape"], stack_trees(locals_))
+            cotangent = torch.where(exists, previous_cotangent, cotangent)
+        return cotangent, self.derivatives.accumulate_gradient_terms(
+            terms, slots["tape"], stack_trees(locals_)
+        )
 
-    def rebuild(self, sensitivity: Parameters, slots: Slots) -> None:
+    def advance_sensitivity_over_block(self, sensitivity: Parameters, slots: Slots) -> None:
         """Compute P after a full block from P before it, in place."""
-        on_start, locals_ = _compiled_pull_units(self)(slots)
-        self.derivatives.rebuild(sensitivity, on_start, slots["tape"], locals_)
+        start_cotangent, locals_ = _compiled_pull_units(self)(slots)
+        self.derivatives.advance_sensitivity_over_block(
+            sensitivity, start_cotangent, slots["tape"], locals_
+        )
 
     def pull_units(self, slots: Slots) -> tuple[Tensor, dict[str, Tensor]]:
         """Every unit vector of the state pulled back to the block's start, and the local terms."""
@@ -135,7 +145,7 @@ class KernelBlocks:
         gradient = kernels.block_gradient(sensitivity["P"], slots, count, cotangent)
         return self.derivatives.by_parameter(gradient)
 
-    def rebuild(self, sensitivity: Parameters, slots: Slots) -> None:
+    def advance_sensitivity_over_block(self, sensitivity: Parameters, slots: Slots) -> None:
         kernels.rebuild(sensitivity["P"], slots)
 
 
@@ -154,15 +164,17 @@ class RetentionBlocks(PulledBlocks):
     ) -> Parameters:
         index = block_steps(slots) - count
         newest = pytree.tree_map(lambda t: t.index_select(0, index[None])[0], slots)
-        on_previous, present = self.derivatives.pull(newest["weights"], newest["tape"], cotangent)
-        on_S = self.derivatives.architecture.memories(on_previous)
+        previous_cotangent, present = self.derivatives.pull(
+            newest["weights"], newest["tape"], cotangent
+        )
+        S_cotangent = self.derivatives.architecture.memories(previous_cotangent)
         share = self._retention_shares(slots, index + 1)
         past = self.derivatives.past_gradient(
-            sensitivity, on_S, share, slots["weights"], slots["tape"]
+            sensitivity, S_cotangent, share, slots["weights"], slots["tape"]
         )
         return {name: g + past[name] if name in past else g for name, g in present.items()}
 
-    def rebuild(self, sensitivity: Parameters, slots: Slots) -> None:
+    def advance_sensitivity_over_block(self, sensitivity: Parameters, slots: Slots) -> None:
         share = self._retention_shares(
             slots, torch.zeros_like(slots["tape"]["x"][0, 0, 0], dtype=torch.int64)
         )

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from orla.catalogue import Mark, option
-from orla.derivatives.influence import Influence, OwnUnitWords, has_independent_units
+from orla.derivatives.sensitivity import Sensitivity, UnitSensitivityOps, has_independent_units
 from orla.errors import OrlaError
 from orla.learners.base import Carry, Step, network_name
 from orla.learners.sensitivity import SensitivityLearner
@@ -53,8 +53,8 @@ class FeedbackLearner(SensitivityLearner):
             return step["cotangent"]
         n_out = self.architecture.n_out
         weights = carry["fixed_noise"].unflatten(1, (-1, n_out))
-        on_h = (weights * step["on_outputs"][:, None]).sum(-1)
-        return self.derivatives.pad_cotangent(self.feedback_scale / math.sqrt(n_out) * on_h)
+        h_cotangent = (weights * step["outputs_cotangent"][:, None]).sum(-1)
+        return self.derivatives.pad_cotangent(self.feedback_scale / math.sqrt(n_out) * h_cotangent)
 
 
 # 1/tau of the paper's simulations, tau being 10 steps.
@@ -113,15 +113,15 @@ class RFLO(
         _, cache = a.step_with_cache(params, state, x)
         return bool(a.unit_jacobian(cache)[1].any())
 
-    def advance(self, words: OwnUnitWords, influence: Influence) -> Influence:
+    def advance(self, ops: UnitSensitivityOps, sensitivity: Sensitivity) -> Sensitivity:
         # 1 - a of the network, and a phi'(u) h.
-        remainder, direct = words.leak_jacobian(), words.direct()
+        remainder, direct = ops.leak_jacobian(), ops.direct()
         if self.leak is None and self._network_leaks:
-            past = words.transport_within(remainder, influence)
+            past = ops.transport_within(remainder, sensitivity)
         else:
             leak = _LEAK if self.leak is None else self.leak
-            direct = words.transport_within(leak / (1.0 - remainder), direct)
-            past = {name: (1.0 - leak) * p for name, p in influence.items()}
+            direct = ops.transport_within(leak / (1.0 - remainder), direct)
+            past = {name: (1.0 - leak) * p for name, p in sensitivity.items()}
         return {name: p + direct[name] for name, p in past.items()}
 
 
@@ -152,6 +152,6 @@ class EProp(
     not leak (the paper's kappa is 0), and the update is made at each step.
     """
 
-    def transport(self, words: OwnUnitWords, influence: Influence) -> Influence:
+    def transport(self, ops: UnitSensitivityOps, sensitivity: Sensitivity) -> Sensitivity:
         # z_t and s_t are blocks of one state here, so that both equations are one product.
-        return words.transport_within(words.leak_jacobian(), influence)
+        return ops.transport_within(ops.leak_jacobian(), sensitivity)

@@ -164,12 +164,13 @@ class KFRTRL(
         c1, c2 = signs(step["noise"]).unbind(1)
         u = materialize(times(c1 * p1, u) + times(c2 * p2, v))
         A = times(c1 / p1, JA) + times(c2 / p2, B)
-        on_gates = materialize((A * materialize(step["cotangent"])[:, None]).sum(2))
-        return {"u": u, "A": A}, derivatives.by_parameter(on_gates[:, :, None] * u[:, None, :])
+        gates_cotangent = materialize((A * materialize(step["cotangent"])[:, None]).sum(2))
+        gradient = gates_cotangent[:, :, None] * u[:, None, :]
+        return {"u": u, "A": A}, derivatives.by_parameter(gradient)
 
     def _gate_jacobian(self, cache: Tensor) -> Tensor:
         """B_t transposed: the next state by the pre-activations (models, gates, state_size)."""
         size = self.architecture.state_size
         unit_vectors = torch.eye(size, dtype=cache.dtype, device=cache.device)
-        on_gates, _ = vmap(self.architecture.pull, in_dims=(0, None))(cache, unit_vectors)
-        return on_gates.transpose(1, 2)
+        gate_jacobian, _ = vmap(self.architecture.pull, in_dims=(0, None))(cache, unit_vectors)
+        return gate_jacobian.transpose(1, 2)

@@ -85,7 +85,7 @@ class RTRL(
         return {name: torch.stack([row[name] for row in rows], 1) for name in rows[0]}
 
     def end_block(self, carry: Carry, buffers: dict[str, Any]) -> None:
-        blocks_by_slots(self.derivatives, carry["slots"]).rebuild(
+        blocks_by_slots(self.derivatives, carry["slots"]).advance_sensitivity_over_block(
             buffers["sensitivity"], carry["slots"]
         )
 

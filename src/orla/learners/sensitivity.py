@@ -11,12 +11,12 @@ from orla.architectures.base import Parameters
 from orla.architectures.elementwise import ElementWise
 from orla.catalogue import Mark, option
 from orla.derivatives.base import axis_of_models
-from orla.derivatives.influence import (
-    DenseWords,
-    ElementWords,
-    Influence,
-    OwnUnitWords,
-    Words,
+from orla.derivatives.sensitivity import (
+    DenseSensitivityOps,
+    ElementSensitivityOps,
+    Sensitivity,
+    SensitivityOps,
+    UnitSensitivityOps,
     has_independent_units,
 )
 from orla.errors import OrlaError
@@ -34,59 +34,59 @@ class SensitivityLearner(Learner):
 
     dense: ClassVar[bool] = False
 
-    def transport(self, words: Words, influence: Influence) -> Influence:
+    def transport(self, ops: SensitivityOps, sensitivity: Sensitivity) -> Sensitivity:
         """What e_{t-1} becomes at t: all of (dh_t/dh_{t-1}) e_{t-1}."""
-        return words.transport(words.jacobian(), influence)
+        return ops.transport(ops.jacobian(), sensitivity)
 
-    def advance(self, words: Words, influence: Influence) -> Influence:
+    def advance(self, ops: SensitivityOps, sensitivity: Sensitivity) -> Sensitivity:
         """e_t: what e_{t-1} becomes, and D_t."""
-        past, direct = self.transport(words, influence), words.direct()
+        past, direct = self.transport(ops, sensitivity), ops.direct()
         return {name: e + direct[name] for name, e in past.items()}
 
     def signal(self, carry: Carry, step: Step) -> Tensor:
         """What e_t is contracted with (models, state_size): dL/dh_t."""
         return step["cotangent"]
 
-    def apply_mask(self, influence: Influence, carry: Carry) -> Influence:
+    def apply_mask(self, sensitivity: Sensitivity, carry: Carry) -> Sensitivity:
         """The entries of e_t that are contracted and carried on; here all."""
-        return influence
+        return sensitivity
 
     @property
-    def _words_class(self) -> type[Words]:
+    def _ops_class(self) -> type[SensitivityOps]:
         return (
-            OwnUnitWords
+            UnitSensitivityOps
             if has_independent_units(self.architecture) and not self.dense
-            else DenseWords
+            else DenseSensitivityOps
         )
 
     def init(self, params: Parameters) -> Carry:
-        def zeros(params: Parameters) -> Influence:
+        def zeros(params: Parameters) -> Sensitivity:
             state = self.architecture.initial_state(params)
             x = state.new_zeros(self.architecture.n_in)
-            return self._words_class(self.architecture, params, state, x, {}).zeros()
+            return self._ops_class(self.architecture, params, state, x, {}).zeros()
 
-        influence = vmap(zeros)(params)
-        return {"influence": {name: _rows_innermost(e) for name, e in influence.items()}}
+        sensitivity = vmap(zeros)(params)
+        return {"sensitivity": {name: _rows_innermost(e) for name, e in sensitivity.items()}}
 
     def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
         arguments = params, step["before"], step["stream"]["x"], step["tape"]
         axes = 0, 0, axis_of_models(step["stream"]), 0
 
-        def advance(influence: Influence, *arguments: Any) -> Influence:
-            words = self._words_class(self.architecture, *arguments)
-            if "keep" in words.tape:  # nothing is carried over the start of a trial
-                influence = {name: words.tape["keep"] * e for name, e in influence.items()}
-            return self.apply_mask(self.advance(words, influence), carry)
+        def advance(sensitivity: Sensitivity, *arguments: Any) -> Sensitivity:
+            ops = self._ops_class(self.architecture, *arguments)
+            if "keep" in ops.tape:  # nothing is carried over the start of a trial
+                sensitivity = {name: ops.tape["keep"] * e for name, e in sensitivity.items()}
+            return self.apply_mask(self.advance(ops, sensitivity), carry)
 
-        def contract(influence: Influence, signal: Tensor, *arguments: Any) -> Parameters:
-            return self._words_class(self.architecture, *arguments).contract(signal, influence)
+        def contract(sensitivity: Sensitivity, signal: Tensor, *arguments: Any) -> Parameters:
+            return self._ops_class(self.architecture, *arguments).contract(signal, sensitivity)
 
-        old = carry["influence"]
+        old = carry["sensitivity"]
         new = vmap(advance, in_dims=(0, *axes))(old, *arguments)
         new = {name: in_layout_of(e, old[name]) for name, e in new.items()}
         signal = materialize(self.signal(carry, step))
         gradient = vmap(contract, in_dims=(0, 0, *axes))(new, signal, *arguments)
-        return {"influence": new}, gradient
+        return {"sensitivity": new}, gradient
 
 
 def _rows_innermost(e: Tensor) -> Tensor:
@@ -117,11 +117,15 @@ class DRTRL(
     """
 
     @property
-    def _words_class(self) -> type[Words]:
-        return ElementWords if isinstance(self.architecture, ElementWise) else super()._words_class
+    def _ops_class(self) -> type[SensitivityOps]:
+        return (
+            ElementSensitivityOps
+            if isinstance(self.architecture, ElementWise)
+            else super()._ops_class
+        )
 
-    def transport(self, words: Words, influence: Influence) -> Influence:
-        return words.transport_within(words.within(), influence)
+    def transport(self, ops: SensitivityOps, sensitivity: Sensitivity) -> Sensitivity:
+        return ops.transport_within(ops.within(), sensitivity)
 
 
 @dataclass(frozen=True)
@@ -155,8 +159,8 @@ class Diagonal(
             )
 
     @property
-    def _words_class(self) -> type[Words]:
-        return ElementWords
+    def _ops_class(self) -> type[SensitivityOps]:
+        return ElementSensitivityOps
 
 
 @dataclass(frozen=True)
@@ -198,7 +202,7 @@ class SnAp(
         """Whether e has an entry for every number of the state and every parameter."""
         return self.steps > 1 or not has_independent_units(self.architecture)
 
-    def mask(self) -> Influence:
+    def mask(self) -> Sensitivity:
         """M, of a shape that broadcasts to e of one model; True where it is 1."""
         pattern = self.architecture.pattern()
         if not self.dense:
@@ -218,10 +222,10 @@ class SnAp(
         device = next(iter(params.values())).device
         return {"kept": {name: mask.to(device) for name, mask in masks.items()}}
 
-    def apply_mask(self, influence: Influence, carry: Carry) -> Influence:
+    def apply_mask(self, sensitivity: Sensitivity, carry: Carry) -> Sensitivity:
         if "kept" not in carry:  # everything is
-            return influence
-        return {name: torch.where(carry["kept"][name], e, 0.0) for name, e in influence.items()}
+            return sensitivity
+        return {name: torch.where(carry["kept"][name], e, 0.0) for name, e in sensitivity.items()}
 
 
 def _next_mask(by_state: Tensor, mask: Tensor) -> Tensor:

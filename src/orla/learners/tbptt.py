@@ -161,13 +161,13 @@ class TBPTT(
         weights = {name: params[name].contiguous() for name in derivatives.params_for_pull()}
 
         def backward(
-            on_state: Tensor, entry: tuple, weights: Parameters
+            state_cotangent: Tensor, entry: tuple, weights: Parameters
         ) -> tuple[Tensor, dict[str, Tensor]]:
             tape, cotangent = entry
-            return derivatives.pull(weights, tape, on_state + cotangent)
+            return derivatives.pull(weights, tape, state_cotangent + cotangent)
 
         zero = torch.zeros_like(step["cotangent"][0])
-        on_start, locals_ = scan(
+        start_cotangent, locals_ = scan(
             backward,
             zero,
             (step["tape"], step["cotangent"]),
@@ -177,12 +177,12 @@ class TBPTT(
         gradient = derivatives.summed_gradient(step["tape"], locals_)
         if not self._memory_steps:
             return carry, gradient
-        past = self._past_gradient(carry, params, weights, on_start)
+        past = self._past_gradient(carry, params, weights, start_cotangent)
         gradient = {name: g + past[name] for name, g in gradient.items()}
         return self._remember(carry, step), gradient
 
     def _past_gradient(
-        self, carry: Carry, params: Parameters, weights: Parameters, on_start: Tensor
+        self, carry: Carry, params: Parameters, weights: Parameters, start_cotangent: Tensor
     ) -> Parameters:
         """The gradient by the remembered steps, from the cotangent before those of the update."""
         derivatives = self.derivatives
@@ -194,17 +194,18 @@ class TBPTT(
         tapes = torch.func.vmap(tape_of)(carry)
 
         def backward(
-            on_state: Tensor, entry: tuple, weights: Parameters
+            state_cotangent: Tensor, entry: tuple, weights: Parameters
         ) -> tuple[Tensor, dict[str, Tensor]]:
             tape, exists = entry
-            on_previous, local = derivatives.pull(weights, tape, on_state)
+            previous_cotangent, local = derivatives.pull(weights, tape, state_cotangent)
             none = {name: torch.zeros_like(x) for name, x in local.items()}
             valid = exists[0] > 0
             local = {name: torch.where(valid, x, none[name]) for name, x in local.items()}
-            return torch.where(valid, on_previous, torch.zeros_like(on_previous)), local
+            zeros = torch.zeros_like(previous_cotangent)
+            return torch.where(valid, previous_cotangent, zeros), local
 
         _, locals_ = scan(
-            backward, on_start, (tapes, carry["exists"]), constants=(weights,), reverse=True
+            backward, start_cotangent, (tapes, carry["exists"]), constants=(weights,), reverse=True
         )
         return derivatives.summed_gradient(tapes, locals_)
 

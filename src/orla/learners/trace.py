@@ -7,7 +7,7 @@ from orla.architectures.base import Parameters
 from orla.architectures.stack import Stack
 from orla.catalogue import option
 from orla.derivatives import Derivatives
-from orla.derivatives.influence import Influence, Words
+from orla.derivatives.sensitivity import Sensitivity, SensitivityOps
 from orla.derivatives.stacked import DecayedStack
 from orla.learners.base import Carry, Learner, Step
 from orla.learners.rtrl import RTRL
@@ -20,8 +20,8 @@ class _StepTrace(SensitivityLearner):
 
     decay: float = 0.0
 
-    def transport(self, words: Words, influence: Influence) -> Influence:
-        return {name: self.decay * e for name, e in influence.items()}
+    def transport(self, ops: SensitivityOps, sensitivity: Sensitivity) -> Sensitivity:
+        return {name: self.decay * e for name, e in sensitivity.items()}
 
 
 @dataclass(frozen=True)

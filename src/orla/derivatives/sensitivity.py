@@ -16,11 +16,11 @@ from orla.architectures.elementwise import ElementWise, product
 from orla.derivatives.base import Tape
 from orla.programs.scan import materialize
 
-Influence = dict[str, Tensor]
+Sensitivity = dict[str, Tensor]
 
 
 @dataclass(frozen=True)
-class Words(ABC):
+class SensitivityOps(ABC):
     """The operations at one step of one model, with `params`, from `state`, at input `x`."""
 
     architecture: Architecture
@@ -30,11 +30,11 @@ class Words(ABC):
     tape: Tape
 
     @abstractmethod
-    def zeros(self) -> Influence:
+    def zeros(self) -> Sensitivity:
         """The sensitivity before the first step."""
 
     @abstractmethod
-    def direct(self) -> Influence:
+    def direct(self) -> Sensitivity:
         """D_t: derivative of the new state by the parameters, the previous state held fixed."""
 
     @abstractmethod
@@ -42,11 +42,11 @@ class Words(ABC):
         """J_t: derivative of the new state by the previous state."""
 
     @abstractmethod
-    def transport(self, jacobian: Tensor, influence: Influence) -> Influence:
+    def transport(self, jacobian: Tensor, sensitivity: Sensitivity) -> Sensitivity:
         """J e."""
 
     @abstractmethod
-    def contract(self, cotangent: Tensor, influence: Influence) -> Parameters:
+    def contract(self, cotangent: Tensor, sensitivity: Sensitivity) -> Parameters:
         """The recurrent parameters' gradient c e, from a cotangent c (state_size,) on the state."""
 
     def within(self) -> Tensor:
@@ -56,23 +56,23 @@ class Words(ABC):
         """
         return self.jacobian()
 
-    def transport_within(self, jacobian: Tensor, influence: Influence) -> Influence:
+    def transport_within(self, jacobian: Tensor, sensitivity: Sensitivity) -> Sensitivity:
         """J e, from a Jacobian within the units."""
-        return self.transport(jacobian, influence)
+        return self.transport(jacobian, sensitivity)
 
 
 @dataclass(frozen=True)
-class DenseWords(Words):
+class DenseSensitivityOps(SensitivityOps):
     """For any network; e is {parameter: (state_size, *shape)}, nothing left out."""
 
-    def zeros(self) -> Influence:
+    def zeros(self) -> Sensitivity:
         size = self.architecture.state_size
         return {
             name: p.new_zeros(size, *p.shape)
             for name, p in self.architecture.recurrent_params(self.params).items()
         }
 
-    def direct(self) -> Influence:
+    def direct(self) -> Sensitivity:
         return jacrev(lambda p: self.architecture.step(p, self.state, self.x))(
             self.architecture.recurrent_params(self.params)
         )
@@ -81,11 +81,11 @@ class DenseWords(Words):
         """J_t (state_size, state_size)."""
         return jacrev(lambda s: self.architecture.step(self.params, s, self.x))(self.state)
 
-    def transport(self, jacobian: Tensor, influence: Influence) -> Influence:
-        return {name: torch.tensordot(jacobian, e, 1) for name, e in influence.items()}
+    def transport(self, jacobian: Tensor, sensitivity: Sensitivity) -> Sensitivity:
+        return {name: torch.tensordot(jacobian, e, 1) for name, e in sensitivity.items()}
 
-    def contract(self, cotangent: Tensor, influence: Influence) -> Parameters:
-        return {name: torch.tensordot(cotangent, e, 1) for name, e in influence.items()}
+    def contract(self, cotangent: Tensor, sensitivity: Sensitivity) -> Parameters:
+        return {name: torch.tensordot(cotangent, e, 1) for name, e in sensitivity.items()}
 
     @property
     def _unit_count(self) -> int:
@@ -98,16 +98,16 @@ class DenseWords(Words):
         blocks = self.jacobian().unflatten(1, by_block).unflatten(0, by_block)
         return torch.diagonal(blocks, dim1=1, dim2=3)
 
-    def transport_within(self, jacobian: Tensor, influence: Influence) -> Influence:
+    def transport_within(self, jacobian: Tensor, sensitivity: Sensitivity) -> Sensitivity:
         def transport_one(e: Tensor) -> Tensor:
             blocks = e.flatten(1).unflatten(0, (-1, self._unit_count))
             return (jacobian[..., None] * blocks[None]).sum(1).view(e.shape)
 
-        return {name: transport_one(e) for name, e in influence.items()}
+        return {name: transport_one(e) for name, e in sensitivity.items()}
 
 
 @dataclass(frozen=True)
-class OwnUnitWords(Words):
+class UnitSensitivityOps(SensitivityOps):
     """For networks with independent units; e holds each unit's state by its own gates alone.
 
     e is {"e": (state blocks, gates, n_in + hidden + 1)}: as many numbers as the parameters have,
@@ -120,40 +120,40 @@ class OwnUnitWords(Words):
     def _block_count(self) -> int:
         return self.architecture.state_size // self.architecture.hidden
 
-    def zeros(self) -> Influence:
+    def zeros(self) -> Sensitivity:
         a = self.architecture
         return {"e": self.state.new_zeros(self._block_count, a.gates, a.n_in + a.hidden + 1)}
 
-    def direct(self) -> Influence:
-        on_gates, _ = self.architecture.unit_jacobian(self.tape["cache"])
+    def direct(self) -> Sensitivity:
+        gate_jacobian, _ = self.architecture.unit_jacobian(self.tape["cache"])
         inputs = torch.cat([self.x, self.tape["h"], self.x.new_ones(1)])
-        return {"e": materialize(on_gates)[:, :, None] * inputs}
+        return {"e": materialize(gate_jacobian)[:, :, None] * inputs}
 
     def leak_jacobian(self) -> Tensor:
         """J_t within the units without what passes through W_hh: a leak, the cell of an LSTM."""
-        _, around = self.architecture.unit_jacobian(self.tape["cache"])
-        return around.unflatten(1, (-1, self.architecture.hidden))
+        _, leak = self.architecture.unit_jacobian(self.tape["cache"])
+        return leak.unflatten(1, (-1, self.architecture.hidden))
 
     def jacobian(self) -> Tensor:
         """J_t within the units (blocks, blocks, hidden): of their blocks by their previous ones."""
         a = self.architecture
-        on_gates, _ = a.unit_jacobian(self.tape["cache"])
+        gate_jacobian, _ = a.unit_jacobian(self.tape["cache"])
         self_weights = torch.diagonal(
             self.params["W_hh"].unflatten(0, (-1, a.hidden)), dim1=1, dim2=2
         )
-        through = (on_gates.unflatten(1, (-1, a.hidden)) * self_weights).sum(1)
-        by_h = torch.nn.functional.pad(through[:, None], (0, 0, 0, self._block_count - 1))
+        via_gates = (gate_jacobian.unflatten(1, (-1, a.hidden)) * self_weights).sum(1)
+        by_h = torch.nn.functional.pad(via_gates[:, None], (0, 0, 0, self._block_count - 1))
         return self.leak_jacobian() + by_h
 
-    def transport(self, jacobian: Tensor, influence: Influence) -> Influence:
-        e = influence["e"].unflatten(1, (-1, self.architecture.hidden))
+    def transport(self, jacobian: Tensor, sensitivity: Sensitivity) -> Sensitivity:
+        e = sensitivity["e"].unflatten(1, (-1, self.architecture.hidden))
         jacobian = materialize(jacobian)[:, :, None, :, None]
         return {"e": (jacobian * e[None]).sum(1).flatten(1, 2)}
 
-    def contract(self, cotangent: Tensor, influence: Influence) -> Parameters:
+    def contract(self, cotangent: Tensor, sensitivity: Sensitivity) -> Parameters:
         a = self.architecture
         by_unit = cotangent.view(self._block_count, 1, a.hidden, 1)
-        gradient = (by_unit * influence["e"].unflatten(1, (-1, a.hidden))).sum(0).flatten(0, 1)
+        gradient = (by_unit * sensitivity["e"].unflatten(1, (-1, a.hidden))).sum(0).flatten(0, 1)
         return {
             "W_ih": gradient[:, : a.n_in],
             "W_hh": gradient[:, a.n_in : -1],
@@ -162,7 +162,7 @@ class OwnUnitWords(Words):
 
 
 @dataclass(frozen=True)
-class ElementWords(Words):
+class ElementSensitivityOps(SensitivityOps):
     """For networks whose recurrence is element-wise; e holds each unit's numbers by its own rows.
 
     e is {parameter: (2, per_unit, *shape)}: of the real and imaginary part of a unit's complex
@@ -177,14 +177,14 @@ class ElementWords(Words):
         a = self.architecture
         return numbers.unflatten(-1, (2, a.hidden, a.per_unit)).transpose(-1, -2)
 
-    def zeros(self) -> Influence:
+    def zeros(self) -> Sensitivity:
         parts = 2, self.architecture.per_unit
         return {
             name: p.new_zeros(*parts, *p.shape)
             for name, p in self.architecture.recurrent_params(self.params).items()
         }
 
-    def direct(self) -> Influence:
+    def direct(self) -> Sensitivity:
         a, size = self.architecture, 2 * self.architecture.per_unit
         _, pull = vjp(
             lambda p: a.step(p, self.state, self.x)[: 2 * a.complex_count],
@@ -199,28 +199,28 @@ class ElementWords(Words):
         """lambda (2, per_unit, hidden), real and imaginary parts."""
         return self._by_unit(torch.cat(self.architecture.decay(self.params)))
 
-    def transport(self, jacobian: Tensor, influence: Influence) -> Influence:
+    def transport(self, jacobian: Tensor, sensitivity: Sensitivity) -> Sensitivity:
         def transport_one(e: Tensor) -> Tensor:
             decay = jacobian.view(*jacobian.shape, *[1] * (e.dim() - 3))
             return torch.stack(product((decay[0], decay[1]), (e[0], e[1])))
 
-        return {name: transport_one(e) for name, e in influence.items()}
+        return {name: transport_one(e) for name, e in sensitivity.items()}
 
-    def contract(self, cotangent: Tensor, influence: Influence) -> Parameters:
+    def contract(self, cotangent: Tensor, sensitivity: Sensitivity) -> Parameters:
         a = self.architecture
-        on_h, on_now = cotangent.split([2 * a.complex_count, a.now_size])
-        on_h = self._by_unit(on_h)
+        h_cotangent, now_cotangent = cotangent.split([2 * a.complex_count, a.now_size])
+        h_cotangent = self._by_unit(h_cotangent)
         gradient = {
-            name: (on_h.view(*on_h.shape, *[1] * (e.dim() - 3)) * e).sum((0, 1))
-            for name, e in influence.items()
+            name: (h_cotangent.view(*h_cotangent.shape, *[1] * (e.dim() - 3)) * e).sum((0, 1))
+            for name, e in sensitivity.items()
         }
         if not a.now_size:
             return gradient
         _, pull = vjp(lambda p: a.now(p, self.x), self.architecture.recurrent_params(self.params))
-        (present,) = pull(on_now)
+        (present,) = pull(now_cotangent)
         return {name: g + present[name] for name, g in gradient.items()}
 
 
 def has_independent_units(architecture: Architecture) -> bool:
-    """Whether `OwnUnitWords` can be used with the architecture."""
+    """Whether `UnitSensitivityOps` can be used with the architecture."""
     return isinstance(architecture, LinearGates) and architecture.units_independent
