@@ -56,17 +56,17 @@ def default(tmp_path_factory):
     conditions = demands.compared_and_checked_conditions(plan, known)
 
     def parts(*names):
-        found = fingerprint.part_trials(plan, conditions, known)
+        found = fingerprint.behaviour_trials(plan, conditions, known)
         # The sweep of one learner, and the evidence over seeds, are cheaper and show as much.
         found["evidence"] = partial(
-            rehearsal.rehearse_reading, rehearsal.generic_registration(replace(known, unit="seed"))
+            rehearsal.reading_behaviour, rehearsal.generic_registration(replace(known, unit="seed"))
         )
         job, _ = found[SWEEP].args[0].args
         learners = {"immediate": plan.spec("learner", "immediate")}
         found[SWEEP] = partial(
             trials.choice_behaviour, partial(trials.sweep_behaviour, job, learners)
         )
-        return fingerprint.part_fingerprints({name: found[name] for name in names})
+        return fingerprint.behaviour_hashes({name: found[name] for name in names})
 
     return known, plan, parts, known.binds["parts"] | parts(SWEEP, "evidence")
 
@@ -231,9 +231,9 @@ def test_another_record_or_behaviour_is_untestable_by_name(write, study, words):
 )
 def test_what_decides_a_check_is_part_of_the_fingerprint(monkeypatch, change):
     checked = reader.read_registration(ROOT / "prereg/odoherty-pairs/pairs-ratio-order.yaml")
-    before = fingerprint.value_digest(rehearsal.rehearse_checks(checked))
+    before = fingerprint.value_digest(rehearsal.check_behaviour(checked))
     monkeypatch.setattr(*change)
-    assert fingerprint.value_digest(rehearsal.rehearse_checks(checked)) != before
+    assert fingerprint.value_digest(rehearsal.check_behaviour(checked)) != before
 
 
 def test_recordings_with_more_inputs_than_an_array_has_are_bound_too(default):
@@ -248,5 +248,5 @@ def test_what_was_bound_before_a_part_was_there_lacks_it(default):
     for bound in ({"guards", "judge"}, {"evidence", "checks"}):
         former = replace(known, binds={"parts": dict.fromkeys(bound, "x")})
         conditions = demands.compared_and_checked_conditions(plan, former)
-        named = fingerprint.part_trials(plan, conditions, former).keys()
+        named = fingerprint.behaviour_trials(plan, conditions, former).keys()
         assert named & {*LATER_PARTS} == bound & {*LATER_PARTS}

@@ -49,9 +49,9 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
     results = Path(snakemake.output.verdicts).parent
     if wrong := list(find_problems(plan, results, left_over=False)):
         raise OrlaError(f"{wrong[0]} ({len(wrong)} such results)")
-    answers = {}  # of the parts that several registrations depend on
+    cached_results = {}  # of the parts that several registrations depend on
     for each in tested:
-        bindings[each.name] |= binding.behaviour_fingerprints(plan, each, answers)
+        bindings[each.name] |= binding.behaviour_fingerprints(plan, each, cached_results)
         if each.binds.get("recordings"):
             bindings[each.name]["recordings"] = binding.recording_sums(plan, each)
         bindings[each.name]["results"] = str(results)

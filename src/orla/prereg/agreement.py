@@ -47,7 +47,7 @@ def natural_range(column: str) -> tuple[float, float]:
     return next(ranges, (-np.inf, np.inf))
 
 
-def check_criteria(registration: Registration) -> None:
+def check_criterion_labels_and_units(registration: Registration) -> None:
     """Refuse (OrlaError) criteria whose label or unit is not that of the columns they read."""
     for criterion in registration.criteria:
         ends = criterion.columns["low"], criterion.columns["high"]
@@ -74,7 +74,7 @@ def check_margin(registration: Registration) -> None:
 
 def check_lockable(registration: Registration) -> None:
     """Refuse (OrlaError) missing binds, a wide margin without a reason, and what is always true."""
-    check_criteria(registration)
+    check_criterion_labels_and_units(registration)
     name = f"registration {registration.name}"
     parts, binds = registration.binds.get("parts", {}), registration.binds
     unbound_parts = [f'part "{part}"' for part in LATER_PARTS if part not in parts]

@@ -149,18 +149,18 @@ def _conditions_record(plan: Plan, conditions: Sequence[Condition]) -> dict[str,
 
 
 def behaviour_fingerprints(
-    plan: Plan, registration: Registration, answers: dict[str, Any] | None = None
+    plan: Plan, registration: Registration, cached_results: dict[str, Any] | None = None
 ) -> dict[str, Any]:
     """Fingerprints of all `parts` that it depends on, and `syntax_sha256`, which decides nothing.
 
-    It takes a few seconds; what `answers` holds of other registrations is not run again.
+    It takes a few seconds; what `cached_results` holds of other registrations is not run again.
     """
     from orla.prereg import fingerprint  # imports PyTorch
 
     conditions = demands.compared_and_checked_conditions(plan, registration)
-    parts = fingerprint.part_trials(plan, conditions, registration)
+    parts = fingerprint.behaviour_trials(plan, conditions, registration)
     return {
-        "parts": fingerprint.part_fingerprints(parts, answers),
+        "parts": fingerprint.behaviour_hashes(parts, cached_results),
         "syntax_sha256": syntax_hash(plan, conditions),
     }
 

@@ -99,7 +99,7 @@ def _lock_documents(arguments: argparse.Namespace) -> None:
                 name = f"registration {registration.name}"
                 wrong = f"{name}: {present[0]} exists, which it would read{more}"
                 raise OrlaError(f"{wrong}; a registration is locked before its results")
-    existing.check_families(folder)
+    existing.check_one_primary_per_study(folder)
     new_lines = lock.lock_files(folder, arguments.files)
     for line in new_lines:
         print(f"locked {line.file} {line.sha256} {line.date}")
@@ -122,10 +122,10 @@ def _verify_locks(arguments: argparse.Namespace) -> None:
     locks = lock.verify_folder(arguments.folder)
     columns = _columns_by_result(arguments)
     registrations = reader.read_registrations(arguments.folder)
-    existing.check_families(arguments.folder)
+    existing.check_one_primary_per_study(arguments.folder)
     for registration in registrations:
         check_columns(registration, columns)
-        agreement.check_criteria(registration)
+        agreement.check_criterion_labels_and_units(registration)
         line = locks[registration.name]
         note = " (amended)" if line.is_amended else ""
         print(f"{line.date} {registration.name}{note} (history: {line.history})")

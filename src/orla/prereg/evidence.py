@@ -31,7 +31,7 @@ def read_case(
     OrlaError: a column is missing, several rows fit, or numbers or labels disagree.
     """
     check_columns(registration, {name: list(table.columns) for name, table in tables.items()})
-    agreement.check_criteria(registration)
+    agreement.check_criterion_labels_and_units(registration)
     if not registration.is_tested:
         evidence = tuple(
             _interval_evidence(each, registration, tables, defaults)

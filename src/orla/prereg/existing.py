@@ -29,7 +29,7 @@ def existing_results(registration: Registration, folder: Path | None) -> list[Pa
     ]
 
 
-def check_families(folder: Path) -> None:
+def check_one_primary_per_study(folder: Path) -> None:
     """Refuse a study of a folder's registrations without exactly one primary registration.
 
     It may stand in any folder that the study's config here judges by; without such a config, in

@@ -20,30 +20,30 @@ from orla.study.plan import Condition, Plan
 _NOTHING = 1e-12
 
 
-def part_fingerprints(
-    parts: Mapping[str, partial], answers: dict[str, Any] | None = None
+def behaviour_hashes(
+    parts: Mapping[str, partial], cached_results: dict[str, Any] | None = None
 ) -> dict[str, str]:
     """Part -> hash of its result, computed eagerly, in float64, to eight significant digits.
 
-    A part is a function with its arguments, which may be such parts too. `answers` holds results
-    from other registrations, and further ones are added to it.
+    A part is a function with its arguments, which may be such parts too. `cached_results` holds
+    those of other registrations, and further ones are added to it.
     """
-    answers = {} if answers is None else answers
+    cached_results = {} if cached_results is None else cached_results
     former_setting = compiling.enabled()
     compiling.configure(compile=False)
     try:
-        return {name: value_digest(_run_part(part, answers)) for name, part in parts.items()}
+        return {name: value_digest(_run_part(part, cached_results)) for name, part in parts.items()}
     finally:
         compiling.configure(compile=former_setting)
 
 
-def _run_part(part: Any, answers: dict[str, Any]) -> Any:
-    """The result of a part; from `answers` where it has run before."""
+def _run_part(part: Any, cached_results: dict[str, Any]) -> Any:
+    """The result of a part; from `cached_results` where it has run before."""
     if not isinstance(part, partial):
         return part
-    if (key := repr(part)) not in answers:
-        answers[key] = part.func(*(_run_part(each, answers) for each in part.args))
-    return answers[key]
+    if (key := repr(part)) not in cached_results:
+        cached_results[key] = part.func(*(_run_part(each, cached_results) for each in part.args))
+    return cached_results[key]
 
 
 def value_digest(value: Any) -> str:
@@ -74,7 +74,7 @@ def _value_texts(value: Any) -> Iterator[str]:
             yield " ".join(map(str, array.ravel()))
 
 
-def part_trials(
+def behaviour_trials(
     plan: Plan, conditions: Sequence[Condition], registration: Registration
 ) -> dict[str, partial]:
     """The trial of every part that a registration depends on, by the part's name."""
@@ -112,16 +112,16 @@ def part_trials(
         parts["statistics"] = partial(trials.select_columns, tables, dict(reads))
     for peer in peer_names(plan, conditions, registration):
         parts[f"River's {peer}"] = partial(trials.peer_behaviour, peer)
-    parts["guards"] = partial(rehearsal.rehearse_guards)
-    parts["judge"] = partial(rehearsal.rehearse_judge, registration)
+    parts["guards"] = partial(rehearsal.guard_behaviour)
+    parts["judge"] = partial(rehearsal.judge_behaviour, registration)
     generic = rehearsal.generic_registration(registration)
     later = (
-        partial(rehearsal.rehearse_reading, generic),
-        partial(rehearsal.rehearse_checks, registration),
-        partial(rehearsal.rehearse_left_out),
-        partial(rehearsal.rehearse_families, generic),
+        partial(rehearsal.reading_behaviour, generic),
+        partial(rehearsal.check_behaviour, registration),
+        partial(rehearsal.leave_one_out_behaviour),
+        partial(rehearsal.holm_family_behaviour, generic),
         partial(trials.early_stopping_behaviour),
-        partial(rehearsal.rehearse_drift, generic),
+        partial(rehearsal.drift_behaviour, generic),
     )
     part_names = registration.binds.get("parts", LATER_PARTS)
     parts |= {n: part for n, part in zip(LATER_PARTS, later, strict=True) if n in part_names}

@@ -122,27 +122,31 @@ def judge_registrations(
 
 def judge_cases(cases: Sequence[Case]) -> list[dict[str, Any]]:
     """`judge_registrations` of what was read of each registration."""
-    variants = (_outcomes_by_variant(cases, field) for field in ("others", "left_out"))
+    fields = ("others", "leave_one_out_estimates")
+    variants = (_outcomes_by_variant(cases, field) for field in fields)
     return [
-        _verdict_columns(case, *result, others, list(left_out.values()))
-        for case, result, others, left_out in zip(cases, _outcomes(cases), *variants, strict=True)
+        _verdict_columns(case, *result, by_variant, list(leave_one_out.values()))
+        for case, result, by_variant, leave_one_out in zip(
+            cases, _outcomes(cases), *variants, strict=True
+        )
     ]
 
 
 def _outcomes_by_variant(cases: Sequence[Case], field: str) -> list[dict[str, str]]:
-    """The outcomes of each case with its evidence's `others` or `left_out`, by their names."""
-    by_case: list[dict[str, str]] = [{} for _ in cases]
-    every = [[getattr(each, field) for each in case.evidence] for case in cases]
-    for name in sorted({name for ways in every for way in ways for name in way}):
+    """The outcomes of each case with its evidence's estimates of a `field`, by their names."""
+    outcomes_by_case: list[dict[str, str]] = [{} for _ in cases]
+    estimates_by_case = [[getattr(each, field) for each in case.evidence] for case in cases]
+    for name in sorted({n for by_evidence in estimates_by_case for e in by_evidence for n in e}):
         variants = []
-        for case, ways in zip(cases, every, strict=True):
-            pairs = zip(case.evidence, ways, strict=True)
-            each = (replace(e, estimate=way.get(name, e.estimate)) for e, way in pairs)
-            variants.append(replace(case, evidence=tuple(each)))
-        for outcomes, ways, (outcome, _) in zip(by_case, every, _outcomes(variants), strict=True):
-            if any(name in way for way in ways):
+        for case, by_evidence in zip(cases, estimates_by_case, strict=True):
+            pairs = zip(case.evidence, by_evidence, strict=True)
+            changed = (replace(e, estimate=by_name.get(name, e.estimate)) for e, by_name in pairs)
+            variants.append(replace(case, evidence=tuple(changed)))
+        results = zip(outcomes_by_case, estimates_by_case, _outcomes(variants), strict=True)
+        for outcomes, by_evidence, (outcome, _) in results:
+            if any(name in by_name for by_name in by_evidence):
                 outcomes[name] = outcome
-    return by_case
+    return outcomes_by_case
 
 
 def _outcomes(cases: Sequence[Case]) -> list[tuple[str, list[Ps]]]:
@@ -156,11 +160,11 @@ def _outcomes(cases: Sequence[Case]) -> list[tuple[str, list[Ps]]]:
     ]
     # Those of a family have one reading each.
     family = [i for i, case in enumerate(cases) if case.registration.in_family]
-    sides = (holm_p_values([tests[i][0][side] for i in family]) for side in (0, 1))
-    holm_by_case = dict(zip(family, zip(*sides, strict=True), strict=True))
+    adjusted_by_side = (holm_p_values([tests[i][0][side] for i in family]) for side in (0, 1))
+    holm_by_case = dict(zip(family, zip(*adjusted_by_side, strict=True), strict=True))
     outcomes = []
     for i, case in enumerate(cases):
-        ps = [Ps(*both, *holm_by_case.get(i, both)) for both in tests[i]]
+        ps = [Ps(*p_values, *holm_by_case.get(i, p_values)) for p_values in tests[i]]
         alpha = case.registration.alpha
         if case.obstacles:
             outcome = "untestable"
@@ -185,17 +189,22 @@ def holm_p_values(p: Sequence[float]) -> list[float]:
     return adjusted_p.tolist()
 
 
-def verdict_stands(outcome: str, left_out: Sequence[str]) -> bool:
+def is_robust_to_leave_one_out(outcome: str, leave_one_out_outcomes: Sequence[str]) -> bool:
     """Whether enough of the studies with one pair left out have the same outcome."""
-    return left_out.count(outcome) >= LEAST_SAME * len(left_out)
+    return leave_one_out_outcomes.count(outcome) >= LEAST_SAME * len(leave_one_out_outcomes)
 
 
 def _verdict_columns(
-    case: Case, outcome: str, ps: Sequence[Ps], others: Mapping[str, str], left_out: Sequence[str]
+    case: Case,
+    outcome: str,
+    ps: Sequence[Ps],
+    outcomes_by_variant: Mapping[str, str],
+    leave_one_out_outcomes: Sequence[str],
 ) -> dict[str, Any]:
     """The columns of a verdict that results alone decide.
 
-    `others` are outcomes by other ways to form the estimate, `left_out` those without one pair.
+    `outcomes_by_variant` are those by other ways to form the estimate, `leave_one_out_outcomes`
+    those without one pair.
     """
     registration, alpha = case.registration, case.registration.alpha
     is_decisive = {
@@ -204,26 +213,30 @@ def _verdict_columns(
         "inconclusive": [p.claim_holm >= alpha for p in ps],
         "supported": [True],
     }[outcome]
-    at = is_decisive.index(True) if True in is_decisive else 0
-    basis, p = case.evidence[at], ps[at]
+    decisive_index = is_decisive.index(True) if True in is_decisive else 0
+    basis, p = case.evidence[decisive_index], ps[decisive_index]
     if case.obstacles:
         reason = "; ".join(case.obstacles)
     else:
         parts = zip(case.evidence, ps, strict=True) if outcome == "supported" else [(basis, p)]
         reason = "; ".join(sentences.estimate_sentence(registration, *each) for each in parts)
         differences = [
-            sentences.other_outcome(other, way, basis)
-            for way, other in others.items()
-            if other != outcome
+            sentences.other_outcome(variant_outcome, variant, basis)
+            for variant, variant_outcome in outcomes_by_variant.items()
+            if variant_outcome != outcome
         ]
-        if outcome != "inconclusive" and not verdict_stands(outcome, left_out):
-            n = len(left_out)
-            other = n - left_out.count(outcome)
-            differences.append(f"another in {other} of {n} studies with one pair left out")
+        is_robust = is_robust_to_leave_one_out(outcome, leave_one_out_outcomes)
+        if outcome != "inconclusive" and not is_robust:
+            n = len(leave_one_out_outcomes)
+            n_other_outcomes = n - leave_one_out_outcomes.count(outcome)
+            differences.append(
+                f"another in {n_other_outcomes} of {n} studies with one pair left out"
+            )
         if differences:
             reason += f"; it would be {' and '.join(differences)}, so it is inconclusive"
             outcome = "inconclusive"
     has_p = registration.is_tested and not case.obstacles
+    has_no_leave_one_out = registration.by_pairs and not (leave_one_out_outcomes or case.obstacles)
     return {
         "registration": registration.name,
         "title": registration.title,
@@ -235,7 +248,7 @@ def _verdict_columns(
         "threshold": basis.reading.rule.region.describe(basis.reading.scale),
         "n": basis.n,
         "limits": f"{basis.reading.interval}{sentences.limits_sentence(registration)}"
-        + sentences.NO_PAIR_LEFT_OUT * (registration.by_pairs and not (left_out or case.obstacles)),
+        + sentences.NO_PAIR_LEFT_OUT * has_no_leave_one_out,
         "p": p.claim if has_p else np.nan,
         "p_holm": p.claim_holm if has_p else np.nan,
         "primary": registration.primary,

@@ -68,36 +68,38 @@ def parse_lock(text: str, path: Path) -> list[Line]:
     first.
     """
     lines: dict[str, Line] = {}
-    before, has_chain, last = "", False, datetime.date.min
+    preceding_text, has_chain, last_date = "", False, datetime.date.min
     for number, raw in enumerate(text.splitlines(keepends=True), start=1):
-        place, form = f"{path}: line {number}", '"SHA-256 date file chain=SHA-256"'
+        line_label, expected_format = f"{path}: line {number}", '"SHA-256 date file chain=SHA-256"'
         if (match := _LINE.fullmatch(raw.rstrip())) is None:
-            raise OrlaError(f"{place} is not {form}; restore it from git")
-        line = Line(match["file"], match["sha256"], parse_date(match["date"], f"{place}, date"))
+            raise OrlaError(f"{line_label} is not {expected_format}; restore it from git")
+        date = parse_date(match["date"], f"{line_label}, date")
+        line = Line(match["file"], match["sha256"], date)
         if line.file in lines:
-            raise OrlaError(f"{place} locks {line.file} again; keep the first line")
-        if line.date < last:
-            above = f"before the line above it ({last})"
-            raise OrlaError(f"{place} is dated {line.date}, {above}; restore LOCK from git")
+            raise OrlaError(f"{line_label} locks {line.file} again; keep the first line")
+        if line.date < last_date:
+            above = f"before the line above it ({last_date})"
+            raise OrlaError(f"{line_label} is dated {line.date}, {above}; restore LOCK from git")
         if match["chain"] is None and (has_chain or line.date > CHAIN_START):
-            raise OrlaError(f"{place} has no chain; lock {line.file} with: orla prereg lock")
-        if match["chain"] not in (None, _chain_hash(before, line)):
+            raise OrlaError(f"{line_label} has no chain; lock {line.file} with: orla prereg lock")
+        if match["chain"] not in (None, _chain_hash(preceding_text, line)):
             fault = f"the chain is broken at line {number} ({line.file}): this line or one above"
             raise OrlaError(f"{path}: {fault} was changed, added or removed; restore it from git")
         lines[line.file] = line
-        before, has_chain, last = before + raw, match["chain"] is not None, line.date
+        preceding_text += raw
+        has_chain, last_date = match["chain"] is not None, line.date
     return list(lines.values())
 
 
 def append_line(text: str, line: Line) -> str:
     """The text of LOCK with one more line."""
-    before = text if not text or text.endswith("\n") else text + "\n"
-    return f"{before}{line}  chain={_chain_hash(before, line)}\n"
+    preceding_text = text if not text or text.endswith("\n") else text + "\n"
+    return f"{preceding_text}{line}  chain={_chain_hash(preceding_text, line)}\n"
 
 
-def _chain_hash(before: str, line: Line) -> str:
+def _chain_hash(preceding_text: str, line: Line) -> str:
     """The hash that a line of LOCK has in the chain."""
-    return hashlib.sha256(f"{before}{line}".encode()).hexdigest()
+    return hashlib.sha256(f"{preceding_text}{line}".encode()).hexdigest()
 
 
 def read_lock(folder: str | Path) -> dict[str, Line]:
@@ -117,7 +119,7 @@ def lock_files(
     folder = Path(folder)
     path, entries, date = folder / LOCK, read_lock(folder), date or datetime.date.today()
     text, new_lines = _lock_text(path), []
-    last = max((line.date for line in entries.values()), default=date)
+    last_date = max((line.date for line in entries.values()), default=date)
     for file in map(Path, files):
         line = Line(_name_in_lock(folder, file), sha256(file), date)
         entry = entries.setdefault(line.file, line)
@@ -129,8 +131,8 @@ def lock_files(
             new_lines.append(line)
     if not new_lines:
         return []
-    if date < last:
-        problem = f"its last line is dated {last}, after today ({date})"
+    if date < last_date:
+        problem = f"its last line is dated {last_date}, after today ({date})"
         raise OrlaError(f"{path}: {problem}; set the computer's clock")
     with atomic(path) as partial:
         partial.write_text(text)

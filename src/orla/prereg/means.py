@@ -59,13 +59,13 @@ def read_evidence(
         others["over the pairs that drift"] = _mean_estimate(
             registration, pairs.loc[drifts, reading.columns["estimate"]]
         )
-    left_out = {} if pairs is None else _leave_one_out(registration, pairs)
+    leave_one_out_estimates = {} if pairs is None else _leave_one_out(registration, pairs)
     notes = []
     if not registration.quantity and row["n_diverged"]:
         notes.append(f"{int(row['n_diverged'])} diverged and left out")
     if registration.by_pairs and row["n_failing"]:
         notes.append(f"{int(row['n_failing'])} of {registration.pairs} pairs fail a guard")
-    return Evidence(reading, estimate, n or 0, others, left_out, notes=tuple(notes))
+    return Evidence(reading, estimate, n or 0, others, leave_one_out_estimates, notes=tuple(notes))
 
 
 def _leave_one_out(registration: Registration, pairs: pd.DataFrame) -> dict[str, Estimate]:
@@ -73,10 +73,10 @@ def _leave_one_out(registration: Registration, pairs: pd.DataFrame) -> dict[str,
     [reading] = registration.readings
     values = pairs.set_index("pair")[reading.columns["estimate"]].astype(float)
     values = values[np.isfinite(values)]
-    left_out = {}
+    leave_one_out_estimates = {}
     for pair in values.index if len(values) > 2 else ():
-        left_out[str(pair)] = _mean_estimate(registration, values.drop(pair))
-    return left_out
+        leave_one_out_estimates[str(pair)] = _mean_estimate(registration, values.drop(pair))
+    return leave_one_out_estimates
 
 
 def _mean_estimate(registration: Registration, values: pd.Series) -> Estimate:

@@ -46,8 +46,8 @@ def _version_1_fields(path: Path, document: Mapping[str, Any]) -> dict[str, Any]
     sample, data = document["sample"], document["existing_data"]
     least, size = sample["minimum"], sample["size"]
     if least > size:
-        wrong = f'"sample.minimum" is {least}, more than "sample.size" {size}'
-        raise OrlaError(f"{path}: {wrong}; lower it")
+        problem = f'"sample.minimum" is {least}, more than "sample.size" {size}'
+        raise OrlaError(f"{path}: {problem}; lower it")
     criteria = []
     for i, criterion in enumerate(document["criteria"]):
         name = f"{path}: criteria[{i}]"
@@ -93,20 +93,20 @@ def _check_parts(path: Path, document: Mapping[str, Any]) -> None:
     quantity_words, unit_words = f"{'a' if about else 'no'} quantity", f"unit {unit}"
     # A quantity of a task without pairs has none.
     pair = unit == SEED and (not about or "pair" in document)
-    for condition, name, within, is_required in (
+    for condition, name, section, is_required in (
         *((quantity_words, name, document, not about) for name in _GAP),
         (quantity_words, "scale", document, about or "scale" in document),
         (unit_words, "pair", document, pair),
         (unit_words, "sample.pairs", document["sample"], by_pairs),
         (unit_words, "exclusions.max_failing", exclusions, by_pairs),
     ):
-        if (name.rpartition(".")[2] in within) != is_required:
-            lack = "missing; add it" if is_required else "too much; remove it"
-            raise OrlaError(f'{path}: with {condition}, "{name}" is {lack}')
+        if (name.rpartition(".")[2] in section) != is_required:
+            problem = "missing; add it" if is_required else "too much; remove it"
+            raise OrlaError(f'{path}: with {condition}, "{name}" is {problem}')
     if about:
         if exclusions["max_diverged"]:
-            wrong = "a quantity has no value for a model that diverged"
-            raise OrlaError(f'{path}: {wrong}; set "exclusions.max_diverged" to 0')
+            problem = "a quantity has no value for a model that diverged"
+            raise OrlaError(f'{path}: {problem}; set "exclusions.max_diverged" to 0')
         return
     if (scale := document.get("scale", PP.unit)) not in SCALES:
         raise OrlaError(f'{path}: "scale" is {scale}; a gap is of {" or ".join(SCALES)}')
@@ -121,12 +121,12 @@ def _learners_to_recover(
     learners = document.get("must_recover", minus)
     for learner in learners:
         if learner not in minus:
-            wrong = f'"must_recover" has {learner}, which "minus" does not compare'
-            raise OrlaError(f"{path}: {wrong}; {nearest(learner, minus)}")
+            problem = f'"must_recover" has {learner}, which "minus" does not compare'
+            raise OrlaError(f"{path}: {problem}; {nearest(learner, minus)}")
     for learner in minus[rule.adapting]:
         if learner not in learners:
-            lack = f'"must_recover" lacks {learner}, which a claim of {rule.name} needs'
-            raise OrlaError(f"{path}: {lack} to be shown to adapt; add it")
+            problem = f'"must_recover" lacks {learner}, which a claim of {rule.name} needs'
+            raise OrlaError(f"{path}: {problem} to be shown to adapt; add it")
     return tuple(learners)
 
 
@@ -141,7 +141,7 @@ def _manipulation_checks(path: Path, document: Mapping[str, Any]) -> tuple[Check
             raise OrlaError(f'{name}.where: names no quantity; add "quantity"')
         where = {k: v if isinstance(v, list) else [v] for k, v in each["where"].items()}
         ends = (column,) if isinstance(column, str) else tuple(column)
-        within = None if "equals" in bounds else region.parse_region(bounds, name)
+        allowed_region = None if "equals" in bounds else region.parse_region(bounds, name)
         equals = bounds.get("equals")
-        checks.append(Check(each["name"], each["result"], where, ends, within, equals))
+        checks.append(Check(each["name"], each["result"], where, ends, allowed_region, equals))
     return tuple(checks)

@@ -20,7 +20,7 @@ from orla.results.scales import SCALES
 from orla.study.keys import DEFAULTS
 
 
-def rehearse_guards() -> list[int]:
+def guard_behaviour() -> list[int]:
     """How many guards fire, over a grid around their bounds, and where recovery has a meaning."""
     grid = product((19.0, 20.0), (2, 3), (False, True), (0.9, 1.0, np.nan))
     counts = [
@@ -28,84 +28,84 @@ def rehearse_guards() -> list[int]:
         for updates, rates, edge, error in grid
     ]
     denominators = product((0.049, 0.051, 0.2, np.nan), (0.01, 0.02, np.nan))
-    return [*counts, *(int(guards.denominator_fails(*one)) for one in denominators)]
+    return [*counts, *(int(guards.denominator_fails(*each)) for each in denominators)]
 
 
-def rehearse_left_out() -> list[bool]:
+def leave_one_out_behaviour() -> list[bool]:
     """Whether a verdict stands where k of n studies with one pair left out agree with it."""
     return [
-        judge.verdict_stands("x", k * ["x"] + (n - k) * ["y"])
+        judge.is_robust_to_leave_one_out("x", k * ["x"] + (n - k) * ["y"])
         for n in range(21)
         for k in range(n + 1)
     ]
 
 
-def rehearse_families(registration: Registration) -> list[Any]:
+def holm_family_behaviour(registration: Registration) -> list[Any]:
     """Outcomes and p values of families of three claims, by gaps two standard errors apart."""
-    plain, error, _ = _plain_case(registration)
-    gaps = plain.rule.gaps(2 * error)
-    answers: list[Any] = []
+    base, error, _ = _base_case(registration)
+    gaps = base.rule.gaps(2 * error)
+    outputs: list[Any] = []
     for means in zip(gaps, gaps[4:], gaps[8:], strict=False):
-        family = [replace(plain, name=name, primary=False) for name in "xyz"]
-        tables = [_made_up_tables(plain, float(mean), error) for mean in means]
+        family = [replace(base, name=name, primary=False) for name in "xyz"]
+        tables = [_made_up_tables(base, float(mean), error) for mean in means]
         cases = [
             evidence.read_case(each, table, each.binds, {})
             for each, table in zip(family, tables, strict=True)
         ]
         verdicts = judge.judge_cases(cases)
-        answers += [[v[column] for v in verdicts] for column in ("outcome", "p", "p_holm")]
-    return answers
+        outputs += [[v[column] for v in verdicts] for column in ("outcome", "p", "p_holm")]
+    return outputs
 
 
-def rehearse_judge(registration: Registration) -> Any:
+def judge_behaviour(registration: Registration) -> Any:
     """Outcomes and p values on made-up rows around the bounds of the claim and of each check."""
     rule = registration.rule
     grid = product(rule.gaps(1.0), (0.0, 0.4, 2.0), (1.0, 4.0, 11.0))
-    answers: list[Any] = [[*rule.tests(mean, error, dof)] for mean, error, dof in grid]
-    answers.append(judge.holm_p_values([0.001, 0.02, 0.03, 0.6]))
-    plain, error, means = _plain_case(registration)
+    outputs: list[Any] = [[*rule.tests(mean, error, dof)] for mean, error, dof in grid]
+    outputs.append(judge.holm_p_values([0.001, 0.02, 0.03, 0.6]))
+    base, error, means = _base_case(registration)
     cases = [(float(mean), {}) for mean in means[::2]]
-    cases += [(float(means[i]), change) for i in (0, -1) for change in _boundary_changes(plain)]
+    cases += [(float(means[i]), change) for i in (0, -1) for change in _boundary_changes(base)]
     for mean, change in cases:
-        tables = _made_up_tables(plain, mean, error, **change)
-        [verdict] = judge.judge_registrations([plain], tables, bindings={plain.name: plain.binds})
-        answers.append([verdict["outcome"], str(verdict["n"])])
-    return answers
+        tables = _made_up_tables(base, mean, error, **change)
+        [verdict] = judge.judge_registrations([base], tables, bindings={base.name: base.binds})
+        outputs.append([verdict["outcome"], str(verdict["n"])])
+    return outputs
 
 
-def rehearse_reading(plain: Registration) -> Any:
+def reading_behaviour(base: Registration) -> Any:
     """What is read of made-up rows: whole, with a number missing or changed, of other bindings."""
-    mean = float(plain.rule.gaps(0.1)[0])
-    whole = _made_up_tables(plain, mean, 0.1)
-    answers = [
-        _read_numbers(plain, _made_up_tables(plain, mean, 0.1, **change))
-        for change in _boundary_changes(plain)
+    mean = float(base.rule.gaps(0.1)[0])
+    tables = _made_up_tables(base, mean, 0.1)
+    outputs = [
+        _read_numbers(base, _made_up_tables(base, mean, 0.1, **change))
+        for change in _boundary_changes(base)
     ]
     for result, column in dict.fromkeys(
-        (r, c) for r, columns in plain.required_columns for c in columns
+        (r, c) for r, columns in base.required_columns for c in columns
     ):
         for value in (np.nan, 2.0):
-            table = whole[result].astype({column: object})
+            table = tables[result].astype({column: object})
             table.loc[0, column] = value
-            answers.append(_read_numbers(plain, {**whole, result: table}))
+            outputs.append(_read_numbers(base, {**tables, result: table}))
     others = ({"record_sha256": "y"}, {"parts": {"a": "b"}}, {"uncommitted": "a"}, {"refused": "a"})
-    for binding in (None, *({**plain.binds, **other} for other in others)):
-        answers.append(_read_numbers(plain, whole, binding))
-    return answers
+    for binding in (None, *({**base.binds, **other} for other in others)):
+        outputs.append(_read_numbers(base, tables, binding))
+    return outputs
 
 
-def rehearse_drift(plain: Registration) -> Any:
+def drift_behaviour(base: Registration) -> Any:
     """What is read where more and more pairs hardly drift, for a claim over pairs."""
-    if plain.quantity or not plain.by_pairs:
+    if base.quantity or not base.by_pairs:
         return []
-    plain = replace(plain, binds={**plain.binds, "parts": {DRIFTING: ""}})
-    whole = _made_up_tables(plain, float(plain.rule.gaps(0.1)[0]), 0.1)
-    recoveries, answers = [f"{name}_percent" for name in LEARNERS.values()], []
-    for still, name in product(range(plain.max_failing + 2), recoveries):
-        pairs = whole[RESULT[SEED]].assign(**dict.fromkeys(recoveries, 30.0))
+    base = replace(base, binds={**base.binds, "parts": {DRIFTING: ""}})
+    tables = _made_up_tables(base, float(base.rule.gaps(0.1)[0]), 0.1)
+    recoveries, outputs = [f"{name}_percent" for name in LEARNERS.values()], []
+    for still, name in product(range(base.max_failing + 2), recoveries):
+        pairs = tables[RESULT[SEED]].assign(**dict.fromkeys(recoveries, 30.0))
         pairs.loc[pairs.index < still, name] = np.nan
-        answers.append(_read_numbers(plain, {**whole, RESULT[SEED]: pairs}))
-    return answers
+        outputs.append(_read_numbers(base, {**tables, RESULT[SEED]: pairs}))
+    return outputs
 
 
 def generic_registration(registration: Registration) -> Registration:
@@ -118,13 +118,13 @@ def generic_registration(registration: Registration) -> Registration:
     return Registration("x", Path(), seeds=3, max_diverged=1, **kind)
 
 
-def rehearse_checks(registration: Registration) -> Any:
+def check_behaviour(registration: Registration) -> Any:
     """What is read where each of a registration's checks holds, fails, and has no row."""
-    plain, error, means = _plain_case(registration)
-    whole = _made_up_tables(plain, float(means[0]), error)
-    claims = [replace(plain, checks=(check,)) for check in registration.checks]
+    base, error, means = _base_case(registration)
+    tables = _made_up_tables(base, float(means[0]), error)
+    claims = [replace(base, checks=(check,)) for check in registration.checks]
     return [
-        _read_numbers(each, tables) for each in claims for tables in _tables_for_check(each, whole)
+        _read_numbers(claim, each) for claim in claims for each in _tables_for_check(claim, tables)
     ]
 
 
@@ -135,9 +135,13 @@ def _read_numbers(registration: Registration, tables: Tables, *binding: Any) -> 
     except (OrlaError, TypeError, ValueError):
         return "refused"
     numbers = [
-        [each.n, *vars(one).values()]
+        [each.n, *vars(estimate).values()]
         for each in case.evidence
-        for one in (each.estimate, *each.others.values(), *each.left_out.values())
+        for estimate in (
+            each.estimate,
+            *each.others.values(),
+            *each.leave_one_out_estimates.values(),
+        )
     ]
     return [[len(case.obstacles), *(len(each.notes) for each in case.evidence)], *numbers]
 
@@ -167,11 +171,11 @@ def _example_values(check: Check) -> tuple[Any, Any]:
     return within[True], within[False]
 
 
-def _plain_case(registration: Registration) -> tuple[Registration, float, np.ndarray]:
+def _base_case(registration: Registration) -> tuple[Registration, float, np.ndarray]:
     """A registration without its checks; a standard error, and gaps around its bounds."""
-    plain = replace(registration, checks=(), primary=True, binds={"record_sha256": "x"})
+    base = replace(registration, checks=(), primary=True, binds={"record_sha256": "x"})
     error = abs(registration.rule.value) / 30 or 0.1
-    return plain, error, registration.rule.gaps(5 * error)
+    return base, error, registration.rule.gaps(5 * error)
 
 
 def _boundary_changes(registration: Registration) -> list[dict[str, Any]]:

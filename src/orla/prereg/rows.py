@@ -23,15 +23,15 @@ _NOTHING = Estimate()
 class Evidence:
     """What one reading gave: its estimate over `n` units, and other ways to form it.
 
-    `left_out` holds the estimate of a study with one pair left out, by the pair; `obstacles` are
-    reasons not to judge by it, `notes` what is to be said beside it.
+    `leave_one_out_estimates` are those of studies with one pair left out, by the pair; `obstacles`
+    are reasons not to judge by it, `notes` what is to be said beside it.
     """
 
     reading: Reading
     estimate: Estimate = _NOTHING
     n: int = 0
     others: Mapping[str, Estimate] = field(default_factory=dict)
-    left_out: Mapping[str, Estimate] = field(default_factory=dict)
+    leave_one_out_estimates: Mapping[str, Estimate] = field(default_factory=dict)
     obstacles: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
