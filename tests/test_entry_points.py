@@ -17,10 +17,10 @@ from orla.losses.base import Loss
 class Linear(Loss, name="linear", label="absolute error"):
     """Mean absolute error."""
 
-    def error(self, outputs, y):
-        return self.errors(outputs, y)
+    def step_loss(self, outputs, y):
+        return self.step_losses(outputs, y)
 
-    def errors(self, outputs, Y):
+    def step_losses(self, outputs, Y):
         return (outputs - Y).abs().mean(-1)
 '''
 ASKED = """

@@ -179,7 +179,7 @@ def test_the_loss_is_torchs(delta):
     loss = catalogue.make("loss", {"kind": "huber", "delta": delta})
     outputs, Y = (2 * torch.randn(2, 30, 3, dtype=torch.float64) for _ in range(2))
     theirs = torch.nn.HuberLoss(reduction="none", delta=delta)(outputs, Y).mean(-1)
-    torch.testing.assert_close(loss.errors(outputs, Y), theirs)
+    torch.testing.assert_close(loss.step_losses(outputs, Y), theirs)
     leaf = outputs[0, 0].clone().requires_grad_()
     torch.nn.HuberLoss(delta=delta)(leaf, Y[0, 0]).backward()
     error, cotangent = loss.with_cotangent(outputs[0, 0], Y[0, 0])

@@ -42,18 +42,18 @@ def test_cotangent_is_that_of_automatic_differentiation(loss, dtype):
         assert by_hand[0].dtype == by_hand[1].dtype == dtype
         assert by_hand[0].shape == () and by_hand[1].shape == (N_OUT,)
         torch.testing.assert_close(by_hand, automatic)
-        torch.testing.assert_close(by_hand[0], loss.error(out, y), rtol=0, atol=0)
+        torch.testing.assert_close(by_hand[0], loss.step_loss(out, y), rtol=0, atol=0)
         assert by_hand[1].abs().max() > 1e-3
 
 
 @pytest.mark.parametrize("own", [False, True])
 def test_errors_are_those_of_each_model_and_step(loss, own):
     outputs, Y = outputs_and_targets(loss, own)
-    errors = loss.errors(outputs, Y)
+    errors = loss.step_losses(outputs, Y)
     assert errors.shape == (MODELS, STEPS)
     for model in range(MODELS):
         for step in range(STEPS):
-            one = loss.error(outputs[model, step], (Y[model] if own else Y)[step])
+            one = loss.step_loss(outputs[model, step], (Y[model] if own else Y)[step])
             torch.testing.assert_close(errors[model, step], one)
 
 
@@ -207,7 +207,7 @@ def test_scores_of_categories():
     assert scores["accuracy"][:3].tolist() == [1, 0.5, 0]
     assert all(np.isnan(column).tolist() == [False] * 3 + [True] for column in scores.values())
     theirs = torch.nn.functional.cross_entropy(outputs[1], Y, reduction="none")
-    torch.testing.assert_close(loss.errors(outputs[1:2], Y)[0], theirs)
+    torch.testing.assert_close(loss.step_losses(outputs[1:2], Y)[0], theirs)
 
 
 def test_mean_scored_of_a_worked_example():

@@ -21,10 +21,10 @@ class Huber(Loss, name="huber", label="Huber", order=15, unit="variance of the t
 
     delta: float = option(1.0, "Error from which on it is linear.", above=0)
 
-    def error(self, outputs: Tensor, y: Tensor) -> Tensor:
-        return self.errors(outputs, y)
+    def step_loss(self, outputs: Tensor, y: Tensor) -> Tensor:
+        return self.step_losses(outputs, y)
 
-    def errors(self, outputs: Tensor, Y: Tensor) -> Tensor:
+    def step_losses(self, outputs: Tensor, Y: Tensor) -> Tensor:
         size = (outputs - Y).abs()
         small = torch.clamp(size, max=self.delta)
         return (small * (size - 0.5 * small)).mean(-1)

@@ -18,7 +18,7 @@ from harness import (
 from orla.engine.loop import Loop
 from orla.errors import OrlaError
 from orla.optimizers.sgd import SGD
-from orla.probes.directions import NOW, PAST, UPDATE
+from orla.probes.directions import IMMEDIATE, PAST, UPDATE
 from orla.probes.past_structure import LastStructure, PastStructure, ShuffledStructure
 
 STEPS, WINDOW = 24, 8
@@ -60,7 +60,7 @@ def test_a_windows_gradients_are_summed_over_its_steps(driver, full, immediate, 
     for name in NETWORKS[KIND][0].shapes():
         whole, now = by_window(full, name), by_window(immediate, name)
         np.testing.assert_allclose(series[PAST + name], whole - now, atol=1e-12)
-        np.testing.assert_allclose(series[NOW + name], now, atol=1e-12)
+        np.testing.assert_allclose(series[IMMEDIATE + name], now, atol=1e-12)
         # Plain descent at a rate of 0.05, by the gradient that drives.
         np.testing.assert_allclose(
             series[UPDATE + name], -0.05 * by_window("own", name), atol=1e-12
@@ -89,7 +89,7 @@ def series_of(past, now, moved=None):
     past, now = np.asarray(past, float), np.asarray(now, float)
     moved = -now if moved is None else np.asarray(moved, float)
     made = {}
-    for start, kind in ((PAST, past), (NOW, now), (UPDATE, moved)):
+    for start, kind in ((PAST, past), (IMMEDIATE, now), (UPDATE, moved)):
         made[start + "W_hh"] = kind[None, :, :4].reshape(1, -1, 2, 2)
         made[start + "W_out"] = kind[None, :, 4:].reshape(1, -1, 1, 2)
     made["ratio of the weights' norms"] = np.arange(1.0, len(past) + 1)[None]

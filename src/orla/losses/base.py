@@ -23,16 +23,16 @@ class Loss(Part, ABC):
     declares: ClassVar[Mapping[str, Any]] = {"unit": "", "targets": "values"}
 
     @abstractmethod
-    def error(self, outputs: Tensor, y: Tensor) -> Tensor:
+    def step_loss(self, outputs: Tensor, y: Tensor) -> Tensor:
         """Error of one step (), from outputs (n_out,) and target (n_out,) or a category ()."""
 
     def with_cotangent(self, outputs: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        """`error` and its derivative by the outputs (n_out,), by automatic differentiation."""
-        cotangent, error = grad_and_value(self.error)(outputs, y)
+        """`step_loss` and its derivative by the outputs (n_out,), by automatic differentiation."""
+        cotangent, error = grad_and_value(self.step_loss)(outputs, y)
         return error, cotangent
 
     @abstractmethod
-    def errors(self, outputs: Tensor, Y: Tensor) -> Tensor:
+    def step_losses(self, outputs: Tensor, Y: Tensor) -> Tensor:
         """Errors (models, steps) of outputs (models, steps, n_out) at targets Y.
 
         Y is (steps, ...) shared by the models or (models, steps, ...).
@@ -40,13 +40,13 @@ class Loss(Part, ABC):
 
     def mean_error(self, outputs: Tensor, Y: Tensor, scored: Tensor | None) -> Tensor:
         """Mean error (models,) over the scored steps; arguments as those of `scores`."""
-        return mean_scored(self.errors(outputs, Y), scored)
+        return mean_scored(self.step_losses(outputs, Y), scored)
 
     def constant_error(self, Y: Tensor, n_out: int) -> float:
         """Mean error of the best outputs that are the same at each step; Y of the scored steps.
 
         By default they are searched for by a quasi-Newton method (torch.optim.LBFGS): exact where
-        `errors` is convex in the outputs. Override it where a formula is known.
+        `step_losses` is convex in the outputs. Override it where a formula is known.
         """
         if self.part.more["targets"] == "categories":
             shares = torch.bincount(Y, minlength=n_out).double() / len(Y)
@@ -59,12 +59,12 @@ class Loss(Part, ABC):
 
         def mean() -> Tensor:
             search.zero_grad()
-            error = self.errors(outputs.expand(1, len(Y), n_out), Y).mean()
+            error = self.step_losses(outputs.expand(1, len(Y), n_out), Y).mean()
             error.backward()
             return error
 
         search.step(mean)
-        return float(self.errors(outputs.detach().expand(1, len(Y), n_out), Y).mean())
+        return float(self.step_losses(outputs.detach().expand(1, len(Y), n_out), Y).mean())
 
     def scores(self, outputs: Tensor, Y: Tensor, scored: Tensor | None) -> dict[str, np.ndarray]:
         """Further scores on a held-out part: {column: (models,)}; `columns` names them all.

@@ -21,14 +21,14 @@ class CrossEntropy(
 ):
     """-log softmax(outputs)[y]; outputs are one logit a category, y is a whole number."""
 
-    def error(self, outputs: Tensor, y: Tensor) -> Tensor:
-        return self.errors(outputs, y)
+    def step_loss(self, outputs: Tensor, y: Tensor) -> Tensor:
+        return self.step_losses(outputs, y)
 
     def with_cotangent(self, outputs: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         hits = torch.arange(outputs.shape[-1], device=outputs.device) == y
-        return self.error(outputs, y), torch.softmax(outputs, -1) - hits.to(outputs.dtype)
+        return self.step_loss(outputs, y), torch.softmax(outputs, -1) - hits.to(outputs.dtype)
 
-    def errors(self, outputs: Tensor, Y: Tensor) -> Tensor:
+    def step_losses(self, outputs: Tensor, Y: Tensor) -> Tensor:
         Y = Y.expand(outputs.shape[:-1])[..., None]
         return torch.logsumexp(outputs, -1) - outputs.gather(-1, Y).squeeze(-1)
 
@@ -38,7 +38,7 @@ class CrossEntropy(
         return float(torch.special.entr(shares).sum())
 
     def scores(self, outputs: Tensor, Y: Tensor, scored: Tensor | None) -> dict[str, np.ndarray]:
-        errors = self.errors(outputs, Y).double()
+        errors = self.step_losses(outputs, Y).double()
         hits = (outputs.argmax(-1) == Y).double().where(errors.isfinite(), math.nan)
         return {
             "bits_per_symbol": (mean_scored(errors, scored) / math.log(2)).cpu().numpy(),

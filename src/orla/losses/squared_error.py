@@ -14,7 +14,7 @@ class SquaredError(
 ):
     """Mean over the outputs of (output - target)^2. Source: docs/protocol.md, Data."""
 
-    def error(self, outputs: Tensor, y: Tensor) -> Tensor:
+    def step_loss(self, outputs: Tensor, y: Tensor) -> Tensor:
         error = outputs - y
         return (error * error).mean()
 
@@ -23,7 +23,7 @@ class SquaredError(
         error = outputs - y
         return (error * error).mean(), (2.0 / y.shape[0]) * error
 
-    def errors(self, outputs: Tensor, Y: Tensor) -> Tensor:
+    def step_losses(self, outputs: Tensor, Y: Tensor) -> Tensor:
         return ((outputs - Y) ** 2).mean(-1)
 
     def mean_error(self, outputs: Tensor, Y: Tensor, scored: Tensor | None) -> Tensor:

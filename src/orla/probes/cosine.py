@@ -112,10 +112,10 @@ class PastGradient(
         full, imm = gradients[self.full], gradients[self.immediate]
         names = [name for name in update.params if name in full and name in imm]
         past = torch.cat([(full[name] - imm[name]).reshape(-1) for name in names])
-        now = torch.cat([imm[name].reshape(-1) for name in names])
-        norms = torch.sqrt((past * past).sum()), torch.sqrt((now * now).sum())
+        immediate = torch.cat([imm[name].reshape(-1) for name in names])
+        norms = torch.sqrt((past * past).sum()), torch.sqrt((immediate * immediate).sum())
         return state, {
-            "past_cosine": (past * now).sum() / (norms[0] * norms[1]),
+            "past_cosine": (past * immediate).sum() / (norms[0] * norms[1]),
             "past_ratio": norms[0] / norms[1],
         }
 

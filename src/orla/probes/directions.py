@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-PAST, NOW, UPDATE = "window's g_past of ", "window's g_imm of ", "window's update of "
+PAST, IMMEDIATE, UPDATE = "window's g_past of ", "window's g_imm of ", "window's update of "
 """Begin the names of the series with a window's gradients and updates, which a parameter's ends."""
 
 
@@ -18,31 +18,33 @@ class Windows:
     places: Of each parameter, the numbers that are its own, bool (numbers,).
     """
 
-    past: np.ndarray
-    now: np.ndarray
+    past_gradients: np.ndarray
+    immediate_gradients: np.ndarray
     update: np.ndarray
-    places: Mapping[str, np.ndarray]
+    parameter_masks: Mapping[str, np.ndarray]
 
     @property
     def usable(self) -> bool:
         """Whether there is a window, and every number is finite."""
-        return len(self.past) > 0 and bool(np.isfinite([self.past, self.now, self.update]).all())
+        rows = [self.past_gradients, self.immediate_gradients, self.update]
+        return len(rows[0]) > 0 and bool(np.isfinite(rows).all())
 
     def parameter_mask(self, kind: str) -> np.ndarray:
         """The numbers of W_hh, say: those of W_hh.0, W_hh.1, ... in a stack, bool (numbers,)."""
-        masks = [p for name, p in self.places.items() if name.partition(".")[0] == kind]
-        return np.any([np.zeros(self.past.shape[1], bool), *masks], axis=0)
+        masks = [p for name, p in self.parameter_masks.items() if name.partition(".")[0] == kind]
+        return np.any([np.zeros(self.past_gradients.shape[1], bool), *masks], axis=0)
 
     @cached_property
     def u1(self) -> np.ndarray:
         """First left singular vector of G_past (numbers,); its largest number is positive."""
-        _, _, right = np.linalg.svd(self.past, full_matrices=False)
+        _, _, right = np.linalg.svd(self.past_gradients, full_matrices=False)
         return right[0] * np.sign(right[0][np.abs(right[0]).argmax()])
 
     def u1_share(self, kind: str) -> float:
         """Squared norm of u_1 on the parameters of a kind; NaN where there are none or no past."""
         mask = self.parameter_mask(kind)
-        return float((self.u1[mask] ** 2).sum()) if mask.any() and self.past.any() else np.nan
+        has_share = mask.any() and self.past_gradients.any()
+        return float((self.u1[mask] ** 2).sum()) if has_share else np.nan
 
 
 def windows_by_model(series: Mapping[str, np.ndarray], reading: str = "") -> Iterator[Windows]:
@@ -57,24 +59,25 @@ def windows_by_model(series: Mapping[str, np.ndarray], reading: str = "") -> Ite
         return np.concatenate([p.reshape(windows, int(np.prod(p.shape[1:]))) for p in parts], 1)
 
     sizes = [int(np.prod(series[start + n].shape[2:])) for n in names]
-    owner = np.repeat(np.arange(len(names)), sizes)
-    places = {name: owner == i for i, name in enumerate(names)}
+    parameter_index = np.repeat(np.arange(len(names)), sizes)
+    parameter_masks = {name: parameter_index == i for i, name in enumerate(names)}
     for model in range(count):
-        yield Windows(*(flat(kind, model) for kind in (PAST, NOW, UPDATE)), places)
+        yield Windows(*(flat(kind, model) for kind in (PAST, IMMEDIATE, UPDATE)), parameter_masks)
 
 
-def concentration(past: np.ndarray, now: np.ndarray) -> dict[str, float]:
+def concentration(past_gradients: np.ndarray, immediate_gradients: np.ndarray) -> dict[str, float]:
     """Share of the first singular value of G_past and of G_imm, both (windows, numbers).
 
     top1: s_1 over the sum of all s; energy1: s_1^2 over the sum of all s^2; and of both G_past's
     minus G_imm's. NaN for the energy of a matrix of zeros.
     """
-    shares = [singular_shares(rows) for rows in (past, now)]
+    shares = [singular_shares(rows) for rows in (past_gradients, immediate_gradients)]
     squares = [v**2 / (v**2).sum() if v.any() else v + np.nan for v in shares]
     numbers = {}
-    for name, (of_past, of_now) in {"top1": shares, "energy1": squares}.items():
-        numbers[f"{name}_past"], numbers[f"{name}_immediate"] = float(of_past[0]), float(of_now[0])
-        numbers[f"{name}_gap"] = float(of_past[0] - of_now[0])
+    for name, (of_past, of_immediate) in {"top1": shares, "energy1": squares}.items():
+        numbers[f"{name}_past"] = float(of_past[0])
+        numbers[f"{name}_immediate"] = float(of_immediate[0])
+        numbers[f"{name}_gap"] = float(of_past[0] - of_immediate[0])
     return numbers
 
 
@@ -90,17 +93,22 @@ def row_cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return (a * b).sum(1) / (np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1))
 
 
-def coordinate_statistics(past: np.ndarray, now: np.ndarray) -> dict[str, float]:
+def coordinate_statistics(
+    past_gradients: np.ndarray, immediate_gradients: np.ndarray
+) -> dict[str, float]:
     """Sizes and signs of g_past beside g_imm, both (windows, coordinates)."""
-    larger, sign = np.abs(past) > np.abs(now), np.sign(past)
+    larger, sign = np.abs(past_gradients) > np.abs(immediate_gradients), np.sign(past_gradients)
+    full_gradients = past_gradients + immediate_gradients
     with np.errstate(invalid="ignore", divide="ignore"):
-        ratio = np.abs(past) / np.abs(now)
+        ratio = np.abs(past_gradients) / np.abs(immediate_gradients)
     return {
         "dominance": summary_or_nan(ratio, np.nanmedian),
         "past_wins_share": float(larger.mean()),
         "past_sign_sd": float(sign.mean(1).std()),
         "past_sign_sd_coordinates": float(sign.std(0).mean()),
-        "sign_differs_share": float((np.sign(past + now) != np.sign(now)).mean()),
+        "sign_differs_share": float(
+            (np.sign(full_gradients) != np.sign(immediate_gradients)).mean()
+        ),
     }
 
 

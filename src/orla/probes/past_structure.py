@@ -12,7 +12,7 @@ from orla.architectures.base import Parameters
 from orla.catalogue import option
 from orla.probes import directions
 from orla.probes.base import Probe, State, Update
-from orla.probes.directions import NOW, PAST, UPDATE, Windows
+from orla.probes.directions import IMMEDIATE, PAST, UPDATE, Windows
 
 _WEIGHTS = "ratio of the weights' norms"
 _CONCENTRATION = {
@@ -84,7 +84,7 @@ class PastStructure(
         return tuple(name for name in (self.full, self.immediate) if name != "own")
 
     def init(self, params: Parameters) -> State:
-        kinds = (PAST, NOW, UPDATE)
+        kinds = (PAST, IMMEDIATE, UPDATE)
         sums = {kind + n: torch.zeros_like(p) for n, p in params.items() for kind in kinds}
         sums[_WEIGHTS] = torch.zeros_like(next(iter(params.values())).flatten()[0])
         return {self.reading + name: value for name, value in sums.items()}
@@ -97,7 +97,7 @@ class PastStructure(
         for name in update.params:
             if name in full and name in imm:
                 sums[PAST + name] = sums[PAST + name] + (full[name] - imm[name])
-                sums[NOW + name] = sums[NOW + name] + imm[name]
+                sums[IMMEDIATE + name] = sums[IMMEDIATE + name] + imm[name]
             if name in update.updates:
                 sums[UPDATE + name] = sums[UPDATE + name] + update.updates[name]
         return {self.reading + name: value for name, value in sums.items()}, {}
@@ -129,13 +129,13 @@ class PastStructure(
         """The columns of one model; {} where it has no window or numbers that are not finite."""
         if not model.usable:
             return {}
-        past, now = model.past, model.now
-        cumulative = directions.concentration(past.cumsum(0), now.cumsum(0))
+        past, immediate = model.past_gradients, model.immediate_gradients
+        cumulative = directions.concentration(past.cumsum(0), immediate.cumsum(0))
         row = {
-            **directions.concentration(past, now),
+            **directions.concentration(past, immediate),
             **{name + _CUMULATIVE: value for name, value in cumulative.items()},
             "turn_cosine": directions.summary_or_nan(directions.row_cosines(past[:-1], past[1:])),
-            "window_cosine": directions.summary_or_nan(directions.row_cosines(now, past)),
+            "window_cosine": directions.summary_or_nan(directions.row_cosines(immediate, past)),
             "update_along_past": _past_update_cosine(past, model.update),
             "whh_share": model.u1_share("W_hh"),
             "wout_share": model.u1_share("W_out"),
@@ -146,7 +146,7 @@ class PastStructure(
             [model.parameter_mask(name) for name in self.weights.split("+")], axis=0
         )
         if coordinates.any():
-            row |= directions.coordinate_statistics(past[:, coordinates], now[:, coordinates])
+            row |= directions.coordinate_statistics(past[:, coordinates], immediate[:, coordinates])
         return row
 
 
@@ -168,9 +168,9 @@ def _model_profile(model: Windows) -> dict[str, np.ndarray]:
     if not model.usable:
         return {}
     return {
-        "singular_past": directions.singular_shares(model.past),
-        "singular_immediate": directions.singular_shares(model.now),
-        "turn_cosine": directions.row_cosines(model.past[:-1], model.past[1:]),
+        "singular_past": directions.singular_shares(model.past_gradients),
+        "singular_immediate": directions.singular_shares(model.immediate_gradients),
+        "turn_cosine": directions.row_cosines(model.past_gradients[:-1], model.past_gradients[1:]),
         "u1_map": model.u1[model.parameter_mask("W_hh")],
     }
 

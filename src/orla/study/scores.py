@@ -44,7 +44,7 @@ def constant_errors(loss: Loss, stream: Stream, n_out: int) -> np.ndarray:
 
 def step_errors(loss: Loss, outputs: Tensor, stream: StreamTensors) -> np.ndarray:
     """Error (models, steps) of each step; 0 where a step is not scored."""
-    step_errors = loss.errors(outputs, entry_models_first(stream, "y"))
+    step_errors = loss.step_losses(outputs, entry_models_first(stream, "y"))
     if (mask := entry_models_first(stream, "scored")) is not None:
         step_errors = step_errors.where(mask, 0.0)
     return step_errors.double().cpu().numpy()
