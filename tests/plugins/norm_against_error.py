@@ -33,11 +33,11 @@ class NormAgainstError(
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         labels = {"xlabel": "Norm of the gradient", "ylabel": "Absolute error (SD)"}
-        figure, axes = plots.single(row_in=1.8, around_in=1.0, **labels)
-        looks = plots.looks(selection.rows, "learner", study)
-        for learner, look in looks.items():
+        figure, axes = plots.single(row_height_in=1.8, margin_in=1.0, **labels)
+        marks = plots.marks(selection.rows, "learner", study)
+        for learner, mark in marks.items():
             rows = plots.where(selection.rows, learner=learner)
-            mark = {"color": look.color, "marker": look.marker, "linestyle": "none"}
-            axes.plot(rows["gradient_norm"], rows["absolute_error"], **mark)
-        plots.legend(figure, plots.keys_of("learner", looks, study), ncols=1)
+            options = {"color": mark.color, "marker": mark.marker, "linestyle": "none"}
+            axes.plot(rows["gradient_norm"], rows["absolute_error"], **options)
+        plots.legend(figure, plots.legend_handles("learner", marks, study), ncols=1)
         return figure

@@ -8,7 +8,7 @@ import pytest
 from orla.errors import OrlaError
 from orla.reports.paper import load
 from orla.reports.study import Comparison
-from orla.reports.verdicts import claim_figure, claim_lines
+from orla.reports.verdicts import claim_estimate_text, claim_lines
 
 GAP = {"label": "gap", "result": "gaps", "estimate": "gap_pp", "unit": "pp", "signed": True}
 NOT_RUN_GAP = "immediate − last layer: not run"
@@ -26,7 +26,7 @@ def test_figure_is_the_rows(results):
     row = results["gaps"].query("optimizer == 'lars' and split == '80-20'")
     row = row[row["comparison"] == "paper"].iloc[0]
     part = {**GAP, "where": WHERE, "low": "low_pp", "high": "high_pp", "interval": "95 %"}
-    text = claim_figure({**part, "n": "n_seeds"}, results)
+    text = claim_estimate_text({**part, "n": "n_seeds"}, results)
     ends = f"[{row['low_pp']:.1f},\u00a0{row['high_pp']:.1f}]"
     assert text == f"gap: +{row['gap_pp']:.1f} pp (95 % {ends}, n = 5)"
 
@@ -34,7 +34,7 @@ def test_figure_is_the_rows(results):
 def test_range_and_difference(results):
     spec = {**GAP, "result": "horizon_gaps", "where": {"optimizer": "lars"}, "aggregate": "range"}
     gaps = results["horizon_gaps"].query("optimizer == 'lars'")["gap_pp"]
-    assert claim_figure(spec, results) == f"gap: +{gaps.min():.1f} to +{gaps.max():.1f} pp"
+    assert claim_estimate_text(spec, results) == f"gap: +{gaps.min():.1f} to +{gaps.max():.1f} pp"
     spec = {
         "label": "d",
         "result": "heldout",
@@ -44,7 +44,7 @@ def test_range_and_difference(results):
         "aggregate": "mean",
         "digits": 2,
     }
-    assert claim_figure(spec, results) == "d: 0.67"
+    assert claim_estimate_text(spec, results) == "d: 0.67"
 
 
 @pytest.mark.parametrize(
@@ -52,13 +52,13 @@ def test_range_and_difference(results):
 )
 def test_aggregates_leave_out_what_diverged(aggregate, text):
     gaps = pd.DataFrame({"gap_pp": [5.0, float("nan"), 9.0, -2.0]})
-    assert claim_figure({**GAP, "where": {}, "aggregate": aggregate}, {"gaps": gaps}) == text
+    assert claim_estimate_text({**GAP, "where": {}, "aggregate": aggregate}, {"gaps": gaps}) == text
 
 
 @pytest.mark.parametrize(("key", "message"), [("optimizer", "matches"), ("optimiser", "lacks")])
 def test_a_wrong_question_is_refused(key, message, results):
     with pytest.raises(OrlaError, match=message):
-        claim_figure({**GAP, "where": {key: "lars"}}, results)
+        claim_estimate_text({**GAP, "where": {key: "lars"}}, results)
 
 
 def said(registration, results, study):

@@ -65,7 +65,7 @@ ROWS, COLUMNS = {"a": "first", "b": "second"}, {str(i): f"column {i}" for i in r
 
 @pytest.mark.parametrize("share", SHARED)
 def test_columns_too_many_stand_below_and_axes_are_shared_as_asked(share):
-    layout = {"row_in": 1, "around_in": 0.5, "wrap": 2, "x": share, "y": share}
+    layout = {"row_height_in": 1, "margin_in": 0.5, "wrap": 2, "x": share, "y": share}
     figure, axes_of = plots.facets(COLUMNS, ROWS, **layout)
     plt.close(figure)
     assert list(axes_of.values()) == figure.axes and figure.get_figheight() == 4.5

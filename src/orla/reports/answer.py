@@ -95,23 +95,27 @@ def pretraining_sentence(condition: Condition, estimates: pd.DataFrame, study: S
 def _comparison_clause(comparison: str, cells: Mapping[str, tuple], study: StudyFacts) -> str:
     """Which learner recovers more, optimizer by optimizer, each with its gap and interval."""
     first, second = (study.called("learner", name) for name in study.comparison(comparison)[1:])
-    sides: dict[str, list[str]] = {"more": [], "less": [], "neither clearly more nor less": []}
-    unclear = [*sides][-1]
-    for optimizer, (row, low, high, more) in cells.items():
-        side = "more" if low > 0 else "less" if high < 0 else unclear  # NaN is neither
-        equivalent = row.get("error_equivalent") is True
-        within = f", errors equivalent within {row['error_margin']:g}" if equivalent else ""
-        gap = f"{_gap_text(row, low, high)}{within}{more}"
-        sides[side].append(f"{study.called('optimizer', optimizer)} ({gap})")
-    text = "; ".join(f"{side} with {join_names(names)}" for side, names in sides.items() if names)
+    unclear = "neither clearly more nor less"
+    gaps_by_direction: dict[str, list[str]] = {"more": [], "less": [], unclear: []}
+    for optimizer, (row, low, high, suffix) in cells.items():
+        direction = "more" if low > 0 else "less" if high < 0 else unclear  # NaN is neither
+        equivalence_text = ""
+        if row.get("error_equivalent") is True:
+            equivalence_text = f", errors equivalent within {row['error_margin']:g}"
+        gap = f"{_gap_text(row, low, high)}{equivalence_text}{suffix}"
+        gaps_by_direction[direction].append(f"{study.called('optimizer', optimizer)} ({gap})")
+    directions = ((direction, gaps) for direction, gaps in gaps_by_direction.items() if gaps)
+    text = "; ".join(f"{direction} with {join_names(gaps)}" for direction, gaps in directions)
     return f"Against “{second}”, “{first}” recovers {text}"
 
 
 def condition_sentence(condition: Condition, study: StudyFacts) -> str:
     """The comparison on one condition, with its networks and title, in a sentence."""
     rows, keys = condition.rows.to_dict("records"), condition.group.keys
-    few, most = (int(end(row["n_seeds"] for row in rows)) for end in (min, max))
-    networks = pluralize(few, "network") if few == most else f"{few}–{most} networks"
+    min_seeds, max_seeds = (int(reduce(row["n_seeds"] for row in rows)) for reduce in (min, max))
+    networks = pluralize(min_seeds, "network")
+    if min_seeds != max_seeds:
+        networks = f"{min_seeds}–{max_seeds} networks"
     cells = {row["optimizer"]: (row, *(row[end] for end in _T95), "") for row in rows}
     title, pair = condition.group.title, " of one pair of sessions" * bool(keys["pair"])
     if not pair:
@@ -154,37 +158,41 @@ def two_by_two_sentence(condition: Condition, study: StudyFacts) -> str:
     return text and f"With {name}, gradient and cadence each by itself: {text}."
 
 
-def pairs_sentence(over: pd.DataFrame | None, estimates: pd.DataFrame, study: StudyFacts) -> str:
+def pairs_sentence(
+    over_pairs: pd.DataFrame | None, estimates: pd.DataFrame, study: StudyFacts
+) -> str:
     """The main comparison over those pairs in which no guard fails."""
-    if over is None or estimates.empty:
+    if over_pairs is None or estimates.empty:
         return ""
-    rows = over[(over["comparison"] == study.main) & (over["n_pairs"] > 1)].assign(pair="")
+    rows = where(over_pairs, comparison=study.main)
+    rows = rows[rows["n_pairs"] > 1].assign(pair="")
     estimand = next((name for name in OF_HELDOUT if (rows["estimand"] == name).any()), None)
     groups = study.groups(where(rows, estimand=estimand))
     group = max(groups, key=lambda g: (g.rows["n_pairs"].max(), len(g.rows)), default=None)
     if group is None:
         return ""
     estimates = where(estimates, estimand=estimand)
-    cells, few, pairs = {}, [], 0
+    cells, optimizers_with_few_pairs, pairs = {}, [], 0
     key_columns = [key for key in (*group.keys, "optimizer", "comparison") if key != "pair"]
     for row in group.rows.to_dict("records"):
         pair_rows = where(estimates, **{key: row[key] for key in key_columns})
-        sound, pairs = int(pair_rows["quotable"].sum()), max(pairs, len(pair_rows))
-        if sound < FEWEST_PAIRS:
-            few.append(study.called("optimizer", row["optimizer"]))
+        n_quotable, pairs = int(pair_rows["quotable"].sum()), max(pairs, len(pair_rows))
+        if n_quotable < FEWEST_PAIRS:
+            optimizers_with_few_pairs.append(study.called("optimizer", row["optimizer"]))
             continue
         cell, ends = row, tuple(row[end] for end in _T95)
-        if sound < len(pair_rows):  # the result has the 1 - 2 alpha interval of the sound pairs
+        if n_quotable < len(pair_rows):  # the result has the 1 - 2 alpha interval of these pairs
             gap, end = row["gap_without_failing_pp"], row["t90_high_without_failing_pp"]
-            error = (end - gap) / t_quantile(1 - row.get("alpha", study.alpha), sound - 1)
-            cell, ends = {"gap_pp": gap}, t_interval(gap, error, sound - 1)
-        cells[row["optimizer"]] = (cell, *ends, f"; {sound} of {len(pair_rows)} pairs")
+            error = (end - gap) / t_quantile(1 - row.get("alpha", study.alpha), n_quotable - 1)
+            cell, ends = {"gap_pp": gap}, t_interval(gap, error, n_quotable - 1)
+        cells[row["optimizer"]] = (cell, *ends, f"; {n_quotable} of {len(pair_rows)} pairs")
     if pairs < FEWEST_PAIRS:
         return ""
     parts = [_comparison_clause(study.main, cells, study)] if cells else []
-    if few:
+    if optimizers_with_few_pairs:
         parts.append(
-            f"with {join_names(few)} fewer than {FEWEST_PAIRS} of {pairs} pass every guard"
+            f"with {join_names(optimizers_with_few_pairs)} fewer than {FEWEST_PAIRS} of {pairs}"
+            " pass every guard"
         )
     return f"Over pairs of sessions ({group.title}): {'; '.join(parts)}."
 
@@ -196,11 +204,10 @@ def no_gap_sentence(estimates: pd.DataFrame, models: pd.DataFrame, study: StudyF
     """
     rows = estimates[estimates["comparison"].isin(_quotable_comparisons(study))]
     if rows.empty:
-        ran, learners = {*models["learner"]}, study.comparison(study.main)[1:]
-        unrun = [
-            f"“{study.called('learner', name)}”" for name in learners if name and name not in ran
-        ]
-        why = f": {join_names(unrun)} of the main comparison was not run" if ran and unrun else ""
+        learners_run, learners = {*models["learner"]}, study.comparison(study.main)[1:]
+        unrun = [f"“{study.called('learner', n)}”" for n in learners if n and n not in learners_run]
+        has_reason = bool(learners_run and unrun)
+        why = f": {join_names(unrun)} of the main comparison was not run" * has_reason
         return f"No difference between learners has been estimated{why}."
     if study.recordings and (rows := rows[rows["task"].isin(study.recordings)]).empty:
         return ""

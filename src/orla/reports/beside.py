@@ -82,23 +82,24 @@ class ByCondition(BesidePaper):
     def rows(self, *results: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
         conditions = self.conditions(*results, study=study)
         means_by_key = comparison.means_by_keys(results[-1])
-        ran = [{**keys, "paper": None, "run": True} for keys in conditions.to_dict("records")]
+        run = {"paper": None, "run": True}
+        our_conditions = [{**keys, **run} for keys in conditions.to_dict("records")]
         absent_rows = []
         for row in self.papers_rows:
             row_keys = {name: row[name] for name in self.match_by if row.get(name) is not None}
-            alike = [
+            matching_conditions = [
                 keys
-                for keys in ran
+                for keys in our_conditions
                 if row_keys.items() <= keys.items()
                 and comparison.same_network(study, keys["architecture"], row)
             ]
-            for keys in alike:
+            for keys in matching_conditions:
                 keys["paper"] = row
-            if not alike:  # a condition that diverged has means of other measures
+            if not matching_conditions:  # a condition that diverged has means of other measures
                 keys = {name: row.get(name) or "" for name in KEYS} | DEFAULTS
                 means = means_by_key.get(tuple(keys.values()), {})
                 absent_rows.append(keys | row_keys | {"means": means, "paper": row, "run": False})
-        return pd.DataFrame(ran + absent_rows, columns=[*conditions, "paper", "run"])
+        return pd.DataFrame(our_conditions + absent_rows, columns=[*conditions, "paper", "run"])
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         if self.panel_by:
@@ -176,10 +177,10 @@ def _split_by_pair_count(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFram
 
 def pretraining_notes(records: Iterable[Row], study: StudyFacts) -> list[str]:
     """How the networks that ran were pretrained, where that is not one for all of the study."""
-    ran = {record["architecture"] for record in records if record["run"]}
+    architectures_run = {record["architecture"] for record in records if record["run"]}
     texts = [
         f"{study.called('architecture', network)}: {how}"
-        for network in study.sort_names("architecture", ran)
+        for network in study.sort_names("architecture", architectures_run)
         if (how := study.pretraining_words(network))
     ]
     return [f"{'; '.join(texts)}."] * bool(texts)

@@ -77,7 +77,7 @@ class ByPapersRow(BesidePaper):
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         panels: dict[str, dict[tuple, Row]] = {}
         papers = (stand_in for row in self.papers_rows for stand_in in stand_ins(row))
-        for place, row in enumerate(papers):
+        for paper_row_index, row in enumerate(papers):
             keys, name = condition_keys(row), next((n for n in self.measures if n in row), None)
             words = _papers_words(row)
             if keys is None or not (name or words):
@@ -93,16 +93,16 @@ class ByPapersRow(BesidePaper):
                 "paper_learning_rate": row.get("learning_rate"),
                 "paper_place": row.get("place"),
                 "not_comparable": row.get("not_comparable", ""),
-                "place": place,
+                "place": paper_row_index,
             }
             line["mark"] = EDGE * bool(line["edge"])
-            readings = {f"compared_{other}": other for other in self.further}
+            readings = {f"compared_{reading}": reading for reading in self.further}
             readings["compared"] = "heldout" if measure.on_heldout else "adapting"
             line |= {n: _agreement(study, line, row, reading) for n, reading in readings.items()}
             title = ", ".join(study.called(k, keys[k]) for k in ("task", "split") if k in keys)
             # "best optimizer" and Adam are one line, where Adam is the best.
-            once = (*keys.items(), name, line["paper"])
-            panels.setdefault(title, {}).setdefault(once, line)
+            line_key = (*keys.items(), name, line["paper"])
+            panels.setdefault(title, {}).setdefault(line_key, line)
         for title, lines in panels.items():
             yield title, list(lines.values())
 
@@ -117,8 +117,9 @@ class ByPapersRow(BesidePaper):
             record |= dict(zip((part, f"{part}_low", f"{part}_high"), mean[:3], strict=True))
             record |= {f"{part}_median": median, f"{part}_n_worse": mean.worse}
         names = ("run", "measure", "paper", "paper_words", "paper_learning_rate", "paper_place")
-        answers = ("compared", *(f"compared_{name}" for name in self.further), "not_comparable")
-        return record | {name: row[name] for name in (*names, *answers, "place")}
+        agreement_columns = ["compared", *(f"compared_{name}" for name in self.further)]
+        names = (*names, *agreement_columns, "not_comparable", "place")
+        return record | {name: row[name] for name in names}
 
     def notes(self, contents: Contents, study: StudyFacts, *results: pd.DataFrame) -> list[str]:
         cadence = "Learners without a cadence update at each step."
@@ -134,7 +135,7 @@ class ByPapersRow(BesidePaper):
         return data
 
 
-class Errors(ByPapersRow):
+class ErrorsBesidePaper(ByPapersRow):
     """One whose numbers are squared errors, also over the last tenth of the adapt part."""
 
     digits: ClassVar[int]
@@ -162,26 +163,27 @@ def our_means(models: pd.DataFrame, keys: Row, measure: Measure) -> dict[str, An
     that the column "is_coarse" marks.
     """
     rows = where(models, **{c: value for c, value in (DEFAULTS | keys).items() if c in models})
-    blank = ("optimizer", "learning_rate", "edge", "adapting", "heldout", "last", "coarse")
-    ours = dict.fromkeys(blank) | keys | {"run": not rows.empty}
+    empty_columns = ("optimizer", "learning_rate", "edge", "adapting", "heldout", "last", "coarse")
+    record = dict.fromkeys(empty_columns) | keys | {"run": not rows.empty}
     if rows.empty:
-        return ours
+        return record
     estimand = ESTIMANDS["heldout" if measure.on_heldout else "adapt"]
     if "optimizer" not in keys:
         best = rows[rows[estimand.selected].astype(bool)]
         error = best[estimand.validation].astype(float).fillna(np.inf)
         rows = rows[rows["optimizer"] == error.groupby(best["optimizer"]).mean().idxmin()]
     best, selection = (rows[rows[c].astype(bool)] for c in (estimand.selected, "selected"))
-    ours |= {name: best[name].iloc[0] for name in ("optimizer", "learning_rate")}
+    record |= {name: best[name].iloc[0] for name in ("optimizer", "learning_rate")}
     readings = {"adapting": (best, measure.adapting), "heldout": (selection, measure.heldout)}
     if measure.adapting == "adapt_error" and best["last_adapt_error"].notna().any():
         readings["last"] = best, "last_adapt_error"
     if "is_coarse" in rows and rows["is_coarse"].any():
         readings["coarse"] = rows[rows["is_coarse"]], measure.adapting
-    for name, (some, column) in readings.items():
-        ours[name] = _mean(some, column, "heldout" if name == "heldout" else "adapt", measure.lower)
+    for name, (selected_rows, column) in readings.items():
+        part = "heldout" if name == "heldout" else "adapt"
+        record[name] = _mean(selected_rows, column, part, measure.lower)
     several = measure.on_heldout or rows["learning_rate"].nunique() > 1
-    return ours | {"edge": bool(several and best[estimand.edge].any())}
+    return record | {"edge": bool(several and best[estimand.edge].any())}
 
 
 def _mean(models: pd.DataFrame, column: str, part: str, lower: bool) -> Mean:

@@ -90,15 +90,15 @@ def agreement(ours: Mean | None, paper: Number, spread: Number = None) -> str:
     if ours is None or is_missing(paper) or is_missing(ours.value):
         return NO_ANSWER
     low, high = (or_default(end, ours.value) for end in (ours.low, ours.high))
-    reach = or_default(spread, 0.0)
-    overlap = low <= paper + reach and paper - reach <= high
+    paper_half_width = or_default(spread, 0.0)
+    overlap = low <= paper + paper_half_width and paper - paper_half_width <= high
     if not (overlap or math.isclose(ours.value, paper, rel_tol=0, abs_tol=TOLERANCE * abs(paper))):
         return DIFFERS
-    settles = (high - low) / 2 <= MOST_HALF_WIDTH * abs(paper)
+    is_narrow = (high - low) / 2 <= MOST_HALF_WIDTH * abs(paper)
     # Seeds worse than frozen make an interval too wide; a seed without others has none.
-    if ours.worse and (not settles or is_missing(ours.high)):
+    if ours.worse and (not is_narrow or is_missing(ours.high)):
         return DIFFERS
-    return AGREES if settles else WIDE
+    return AGREES if is_narrow else WIDE
 
 
 def mean_text(ours: Mean | None, digits: int, signed: bool = False, without: str = MISSING) -> str:

@@ -86,13 +86,14 @@ def _answer(
     is_recorded = best is not None and best.group.keys["task"] in study.recordings
     note, subject = "", best is not None and (is_recorded or not study.recordings)
     if subject:
-        over = answer.pairs_sentence(results.get("over_pairs"), estimates, study)
+        pairs_text = answer.pairs_sentence(results.get("over_pairs"), estimates, study)
         alone = answer.condition_sentence(best, study)
-        texts = [over or alone, alone if over else answer.two_by_two_sentence(best, study)]
+        second = alone if pairs_text else answer.two_by_two_sentence(best, study)
+        texts = [pairs_text or alone, second]
         texts.append(answer.pretraining_sentence(best, estimates, study))
         texts.append(answer.baseline_sentence(best, results, study))
-        if over and best.rows["n_seeds"].max() < answer.FEWEST_NETWORKS:
-            texts = [over]  # of one pair's few networks an interval tells nothing
+        if pairs_text and best.rows["n_seeds"].max() < answer.FEWEST_NETWORKS:
+            texts = [pairs_text]  # of one pair's few networks an interval tells nothing
         quotable = where(estimates, estimand=best.estimand)["quotable"]
         note = (
             f"Gaps are of held-out recovery ({ESTIMANDS[best.estimand]}), in percentage points "
@@ -100,22 +101,22 @@ def _answer(
             f"{int(quotable.sum())} of {len(quotable)}."
         )
     else:
-        other = _rtrl_share_sentence(models, study)
-        other = other or (answer.condition_sentence(best, study) if best else "")
-        other = other or _recovery_sentence(models, study)
-        texts = [answer.no_gap_sentence(estimates, models, study), other]
-    first, *more = [*filter(None, texts)] or [""]
+        fallback_text = _rtrl_share_sentence(models, study)
+        fallback_text = fallback_text or (answer.condition_sentence(best, study) if best else "")
+        fallback_text = fallback_text or _recovery_sentence(models, study)
+        texts = [answer.no_gap_sentence(estimates, models, study), fallback_text]
+    first, *further_sentences = [*filter(None, texts)] or [""]
     if verdicts and estimates.empty:  # what was registered is the answer
-        first, more = "", texts[1:]
+        first, further_sentences = "", texts[1:]
     sentences = [_not_learned(models, study), first, answer.verdicts_sentence(verdicts, study)]
-    return list(filter(None, sentences)), list(filter(None, more)), note, subject
+    return list(filter(None, sentences)), list(filter(None, further_sentences)), note, subject
 
 
 def _chapter_sentences(results: Results) -> str:
     """What the chapters that these results have tables for ask, in a sentence each."""
-    there = {name for name, frame in results.items() if len(frame)}
+    nonempty_results = {name for name, frame in results.items() if len(frame)}
     parts = [part.part for part in catalogue.parts("table").values()]
-    chapter_names = {part.chapter for part in parts if there.issuperset(part.more["needs"])}
+    chapter_names = {p.chapter for p in parts if nonempty_results.issuperset(p.more["needs"])}
     return " ".join(chapter(name).sentence for name in sorted(chapter_names, key=chapter_sort_key))
 
 

@@ -193,7 +193,7 @@ class StudyFacts(PartNames):
         return sorted(slugs, key=lambda slug: slug != papers)
 
     def marks(self, kind: str, slugs: Iterable[str]) -> dict[str, Mark]:
-        """The look of each of these series, no two alike."""
+        """The mark of each of these series, no two alike."""
         from orla.reports import style  # matplotlib, which tables do without
 
         return style.marks(kind, slugs, self)

@@ -45,26 +45,26 @@ def house_style() -> Iterator[None]:
 
 
 def marks(kind: str, slugs: Iterable[str], names: PartNames) -> dict[str, Mark]:
-    """The look of each series of a figure, no two alike (up to 55), in the order of their parts.
+    """The mark of each series of a figure, no two alike (up to 55), in the order of their parts.
 
     A part with default options has its declared mark; further instances have a lighter colour and
     a marker that is free, or a free pair of marker and line.
     """
     order = names.sort_names(kind, slugs)
     bases = {slug: names.mark(kind, slug) for slug in order}
-    looks = {s: mark for s, mark in bases.items() if mark and not names.changed_options(kind, s)}
+    marks = {s: mark for s, mark in bases.items() if mark and not names.changed_options(kind, s)}
     for slug in order:
-        if slug in looks:
+        if slug in marks:
             continue
         base = bases[slug].color if bases[slug] else INK
         hue, light, saturation = rgb_to_hls(*to_rgb(base))
-        light += 0.62 * (1 - 0.55 ** len(looks)) * (1 - light)
-        markers = {mark.marker for mark in looks.values()}
-        used_pairs = {(mark.marker, mark.line) for mark in looks.values()}
+        light += 0.62 * (1 - 0.55 ** len(marks)) * (1 - light)
+        markers = {mark.marker for mark in marks.values()}
+        used_pairs = {(mark.marker, mark.line) for mark in marks.values()}
         free = [pair for pair in _PAIRS if pair not in used_pairs] or _PAIRS
-        look = next((pair for pair in free if pair[0] not in markers), free[0])
-        looks[slug] = Mark(to_hex(hls_to_rgb(hue, light, saturation)), *look)
-    return {slug: looks[slug] for slug in order}
+        free_pair = next((pair for pair in free if pair[0] not in markers), free[0])
+        marks[slug] = Mark(to_hex(hls_to_rgb(hue, light, saturation)), *free_pair)
+    return {slug: marks[slug] for slug in order}
 
 
 def save(figure: Figure, *paths: Path | str) -> None:

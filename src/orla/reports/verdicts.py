@@ -118,7 +118,7 @@ def claim_lines(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[
         # Our figures may be of another network than the one that the verdict is about.
         network = or_default(verdict.get("network"), "")
         words = verdict.get("words", "") + (f" ({network})" if network else "")
-        ours = [claim_figure(spec, comparable) for spec in claim["ours"]]
+        ours = [claim_estimate_text(spec, comparable) for spec in claim["ours"]]
         line = {"registration": "", **claim} | {"ours": ours, "words": words}
         line["results"] = list(dict.fromkeys(spec["result"] for spec in claim["ours"]))
         lines.append(line | {name: verdict.get(name, "") for name in ("outcome", "amended")})
@@ -146,7 +146,7 @@ def _comparable_rows(
     return comparable_rows
 
 
-def claim_figure(spec: Mapping[str, Any], results: Mapping[str, pd.DataFrame]) -> str:
+def claim_estimate_text(spec: Mapping[str, Any], results: Mapping[str, pd.DataFrame]) -> str:
     """Our figure for one part of a claim, as "label: estimate unit (interval, n)".
 
     Raises:

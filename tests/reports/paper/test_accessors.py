@@ -25,9 +25,11 @@ def test_a_row_of_the_table_becomes_one_row_a_condition():
 
 
 def test_rows_of_the_text_are_found_by_columns_and_values():
-    [row] = load().text_rows("shortfall_pp", "recovery_full_percent", shortfall_pp=5.2)
+    [row] = load().rows_in_text("shortfall_pp", "recovery_full_percent", shortfall_pp=5.2)
     assert row["recovery_full_percent"] == 25.4
-    assert not load().text_rows("shortfall_pp", shortfall_pp=-1) and not load().text_rows("nothing")
+    assert not load().rows_in_text("shortfall_pp", shortfall_pp=-1) and not load().rows_in_text(
+        "nothing"
+    )
 
 
 def test_the_pilots_full_rtrl_has_a_window_of_50():

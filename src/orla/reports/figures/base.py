@@ -97,9 +97,14 @@ class Figure(Part, ABC):
                 title = selection.title.replace(", ", ",\n", 1) if narrow else selection.title
                 # A figure travels without its caption.
                 heading = " · ".join(filter(None, ["SIMULATED sessions" * facts.simulated, title]))
-                look = {"x": 0.01, "ha": "left", "fontsize": style.FONT_PT, "color": style.INK}
+                title_options = {
+                    "x": 0.01,
+                    "ha": "left",
+                    "fontsize": style.FONT_PT,
+                    "color": style.INK,
+                }
                 if heading:
-                    figure.suptitle(heading, **look)
+                    figure.suptitle(heading, **title_options)
                 style.save(figure, *paths)
         if is_blank:
             return None

@@ -29,7 +29,7 @@ _MEDIAN = {"color": style.INK, "marker": "|", "markersize": 9, "linestyle": "non
 _LINEAR = 100  # recovery in % up to which the axis is linear where it is not so throughout
 
 
-class Learners(
+class CosineByMemory(
     Figure, name="learners", label="Accuracy of gradients by cost", chapter="breadth", order=10
 ):
     """Cosine by bytes, a panel a network, of the task and driver that has most networks."""
@@ -41,17 +41,19 @@ class Learners(
     shows: ClassVar = {"cosine": "{}"}
 
     def select(self, learners: pd.DataFrame, *, study: StudyFacts) -> Selection:
-        selection = plots.most(rows_against_exact(learners, study), study, over=["architecture"])
+        selection = plots.largest_condition(
+            rows_against_exact(learners, study), study, over=["architecture"]
+        )
         # What is drawn is the learner that looks on, not the one that drives.
         rows = selection.rows.assign(learner=selection.rows["observer"])
         return Selection(rows, selection.title, more={"exact": reference_names(rows, study)})
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows = selection.rows
-        looks = plots.looks(rows.dropna(subset="cosine"), "learner", study)
-        across = min(rows["architecture"].nunique(), 3)
-        layout = {"row_in": 1.8, "around_in": 0.9 + 0.16 * -(-len(looks) // across)}
-        layout |= {"xlabel": "Bytes carried a model", "wrap": across}
+        marks = plots.marks(rows.dropna(subset="cosine"), "learner", study)
+        n_columns = min(rows["architecture"].nunique(), 3)
+        layout = {"row_height_in": 1.8, "margin_in": 0.9 + 0.16 * -(-len(marks) // n_columns)}
+        layout |= {"xlabel": "Bytes carried a model", "wrap": n_columns}
         layout |= {"ylabel": f"Cosine with\n{selection.more['exact']}"}
         figure, panels = plots.panels(rows, study, "architecture", **layout)
         ends = "cosine_t95_low", "cosine_t95_high"
@@ -59,8 +61,8 @@ class Learners(
             style.draw_zero_line(axes)
             axes.axhline(1, color=style.QUIET, linewidth=0.8, linestyle=(0, (1, 1)), zorder=0)
             for row in observers.dropna(subset="cosine").to_dict("records"):
-                look = looks[row["learner"]]
-                plots.bars(axes, row, "carried_bytes", "cosine", ends, look, zorder=3)
+                mark = marks[row["learner"]]
+                plots.draw_error_bars(axes, row, "carried_bytes", "cosine", ends, mark, zorder=3)
         # A logarithmic axis with a place for 0, which is left of it.
         carried_bytes = rows.loc[rows["carried_bytes"] > 0, "carried_bytes"]
         first = 10.0 ** np.floor(np.log10(carried_bytes.min() if len(carried_bytes) else 1e3))
@@ -70,8 +72,8 @@ class Learners(
         axes.set_xlim(-first / 3, 3 * max(carried_bytes.max(), first))
         lowest = rows[["cosine", ends[0]]].min(axis=None)
         axes.set_ylim(min(-0.05, max(-1.1, lowest - 0.08)), 1.1)
-        handles = plots.keys_of("learner", looks, study)
-        return plots.legend(figure, handles, ncols=across, handlelength=1)
+        handles = plots.legend_handles("learner", marks, study)
+        return plots.legend(figure, handles, ncols=n_columns, handlelength=1)
 
 
 class GradRatio(
@@ -89,7 +91,7 @@ class GradRatio(
     def select(self, heldout: pd.DataFrame, *, study: StudyFacts) -> Selection:
         models = heldout.reindex(columns=list(dict.fromkeys([*heldout, *_MEASURES])))
         models = models.dropna(subset=list(_MEASURES), how="all")
-        selection = plots.most(models, study, over=["architecture"])
+        selection = plots.largest_condition(models, study, over=["architecture"])
         tasks = set(selection.rows["task"])
         paper = [row for row in load().table("gradient_ratio") if row.get("task") in tasks]
         note = """ Open diamonds and bars: the paper's numbers where it prints any (its Figure 4 and
@@ -100,7 +102,7 @@ class GradRatio(
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows, paper = selection.rows, selection.more["paper"]
         names = study.value_names(rows, "architecture")
-        layout = {"row_in": 0.24 * max(len(names), 3), "around_in": 1.3, "x": "plot"}
+        layout = {"row_height_in": 0.24 * max(len(names), 3), "margin_in": 1.3, "x": "plot"}
         figure, axes_by_measure = plots.facets(dict.fromkeys(_MEASURES, ""), **layout)
         medians = rows.groupby("architecture")[list(_MEASURES)].median().reindex(names)
         for measure, axes in axes_by_measure.items():
@@ -114,9 +116,9 @@ class GradRatio(
                 plots.write_centred(axes, NOT_RUN)
             axes.set(xlabel=_MEASURES[measure], ylabel="")
             plots.label_rows(axes, names.values())
-        handles = [plots.seed_key(), plots.key("median", **_MEDIAN)]
+        handles = [plots.seed_legend_handle(), plots.legend_handle("median", **_MEDIAN)]
         if paper:
-            handles.append(plots.key("the paper's", **plots.PAPERS))
+            handles.append(plots.legend_handle("the paper's", **plots.PAPERS))
             handles.append(plots.swatch("the paper's five of seven"))
         return plots.legend(figure, handles)
 
@@ -160,7 +162,7 @@ class DecaySweep(
         kinds = rows["architecture"].map(lambda name: network_kind(study, name))
         rows = rows.assign(kind=kinds, decay=rows["learner"].map(decays))
         keys = {"over": ["learner"], "beside": ["architecture"], "keys": (*KEYS, "kind")}
-        selection = plots.most(study.arrange(rows), study, **keys)
+        selection = plots.largest_condition(study.arrange(rows), study, **keys)
         rows = selection.rows
         # The paper's rows are of one task, optimizer and kind of network.
         ours = set(rows[["task", "optimizer", "kind"]].itertuples(index=False, name=None))
@@ -176,26 +178,26 @@ class DecaySweep(
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows, lines = selection.rows, _decay_means(selection.rows)
-        looks = plots.looks(rows, "architecture", study)
+        marks = plots.marks(rows, "architecture", study)
         labels = {"xlabel": "Trace decay", "ylabel": "Held-out recovery (%)"}
-        figure, axes = plots.single(row_in=2.1, around_in=0.8, **labels)
+        figure, axes = plots.single(row_height_in=2.1, margin_in=0.8, **labels)
         style.draw_zero_line(axes)
-        for name, shift in plots.series_shifts(looks, 0.006).items():
-            line, look = lines.loc[name], looks[name]
+        for name, shift in plots.series_shifts(marks, 0.006).items():
+            line, mark = lines.loc[name], marks[name]
             place = line.index + shift, "mean", ("low", "high")
-            plots.bars(axes, line, *place, look, linestyle=look.line, elinewidth=1)
+            plots.draw_error_bars(axes, line, *place, mark, linestyle=mark.line, elinewidth=1)
         if selection.more["log"]:
             axes.set_yscale("symlog", linthresh=_LINEAR, linscale=2)
             axes.yaxis.set_major_formatter(lambda y, _: number(y, 0))
         axes.set_xlim(-0.05, 1.05)
-        handles = plots.keys_of("architecture", looks, study, lines=True)
+        handles = plots.legend_handles("architecture", marks, study, lines=True)
         for row in selection.more["paper"]:
             if "decay_below" in row:
                 axes.axvspan(0, row["decay_below"], color=style.BAND, zorder=0)
                 handles.append(plots.swatch("the paper's safe plateau"))
             elif "recovery_percent" in row and "hidden" not in row:
                 axes.plot(row["decay"], row["recovery_percent"], zorder=4, **plots.PAPERS)
-                handles.append(plots.key("the paper's", **plots.PAPERS))
+                handles.append(plots.legend_handle("the paper's", **plots.PAPERS))
         return plots.legend(figure, handles, ncols=1)
 
 

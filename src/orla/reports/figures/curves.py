@@ -47,14 +47,16 @@ class LrCurves(
     shows: ClassVar = {"learning_rate": "rates {}", "recovery_heldout_percent": "recovery {} %"}
 
     def select(self, lr_curves: pd.DataFrame, *, study: StudyFacts) -> Selection:
-        selection = plots.most(lr_curves, study, over=["learner", "optimizer"], beside=["split"])
+        selection = plots.largest_condition(
+            lr_curves, study, over=["learner", "optimizer"], beside=["split"]
+        )
         diverged_text = f"{int(selection.rows['diverged'].sum())} of {len(selection.rows)}"
         return Selection(selection.rows, selection.title, more={"lost": diverged_text})
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
-        rows, looks = selection.rows, plots.looks(selection.rows, "split", study)
+        rows, marks = selection.rows, plots.marks(selection.rows, "split", study)
         labels = {"xlabel": "Learning rate", "ylabel": "Held-out recovery (%)"}
-        layout = {"row_in": 1.25, "around_in": 0.7, "x": "column"} | labels
+        layout = {"row_height_in": 1.25, "margin_in": 0.7, "x": "column"} | labels
         figure, panels = plots.panels(rows, study, "optimizer", "learner", **layout)
         finite = rows[_RECOVERY].dropna()
         low, high = max(min([0.0, *finite]), _FLOOR_PERCENT), max([10.0, *finite])
@@ -65,24 +67,27 @@ class LrCurves(
             axes.xaxis.set_major_locator(LogLocator(numticks=4))
             axes.xaxis.set_minor_locator(NullLocator())
             for split, apart in plots.series_shifts(models["split"].unique(), _APART).items():
-                _draw_rate_curve(axes, where(models, split=split), looks[split], 10**apart)
-        handles = plots.keys_of("split", looks, study, lines=True, markersize=3, linewidth=1)
-        handles += [plots.key("selected", **_RING), plots.key("diverged", marker="x")]
+                _draw_rate_curve(axes, where(models, split=split), marks[split], 10**apart)
+        handles = plots.legend_handles("split", marks, study, lines=True, markersize=3, linewidth=1)
+        handles += [
+            plots.legend_handle("selected", **_RING),
+            plots.legend_handle("diverged", marker="x"),
+        ]
         return plots.legend(figure, handles, ncols=5)
 
 
-def _draw_rate_curve(axes: Axes, rows: pd.DataFrame, look: Mark, apart: float) -> None:
+def _draw_rate_curve(axes: Axes, rows: pd.DataFrame, mark: Mark, apart: float) -> None:
     """Draw a split's models against their rates, their means, and the selected rate."""
     low, high = axes.get_ylim()
     floor, bottom = (low + share * (high - low) for share in (0.14, 0.042))
     x, y, fails = rows["learning_rate"] * apart, rows[_RECOVERY], rows["diverged"].astype(bool)
     for those, height, sign in (
-        (~fails, y.clip(lower=floor), {"s": 7, "alpha": 0.55, "marker": look.marker}),
+        (~fails, y.clip(lower=floor), {"s": 7, "alpha": 0.55, "marker": mark.marker}),
         (fails, y.where(~fails, bottom), {"s": 16, "marker": "x"}),
     ):
-        axes.scatter(x[those], height[those], linewidths=0.8, color=look.color, **sign)
+        axes.scatter(x[those], height[those], linewidths=0.8, color=mark.color, **sign)
     means = rows.groupby("learning_rate")[_RECOVERY].mean(skipna=False)
-    line = {"color": look.color, "linestyle": look.line, "linewidth": 1, "zorder": 2.5}
+    line = {"color": mark.color, "linestyle": mark.line, "linewidth": 1, "zorder": 2.5}
     axes.plot(means.index * apart, means.where(means >= floor), **line)
     best = rows[rows["selected"].astype(bool)]
     if best[_RECOVERY].notna().any():
@@ -101,40 +106,42 @@ class AdaptationTraces(
     by = ("split", "learner")
 
     def select(self, traces: pd.DataFrame, *, study: StudyFacts) -> Selection:
-        selection = plots.most(traces, study, over=["learner", "optimizer"], beside=["split"])
+        selection = plots.largest_condition(
+            traces, study, over=["learner", "optimizer"], beside=["split"]
+        )
         window = min(np.diff(np.unique(selection.rows["step"]), prepend=0), default=0)
         return Selection(selection.rows, selection.title, more={"window": window})
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows = selection.rows.sort_values("step", kind="stable")
-        looks = plots.looks(rows, "learner", study)
+        marks = plots.marks(rows, "learner", study)
         model = rows.groupby(["learner", "optimizer", "split", "seed"])["error"]
         rows["smooth"] = model.transform(_smooth).where(rows["error"].notna())
         labels = {"xlabel": "Step of the adapt part", "ylabel": "Error"}
-        layout = {"row_in": 1.8, "around_in": 1.0, "x": "row"} | labels
+        layout = {"row_height_in": 1.8, "margin_in": 1.0, "x": "row"} | labels
         figure, panels = plots.panels(rows, study, "optimizer", "split", **layout)
         for axes, models in panels:
             axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
             axes.xaxis.set_major_formatter(plots.THOUSANDS)
             frozen = models.groupby("step")["frozen_error"].mean()
             axes.plot(_smooth(frozen), linewidth=1.1, zorder=1.5, **_FROZEN)
-            for i, (learner, look) in enumerate(looks.items()):
+            for i, (learner, mark) in enumerate(marks.items()):
                 by_step = where(models, learner=learner).groupby("step")["smooth"]
                 mean, spread = by_step.mean(), by_step.std().fillna(0)
-                band = {"color": look.color, "alpha": 0.13, "linewidth": 0}
+                band = {"color": mark.color, "alpha": 0.13, "linewidth": 0}
                 axes.fill_between(mean.index, mean - spread, mean + spread, **band)
                 # Markers start one after another, so that none hides another.
                 apart = max(len(mean) // 4, 1)
-                mark = {"markersize": 3, "markeredgecolor": "white", "markeredgewidth": 0.3}
-                mark |= {"marker": look.marker, "markevery": (i * apart // len(looks), apart)}
-                axes.plot(mean, color=look.color, linestyle=look.line, linewidth=1.2, **mark)
+                options = {"markersize": 3, "markeredgecolor": "white", "markeredgewidth": 0.3}
+                options |= {"marker": mark.marker, "markevery": (i * apart // len(marks), apart)}
+                axes.plot(mean, color=mark.color, linestyle=mark.line, linewidth=1.2, **options)
         # All mean traces, but for those of models that diverge later.
         low, high = rows["frozen_error"].min(), rows["frozen_error"].max()
         means = rows.groupby(["learner", "optimizer", "split", "step"])["error"].mean()
         least, most = means.quantile([0.01, 0.995])
         axes.set_ylim(0.95 * min(low, least), max(1.1 * high, min(2 * high, 1.05 * most)))
-        handles = plots.keys_of("learner", looks, study, lines=True, markersize=3)
-        return plots.legend(figure, [*handles, plots.key("frozen", **_FROZEN)], ncols=3)
+        handles = plots.legend_handles("learner", marks, study, lines=True, markersize=3)
+        return plots.legend(figure, [*handles, plots.legend_handle("frozen", **_FROZEN)], ncols=3)
 
     def numbers_in_words(self, rows: pd.DataFrame) -> str:
         last = rows[rows["step"] == rows["step"].max()]
@@ -170,9 +177,9 @@ class HorizonGap(
         return Selection(study.arrange(horizon_gaps), more=more)
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
-        more, looks = selection.more, plots.looks(selection.rows, "optimizer", study)
+        more, marks = selection.more, plots.marks(selection.rows, "optimizer", study)
         labels = {"xlabel": "Adapt horizon (steps)", "ylabel": "Gap (pp)"}
-        layout = {"row_in": 1.9, "around_in": 1.2, "x": "plot", "wrap": 3} | labels
+        layout = {"row_height_in": 1.9, "margin_in": 1.2, "x": "plot", "wrap": 3} | labels
         figure, panels = plots.titled_panels(more["groups"], **layout)
         for (axes, gaps), band in zip(panels, more["bands"], strict=True):
             if band:
@@ -181,14 +188,14 @@ class HorizonGap(
             horizons = np.sort(gaps["horizon_steps"].unique())
             apart = 0.05 * np.min(np.diff(horizons)) if len(horizons) > 1 else 100.0
             for name, shift in plots.series_shifts(gaps["optimizer"].unique(), apart).items():
-                line, look = where(gaps, optimizer=name).sort_values("horizon_steps"), looks[name]
+                line, mark = where(gaps, optimizer=name).sort_values("horizon_steps"), marks[name]
                 place = line["horizon_steps"] + shift, "gap_pp", ("low_pp", "high_pp")
-                plots.bars(axes, line, *place, look, linestyle=look.line, elinewidth=1)
+                plots.draw_error_bars(axes, line, *place, mark, linestyle=mark.line, elinewidth=1)
             axes.xaxis.set_major_formatter(plots.THOUSANDS)
             axes.set_xticks(horizons)
             if gaps["gap_pp"].isna().all():
                 plots.write_centred(axes, "no gap: diverged")
-        handles = plots.keys_of("optimizer", looks, study, lines=True)
+        handles = plots.legend_handles("optimizer", marks, study, lines=True)
         handles += [plots.swatch(f"the paper's {more['whose']}")] * any(more["bands"])
         return plots.legend(figure, handles, ncols=3 if len(panels) > 1 else 2)
 
@@ -217,19 +224,21 @@ class DriftReport(
         rows = [where(selection.rows, task=drift.task, pair=drift.pair) for drift in pairs]
         groups = [(drift.pair or drift.task, part) for drift, part in zip(pairs, rows, strict=True)]
         labels = {"xlabel": "Steps read", "ylabel": " or ".join(sorted({d.score for d in pairs}))}
-        figure, panels = plots.titled_panels(groups, row_in=1.8, around_in=1.0, wrap=3, **labels)
+        figure, panels = plots.titled_panels(
+            groups, row_height_in=1.8, margin_in=1.0, wrap=3, **labels
+        )
         for drift, (axes, scores) in zip(pairs, panels, strict=True):
-            for measure, look in _DECODERS.items():
+            for measure, mark in _DECODERS.items():
                 line = where(scores, measure=measure)
                 lags = line["at"].astype(float)
-                how = {"linestyle": look.line, "markersize": 3}
-                plots.bars(axes, line, lags, "value", ("low", "high"), look, **how)
+                how = {"linestyle": mark.line, "markersize": 3}
+                plots.draw_error_bars(axes, line, lags, "value", ("low", "high"), mark, **how)
             axes.axhline(drift.value("chance"), color=style.BAND, zorder=0)
             axes.set_xscale("log")
             axes.set_xticks(lags, [f"{lag:g}" for lag in lags])
             axes.minorticks_off()
         handles = [
-            plots.key(DECODER_NAMES[measure], look, linestyle=look.line, markersize=3)
-            for measure, look in _DECODERS.items()
+            plots.legend_handle(DECODER_NAMES[measure], mark, linestyle=mark.line, markersize=3)
+            for measure, mark in _DECODERS.items()
         ]
         return plots.legend(figure, handles, ncols=3)

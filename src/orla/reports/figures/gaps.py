@@ -54,7 +54,9 @@ class TwoByTwo(
         cells = find_square(study)
         rows = estimates[estimates["comparison"].isin(cells or ())]
         estimand = next((e for e in common.OF_HELDOUT if (rows["estimand"] == e).any()), "")
-        rows, _, keys, _ = plots.most(where(rows, estimand=estimand), study, over=self.by)
+        rows, _, keys, _ = plots.largest_condition(
+            where(rows, estimand=estimand), study, over=self.by
+        )
         finite = rows.dropna(subset="gap_pp").to_dict("records")
         clear = {row["architecture"] for row in finite if common.has_meaning(row)}
         if not clear:
@@ -70,10 +72,10 @@ class TwoByTwo(
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows, cells, seeds = selection.rows, selection.more["cells"], selection.more["seeds"]
         learners = cells.learners(study)
-        looks = study.marks("learner", learners)
+        marks = study.marks("learner", learners)
         networks = study.value_names(rows, "architecture").items()
         lines = {(name, kind): label for name, label in networks for kind in _KINDS}
-        layout = {"row_in": 1.55, "around_in": 1.1, "x": "row", "y": "row"}
+        layout = {"row_height_in": 1.55, "margin_in": 1.1, "x": "row", "y": "row"}
         figure, axes_by_place = plots.facets(study.value_names(rows, "optimizer"), lines, **layout)
         for ((network, kind), optimizer), axes in axes_by_place.items():
             here = where(rows, architecture=network, optimizer=optimizer)
@@ -87,37 +89,37 @@ class TwoByTwo(
                 for x, cell in enumerate(recovery_rows(gaps, cells)):
                     row, side = cell or (None, "")
                     ends = f"{side}_low_percent", f"{side}_high_percent"
-                    _draw_estimate(axes, row, x, f"{side}_percent", ends, looks[learners[x]])
+                    _draw_estimate(axes, row, x, f"{side}_percent", ends, marks[learners[x]])
             else:
                 axes.set_xticks(range(len(cells)), _DIFFERENCES, rotation=90)
                 plots.draw_margin(axes, study)
                 for x, (name, marker) in enumerate(zip(cells, "ooss", strict=True)):
                     _draw_estimate(axes, gaps.get(name), x, "gap_pp", _T95, Mark(style.INK, marker))
-        return plots.legend(figure, plots.keys_of("learner", looks, study), handlelength=1)
+        return plots.legend(figure, plots.legend_handles("learner", marks, study), handlelength=1)
 
 
 def _draw_estimate(
-    axes: Axes, row: Any, position: float, column: str, ends: Any, look: Mark, across: bool = False,
-    apart: float = 0.25, **more: Any,
+    axes: Axes, row: Any, position: float, column: str, ends: Any, mark: Mark,
+    horizontal: bool = False, apart: float = 0.25, **more: Any,
 ) -> None:  # fmt: skip
     """A row's column at a place of the other axis, with interval and few seeds; or why not."""
     if row is None or not common.has_meaning(row) or is_missing(row[column]):
         text = NOT_RUN if row is None else "no meaning"
-        if across:
+        if horizontal:
             axes.text(0.02, position, text, transform=axes.get_yaxis_transform(), va="center")
         else:
             middle = {"rotation": 90, "ha": "center", "va": "center"}
             axes.text(position, 0.5, text, transform=axes.get_xaxis_transform(), **middle)
         return
     seeds = row["points"][column].dropna()
-    if across or len(seeds) <= common.FEW_POINTS:
+    if horizontal or len(seeds) <= common.FEW_POINTS:
         places = seeds, np.full(len(seeds), position + apart)
-        plots.draw_dots(axes, *(places if across else reversed(places)))
-    place = (column, position) if across else (position, column)
-    plots.bars(axes, row, *place, ends, look, across=across, **more)
+        plots.draw_dots(axes, *(places if horizontal else reversed(places)))
+    place = (column, position) if horizontal else (position, column)
+    plots.draw_error_bars(axes, row, *place, ends, mark, horizontal=horizontal, **more)
 
 
-class Pairs(Figure, name="pairs", label="Every pair of sessions", chapter="by_pair", order=10):
+class GapByPair(Figure, name="pairs", label="Every pair of sessions", chapter="by_pair", order=10):
     """Gaps by pair and over pairs, of the task, network and split that has most pairs."""
 
     caption = """Held-out gaps in pp by pair of sessions, {title}. Small dots: seeds; marks: mean
@@ -132,7 +134,9 @@ class Pairs(Figure, name="pairs", label="Every pair of sessions", chapter="by_pa
         rows = over_pairs[over_pairs["n_pairs"] == over_pairs["n_pairs"].max()]
         main = rows["estimand"] == common.OF_HELDOUT[0]
         by = (*SETTING, "estimand")
-        keys = plots.most(rows[main] if main.any() else rows, study, over=self.by, keys=by).keys
+        keys = plots.largest_condition(
+            rows[main] if main.any() else rows, study, over=self.by, keys=by
+        ).keys
         if not keys:
             return Selection(rows)
         rows = where(over_pairs, **keys)
@@ -152,31 +156,31 @@ class Pairs(Figure, name="pairs", label="Every pair of sessions", chapter="by_pa
         labels = sorted({pair["pair"] for pair in pairs})
         below, ends = len(labels), _T95 if len(labels) == 1 else _NO_ENDS
         labels += _SUMMARIES if below > 1 else []
-        looks = plots.looks(rows, "optimizer", study)
-        layout = {"row_in": 0.5 + 0.14 * (len(labels) + 1), "around_in": 1.3, "x": "row"}
+        marks = plots.marks(rows, "optimizer", study)
+        layout = {"row_height_in": 0.5 + 0.14 * (len(labels) + 1), "margin_in": 1.3, "x": "row"}
         layout |= {"xlabel": "Gap (pp)"}
         figure, panels = plots.panels(rows, study, "comparison", "optimizer", **layout)
         for axes, over in panels:
             band = plots.draw_margin(axes, study, vertical=True)
             plots.label_rows(axes, labels)
             for row in over.to_dict("records"):
-                look = looks[row["optimizer"]]
+                mark = marks[row["optimizer"]]
                 for pair in pairs:
                     if all(pair[name] == row[name] for name in self.by):
                         place = labels.index(pair["pair"]), "gap_pp", ends
-                        face = "white" if pair["guards"] else look.color
-                        hollow = {"across": True, "apart": 0, "markerfacecolor": face}
-                        _draw_estimate(axes, pair, *place, look, **hollow)
+                        face = "white" if pair["guards"] else mark.color
+                        hollow = {"horizontal": True, "apart": 0, "markerfacecolor": face}
+                        _draw_estimate(axes, pair, *place, mark, **hollow)
                 if below == 1:
                     continue
                 axes.axhline(below - 0.5, color=style.QUIET, linewidth=0.6)
-                mean = {"across": True, "elinewidth": 2.4, "markersize": 5}
-                plots.bars(axes, row, "gap_pp", below, _T95, look, **mean)
-                new = {"across": True, "elinewidth": 0.9, "marker": "|"}
-                plots.bars(axes, row, "gap_pp", below + 1, _NEW, look, **new)
+                mean = {"horizontal": True, "elinewidth": 2.4, "markersize": 5}
+                plots.draw_error_bars(axes, row, "gap_pp", below, _T95, mark, **mean)
+                new = {"horizontal": True, "elinewidth": 0.9, "marker": "|"}
+                plots.draw_error_bars(axes, row, "gap_pp", below + 1, _NEW, mark, **new)
         signs = {"mean of a pair": {}, "a guard fails": {"markerfacecolor": "white"}}
-        handles = [plots.key(label, marker="o", **sign) for label, sign in signs.items()]
-        return plots.legend(figure, [plots.seed_key(), *handles, band], columnspacing=1)
+        handles = [plots.legend_handle(label, marker="o", **sign) for label, sign in signs.items()]
+        return plots.legend(figure, [plots.seed_legend_handle(), *handles, band], columnspacing=1)
 
 
 class TostInterval(
@@ -211,29 +215,34 @@ class TostInterval(
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows, more = selection.rows, selection.more
-        looks = plots.looks(rows, "optimizer", study)
-        layout = {"row_in": 0.36 * len(rows), "width_in": style.TWO_COLUMNS_IN}
-        figure, axes = plots.single(around_in=1.35, xlabel="Gap (pp)", **layout)
+        marks = plots.marks(rows, "optimizer", study)
+        layout = {"row_height_in": 0.36 * len(rows), "width_in": style.TWO_COLUMNS_IN}
+        figure, axes = plots.single(margin_in=1.35, xlabel="Gap (pp)", **layout)
         band = plots.draw_margin(axes, study, vertical=True)
         plots.label_rows(axes, rows["label"])
         place = {"xycoords": ("axes fraction", "data"), "va": "center", "annotation_clip": False}
         for y, row in enumerate(common.with_points(rows, more["seeds"])):
-            ends, look = _T90 if row["n_seeds"] > 1 else _NO_ENDS, looks[row["optimizer"]]
-            wide = {"across": True, "apart": -0.24, "elinewidth": 2, "capsize": 3}
-            _draw_estimate(axes, row, y, "gap_pp", ends, look, **wide)
+            ends, mark = _T90 if row["n_seeds"] > 1 else _NO_ENDS, marks[row["optimizer"]]
+            wide = {"horizontal": True, "apart": -0.24, "elinewidth": 2, "capsize": 3}
+            _draw_estimate(axes, row, y, "gap_pp", ends, mark, **wide)
             if not is_missing(row["paper_gap_pp"]):
-                thin = {"across": True, "elinewidth": 0.9, "markeredgewidth": 1, "zorder": 2.5}
+                thin = {"horizontal": True, "elinewidth": 0.9, "markeredgewidth": 1, "zorder": 2.5}
                 thin |= _THEIRS | {"markeredgecolor": style.QUIET}
                 value, ends = row["paper_gap_pp"], ("paper_low", "paper_high")
                 if row["headline"]:  # a t interval is symmetric, δ* its farther end
                     star = load().headline["delta_star_pp"]
                     ends = -star, 2 * value + star
-                plots.bars(axes, row, value, y + 0.32, ends, look, **thin)
+                plots.draw_error_bars(axes, row, value, y + 0.32, ends, mark, **thin)
             axes.annotate(_equivalence_text(row), (1.01, y), **place)
         line = {"marker": "o", "linestyle": "-", "linewidth": 2}
-        handles = [plots.key(f"gap, {more['level']} t interval", **line), plots.seed_key()]
+        handles = [
+            plots.legend_handle(f"gap, {more['level']} t interval", **line),
+            plots.seed_legend_handle(),
+        ]
         if more["note"]:
-            handles += [plots.key("the paper", **_THEIRS | {"linestyle": "-", "linewidth": 0.9})]
+            handles += [
+                plots.legend_handle("the paper", **_THEIRS | {"linestyle": "-", "linewidth": 0.9})
+            ]
         return plots.legend(figure, [*handles, band])
 
 

@@ -40,7 +40,9 @@ class RatioGapPlane(
 
     def select(self, ratio_gap: pd.DataFrame, *, study: StudyFacts) -> Selection:
         finite_rows = ratio_gap.dropna(subset=["update_ratio", "gap_pp"])
-        selection = plots.most(finite_rows, study, over=["optimizer"], beside=["split"])
+        selection = plots.largest_condition(
+            finite_rows, study, over=["optimizer"], beside=["split"]
+        )
         splits = selection.rows.drop_duplicates("split").to_dict("records")
         names = ("architecture", "precision", "split")
         paper = [
@@ -53,27 +55,31 @@ class RatioGapPlane(
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows, paper = selection.rows, selection.more["paper"]
-        looks = plots.looks(rows, "optimizer", study)
+        marks = plots.marks(rows, "optimizer", study)
         visible_rows = rows[rows["split"].isin(study.distinct(rows, "split")[:_MOST_SPLITS])]
-        layout = {"row_in": 2, "around_in": 1, "x": "plot", "width_in": style.TWO_COLUMNS_IN}
+        layout = {"row_height_in": 2, "margin_in": 1, "x": "plot", "width_in": style.TWO_COLUMNS_IN}
         layout |= {"xlabel": _RATIO, "ylabel": "Gap (pp)"}
         figure, panels = plots.panels(visible_rows, study, "split", **layout)
         place, ends = ("update_ratio", "gap_pp"), ("update_ratio_low", "update_ratio_high")
         for axes, points in panels:
             style.draw_zero_line(axes)
             for row in points.to_dict("records"):
-                look = looks[row["optimizer"]]
-                plots.bars(axes, row, *place, ends, look, across=True, marker="", capsize=0)
-                plots.bars(axes, row, *place, ("low_pp", "high_pp"), look)
+                mark = marks[row["optimizer"]]
+                plots.draw_error_bars(
+                    axes, row, *place, ends, mark, horizontal=True, marker="", capsize=0
+                )
+                plots.draw_error_bars(axes, row, *place, ("low_pp", "high_pp"), mark)
             for row in (row for row in paper if row["split"] == points["split"].iloc[0]):
-                look = looks.get(row["optimizer"], Mark(style.QUIET, "D"))
-                hollow = plots.PAPERS | {"color": look.color, "markersize": 5}
+                mark = marks.get(row["optimizer"], Mark(style.QUIET, "D"))
+                hollow = plots.PAPERS | {"color": mark.color, "markersize": 5}
                 axes.plot(*(row[name] for name in place), **hollow)
             axes.set_xscale("log")
             plots.set_decade_ticks(axes.xaxis)
-        handles = plots.keys_of("optimizer", looks, study)
+        handles = plots.legend_handles("optimizer", marks, study)
         if paper:
-            handles.append(plots.key("the paper's", **plots.PAPERS | {"color": style.QUIET}))
+            handles.append(
+                plots.legend_handle("the paper's", **plots.PAPERS | {"color": style.QUIET})
+            )
         return plots.legend(figure, handles, ncols=1, loc="outside right center")
 
 
@@ -95,7 +101,7 @@ class _Profile(Figure):
         rows = rows.dropna(subset="value")
         if (full := rows["learner"] == load().full_learner).any():
             rows = rows[full]
-        rows, _, keys, _ = plots.most(rows, study, over=self.by, keys=_FIGURE_KEYS)
+        rows, _, keys, _ = plots.largest_condition(rows, study, over=self.by, keys=_FIGURE_KEYS)
         papers = rows["optimizer"].isin({row["optimizer"] for row in load().table("structure")})
         if papers.any() and len(rows[[*self.by]].drop_duplicates()) > _MOST_PANELS:
             rows = rows[papers]
@@ -106,7 +112,7 @@ class _Profile(Figure):
         """A plot for each optimizer and split, with its rows, four abreast."""
         groups = rows.groupby([*self.by], sort=False)
         titles = [(", ".join(map(study.called, self.by, keys)), panel) for keys, panel in groups]
-        wide = {"around_in": 0.9, "width_in": style.TWO_COLUMNS_IN}
+        wide = {"margin_in": 0.9, "width_in": style.TWO_COLUMNS_IN}
         return plots.titled_panels(titles, **wide | self.layout)
 
 
@@ -120,18 +126,20 @@ class PastSpectra(
     of squares the energy), {title}. Thin lines: seeds (n = {n})."""
     quantities = tuple(_SPECTRA)
     layout: ClassVar = {
-        "row_in": 1.7, "xlabel": "Singular value,\nlargest first", "ylabel": "Share of their sum"
+        "row_height_in": 1.7, "xlabel": "Singular value,\nlargest first",
+        "ylabel": "Share of their sum",
     }  # fmt: skip
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         figure, panels = self.panels(selection.rows, study)
         for axes, rows in panels:
-            for quantity, (_, look) in _SPECTRA.items():
+            for quantity, (_, line) in _SPECTRA.items():
                 values = _values_by_seed(rows, quantity)
-                axes.plot(values.index, values.where(values > _LEAST), linewidth=0.8, **look)
+                axes.plot(values.index, values.where(values > _LEAST), linewidth=0.8, **line)
         axes.set(xscale="log", yscale="log")
         plots.set_decade_ticks(axes.xaxis)
-        return plots.legend(figure, [plots.key(label, **look) for label, look in _SPECTRA.values()])
+        handles = [plots.legend_handle(label, **line) for label, line in _SPECTRA.values()]
+        return plots.legend(figure, handles)
 
 
 class PastTurns(
@@ -144,17 +152,17 @@ class PastTurns(
     their mean."""
     quantities = ("turn_cosine",)
     layout: ClassVar = {
-        "row_in": 1.45, "xlabel": "Window", "ylabel": "Cosine with\nthe next window's"
+        "row_height_in": 1.45, "xlabel": "Window", "ylabel": "Cosine with\nthe next window's"
     }  # fmt: skip
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
-        looks = plots.looks(selection.rows, "optimizer", study)
+        marks = plots.marks(selection.rows, "optimizer", study)
         figure, panels = self.panels(selection.rows, study)
         for axes, rows in panels:
-            values, look = _values_by_seed(rows, *self.quantities), looks[rows["optimizer"].iloc[0]]
+            values, mark = _values_by_seed(rows, *self.quantities), marks[rows["optimizer"].iloc[0]]
             style.draw_zero_line(axes)
             axes.plot(values, color=style.QUIET, linewidth=0.4)
-            axes.plot(values.mean(axis=1), color=look.color, linewidth=1.5)
+            axes.plot(values.mean(axis=1), color=mark.color, linewidth=1.5)
         axes.set(ylim=(-1.05, 1.05), yticks=[-1, 0, 1])
         return figure
 
@@ -168,7 +176,7 @@ class PastMap(
     gradients, on the recurrent weights (rows: the unit that is moved; columns: the unit that it
     comes from), {title}, seed {seed}."""
     quantities = ("u1_map",)
-    layout: ClassVar = {"row_in": 1.85, "x": "plot", "y": "plot"}
+    layout: ClassVar = {"row_height_in": 1.85, "x": "plot", "y": "plot"}
 
     def select(self, profile: pd.DataFrame, *, study: StudyFacts) -> Selection:
         """The map of the first seed: not every condition has the same seeds."""
@@ -179,13 +187,13 @@ class PastMap(
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows = selection.rows
         figure, panels = self.panels(rows, study)
-        look = {"vmin": 0, "vmax": rows["value"].abs().max(), "cmap": "magma_r"}
+        image_options = {"vmin": 0, "vmax": rows["value"].abs().max(), "cmap": "magma_r"}
         units = study.options("architecture", rows["architecture"].iloc[0]).get("hidden", HIDDEN)
         for axes, panel in panels:
             # (units to, units from) absolute values; numbers that are missing are NaN.
             values = np.full(-(-(int(panel["index"].max()) + 1) // units) * units, np.nan)
             values[panel["index"].to_numpy(int)] = panel["value"].abs().to_numpy(float)
-            image = axes.imshow(values.reshape(-1, units), interpolation="nearest", **look)
+            image = axes.imshow(values.reshape(-1, units), interpolation="nearest", **image_options)
             axes.set(xticks=[], yticks=[])
         bar = figure.colorbar(image, ax=[axes for axes, _ in panels], shrink=0.8, aspect=25)
         bar.set_label("|u₁|")

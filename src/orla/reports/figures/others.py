@@ -31,15 +31,15 @@ class _Means(Figure):
     ) -> plots.Panels:
         """The figure, with its legend, and its plots, each with its rows."""
         figure, panels = plots.titled_panels(groups, y="plot", wrap=3, **self.layout)
-        looks = {
+        line_styles = {
             name: {"color": f"C{i}", "linestyle": "--" if name in dashes else "-"}
             for i, name in enumerate(rows["line"].unique())
         }
         for axes, group in panels:
             for name, line_rows in group.groupby("line", sort=False):
-                axes.plot(line_rows.groupby("x")["y"].mean(), linewidth=1.0, **looks[name])
+                axes.plot(line_rows.groupby("x")["y"].mean(), linewidth=1.0, **line_styles[name])
             axes.xaxis.set_major_formatter(plots.THOUSANDS)
-        handles = [plots.key(name, marker="", **look) for name, look in looks.items()]
+        handles = [plots.legend_handle(n, marker="", **line) for n, line in line_styles.items()]
         plots.legend(figure, handles, ncols=2)
         return figure, panels
 
@@ -54,7 +54,8 @@ class AccuracyOverTime(
     by = ("task", "line")
     shows: ClassVar = {"y": "{} %"}
     layout: ClassVar = {
-        "row_in": 2.0, "around_in": 1.3, "x": "plot", "xlabel": "Row", "ylabel": "Accuracy (%)"
+        "row_height_in": 2.0, "margin_in": 1.3, "x": "plot", "xlabel": "Row",
+        "ylabel": "Accuracy (%)",
     }  # fmt: skip
 
     def select(self, profile: pd.DataFrame, peers: pd.DataFrame, *, study: StudyFacts) -> Selection:
@@ -97,7 +98,7 @@ class LoraLosses(
     grey: the part that is read by frozen weights too, for the held-out loss."""
     by = ("called",)
     layout: ClassVar = {
-        "row_in": 1.9, "around_in": 1.0, "xlabel": "Token",
+        "row_height_in": 1.9, "margin_in": 1.0, "xlabel": "Token",
         "ylabel": "Loss less the frozen model's (nats)",
     }  # fmt: skip
 
@@ -154,19 +155,21 @@ class TentRecovery(
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows, dots = selection.rows, recovery_by_corruption(selection.more["tta"])
-        looks = plots.looks(rows, "optimizer", study)
-        layout = {"row_in": 0.3 * len(looks), "around_in": 0.9, "xlabel": "Recovery (%)"}
+        marks = plots.marks(rows, "optimizer", study)
+        layout = {"row_height_in": 0.3 * len(marks), "margin_in": 0.9, "xlabel": "Recovery (%)"}
         figure, panels = plots.titled_panels([*rows.groupby("panel", sort=False)], **layout)
         for axes, panel_rows in panels:
             axes.axvline(selection.more["alone"], color=style.INK, linestyle=":", zorder=0)
             for row in panel_rows.to_dict("records"):
-                y, look = [*looks].index(row["optimizer"]), looks[row["optimizer"]]
+                y, mark = [*marks].index(row["optimizer"]), marks[row["optimizer"]]
                 ours = where(dots, adapts=row["adapts"], optimizer=row["optimizer"])
                 plots.draw_dots(axes, ours["recovery"], [y + 0.22] * len(ours))
                 ends = (row["recovery_low"], row["recovery_high"])
-                plots.bars(axes, row, "recovery", y, ends, look, across=True, zorder=3)
+                plots.draw_error_bars(
+                    axes, row, "recovery", y, ends, mark, horizontal=True, zorder=3
+                )
                 axes.plot(row["papers_recovery"], y, **plots.PAPERS)
-            plots.label_rows(axes, [study.called("optimizer", name) for name in looks])
+            plots.label_rows(axes, [study.called("optimizer", name) for name in marks])
         return figure
 
     def numbers_in_words(self, rows: pd.DataFrame) -> str:

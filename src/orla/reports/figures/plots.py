@@ -30,7 +30,7 @@ _DOT = {"markeredgecolor": style.INK, "markeredgewidth": 0.4}
 _TITLES = 88
 
 
-def most(
+def largest_condition(
     frame: pd.DataFrame,
     study: StudyFacts,
     over: Sequence[str],
@@ -57,8 +57,8 @@ def facets(
     columns: Mapping[Any, str],
     rows: Mapping[Any, str] | None = None,
     *,
-    row_in: float | Mapping[Any, float],
-    around_in: float,
+    row_height_in: float | Mapping[Any, float],
+    margin_in: float,
     x: str = "all",
     y: str = "all",
     xlabel: str = "",
@@ -70,21 +70,24 @@ def facets(
 
     Args:
         columns, rows: titles; of columns `wrap` stand abreast, further ones below.
-        row_in, around_in: inches of a row of plots, or of each, and of all around them.
+        row_height_in, margin_in: inches of a row of plots, or of each, and of all around them.
         x, y: which plots share this axis: all, those of a "row" or "column", or none ("plot").
         xlabel, ylabel: under the lowest plots, and at the left of all.
         width_in: of the figure; by default one column of text for one plot, else two.
     """
     names, lines = list(columns), list(rows or [None])
-    across = min(len(names), wrap)
+    n_columns = min(len(names), wrap)
     places = [(row, names[at : at + wrap]) for at in range(0, len(names), wrap) for row in lines]
-    heights = [row_in[row] if isinstance(row_in, Mapping) else row_in for row, _ in places]
+    heights = [
+        row_height_in[row] if isinstance(row_height_in, Mapping) else row_height_in
+        for row, _ in places
+    ]
     alone = len(names) == 1 and not rows
     width_in = width_in or (style.ONE_COLUMN_IN if alone else style.TWO_COLUMNS_IN)
     modes = {"column": "col", "plot": "none"}
     how = {"sharex": modes.get(x, x), "sharey": modes.get(y, y), "layout": "constrained"}
-    how |= {"figsize": (width_in, around_in + sum(heights)), "height_ratios": heights}
-    figure, grid = plt.subplots(len(places), across, squeeze=False, **how)
+    how |= {"figsize": (width_in, margin_in + sum(heights)), "height_ratios": heights}
+    figure, grid = plt.subplots(len(places), n_columns, squeeze=False, **how)
     plots: dict[Any, Axes] = {}
     for (row, block), line in zip(places, grid, strict=True):
         for axes in line[len(block) :]:
@@ -97,7 +100,7 @@ def facets(
             plots[(row, column) if rows else column] = axes
             last = x != "all" or names.index(column) + wrap >= len(names)
             lowest, title = last and row == lines[-1], columns[column]
-            if max(map(len, title.split("\n"))) > _TITLES // across:
+            if max(map(len, title.split("\n"))) > _TITLES // n_columns:
                 title = title.replace(", ", ",\n", 1)
             axes.set_title(title if row == lines[0] else "")
             axes.set_xlabel(xlabel if lowest else "")
@@ -162,30 +165,30 @@ def draw_dots(axes: Axes, x: Any, y: Any, **more: Any) -> None:
     axes.scatter(x, y, **{"s": 7, "color": style.QUIET, "linewidths": 0, "zorder": 2} | more)
 
 
-def bars(
+def draw_error_bars(
     axes: Axes,
     rows: pd.DataFrame | Mapping[str, Any],
     x: Any,
     y: Any,
     ends: Sequence[Any],
-    look: Mark,
-    across: bool = False,
+    mark: Mark,
+    horizontal: bool = False,
     **more: Any,
 ) -> None:
     """Dots with their intervals, none where an end is missing.
 
-    Places x and y, and the two ends of y (of x, and lying, if `across`), are numbers or columns of
-    the rows; `more` is of `Axes.errorbar`.
+    Places x and y, and the two ends of y (of x, and lying, if `horizontal`), are numbers or columns
+    of the rows; `more` is of `Axes.errorbar`.
     """
     x, y, low, high = (
         np.atleast_1d(np.asarray(rows[options] if isinstance(options, str) else options, float))
         for options in (x, y, *ends)
     )
-    value = x if across else y
+    value = x if horizontal else y
     away = np.clip([value - low, high - value], 0, None)
     away[:, ~np.isfinite(away).all(axis=0)] = np.nan
-    options = {"color": look.color, "marker": look.marker, "linestyle": "none", "capsize": 2}
-    options |= {"elinewidth": 1.2, "xerr" if across else "yerr": away} | _DOT | more
+    options = {"color": mark.color, "marker": mark.marker, "linestyle": "none", "capsize": 2}
+    options |= {"elinewidth": 1.2, "xerr" if horizontal else "yerr": away} | _DOT | more
     axes.errorbar(x, y, **options)
 
 
@@ -203,30 +206,32 @@ def is_papers(row: Mapping[str, Any], study: StudyFacts, condition: Mapping[str,
     return fits and all(row[name] == value for name, value in condition.items())
 
 
-def looks(rows: pd.DataFrame, kind: str, study: StudyFacts) -> dict[str, Mark]:
-    """The look of each value of a key column, in declared order."""
+def marks(rows: pd.DataFrame, kind: str, study: StudyFacts) -> dict[str, Mark]:
+    """The mark of each value of a key column, in declared order."""
     return study.marks(kind, study.distinct(rows, kind))
 
 
-def key(label: str, look: Mark | None = None, **more: Any) -> Line2D:
+def legend_handle(label: str, mark: Mark | None = None, **more: Any) -> Line2D:
     """A mark of the legend, without line."""
-    mark = {"color": look.color, "marker": look.marker} | _DOT if look else {"color": style.INK}
-    return Line2D([], [], label=label, **{"linestyle": "none"} | mark | more)
+    options = {"color": mark.color, "marker": mark.marker} | _DOT if mark else {"color": style.INK}
+    return Line2D([], [], label=label, **{"linestyle": "none"} | options | more)
 
 
-def keys_of(
+def legend_handles(
     kind: str, marks: Mapping[str, Mark], study: StudyFacts, lines: bool = False, **more: Any
 ) -> list[Line2D]:
     """A mark of the legend for each part, with its line where lines are drawn."""
     return [
-        key(study.called(kind, name), look, **{"linestyle": look.line if lines else "none"} | more)
-        for name, look in marks.items()
+        legend_handle(
+            study.called(kind, name), mark, **{"linestyle": mark.line if lines else "none"} | more
+        )
+        for name, mark in marks.items()
     ]
 
 
-def seed_key() -> Line2D:
-    """The mark of the legend for `dots`."""
-    return key("seed", marker="o", markersize=3, color=style.QUIET)
+def seed_legend_handle() -> Line2D:
+    """The mark of the legend for `draw_dots`."""
+    return legend_handle("seed", marker="o", markersize=3, color=style.QUIET)
 
 
 def swatch(label: str) -> Patch:

@@ -30,7 +30,9 @@ _HOLLOW = {"markerfacecolor": "white"}
 _BAR = {"color": style.INK, "linewidth": 3, "alpha": 0.3, "zorder": 1}
 
 
-class Power(Figure, name="power", label="Power of each registration", chapter="trust", order=20):
+class RegistrationPower(
+    Figure, name="power", label="Power of each registration", chapter="trust", order=20
+):
     """Power against the true gap at the scatter seen, a panel a registration."""
 
     caption = """Probability that a registration's claim is supported, against the true gap, at the
@@ -44,7 +46,7 @@ class Power(Figure, name="power", label="Power of each registration", chapter="t
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         groups = selection.rows.groupby("registration", sort=False)
         titled_rows = [(f"{name}\n{sample_text(rows.iloc[0])}", rows) for name, rows in groups]
-        layout = {"row_in": 1.55, "around_in": 0.6, "x": "plot", "wrap": 3}
+        layout = {"row_height_in": 1.55, "margin_in": 0.6, "x": "plot", "wrap": 3}
         layout |= {"xlabel": "True gap (unit of the title)", "ylabel": "Power (%)"}
         figure, panels = plots.titled_panels(titled_rows, **layout)
         for axes, rows in panels:
@@ -82,16 +84,16 @@ class TruthControls(
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows = selection.rows
-        layout = {"row_in": 0.34 * len(rows), "width_in": style.TWO_COLUMNS_IN}
-        figure, axes = plots.single(around_in=1.3, **layout)
+        layout = {"row_height_in": 0.34 * len(rows), "width_in": style.TWO_COLUMNS_IN}
+        figure, axes = plots.single(margin_in=1.3, **layout)
         decided_count, bar_start = rows["supported"] + rows["falsified"], 0.0
         counts = {name: rows[name].clip(upper=decided_count) for name in ("right", "wrong")}
         counts |= {"undecided": rows["inconclusive"], "untestable": rows["untestable"]}
         for answer, n in counts.items():
-            look = dict(zip(("color", "hatch"), _ANSWERS[answer], strict=True))
-            look |= {"edgecolor": style.INK, "linewidth": 0.5, "height": 0.62, "label": answer}
+            bar = dict(zip(("color", "hatch"), _ANSWERS[answer], strict=True))
+            bar |= {"edgecolor": style.INK, "linewidth": 0.5, "height": 0.62, "label": answer}
             share = 100 * n / rows["studies"]
-            axes.barh(rows.index, share, left=bar_start, **look)
+            axes.barh(rows.index, share, left=bar_start, **bar)
             bar_start += share
         for y in rows.index:
             place = {"xy": (1.01, y), "xycoords": ("axes fraction", "data"), "va": "center"}
@@ -129,28 +131,32 @@ class Multiverse(
         return Selection(rows, more={"on": "".join(rows["on"].head(1))})
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
-        rows, looks = selection.rows, plots.looks(selection.rows, "optimizer", study)
+        rows, marks = selection.rows, plots.marks(selection.rows, "optimizer", study)
         choices, n = varying_choices(rows), rows["optimizer"].value_counts()
         lines = sum(map(len, choices.values())) + 0.6 * len(choices)
         heights = {_CURVE: 1.8, _CHOICES: max(0.145 * lines, 0.3)}
         names = study.value_names(rows, "optimizer").items()
         titles = {name: f"{label}, n = {n[name]}" for name, label in names}
-        layout = {"around_in": 0.7, "x": "column", "y": "row", "xlabel": "Specifications, by gap"}
-        figure, grid = plots.facets(titles, dict.fromkeys(heights, ""), row_in=heights, **layout)
+        layout = {"margin_in": 0.7, "x": "column", "y": "row", "xlabel": "Specifications, by gap"}
+        figure, grid = plots.facets(
+            titles, dict.fromkeys(heights, ""), row_height_in=heights, **layout
+        )
         for (part, name), axes in grid.items():
             axes.tick_params(axis="x", length=0, labelbottom=False)
-            gaps, look = where(rows, optimizer=name), looks[name]
+            gaps, mark = where(rows, optimizer=name), marks[name]
             if part == _CURVE:
                 plots.draw_margin(axes, study)
                 x, thin = np.arange(len(gaps)), {"capsize": 0, "elinewidth": 0.8, "markersize": 2.6}
-                plots.bars(axes, gaps, x, "gap", ("low", "high"), look, markeredgewidth=0, **thin)
+                plots.draw_error_bars(
+                    axes, gaps, x, "gap", ("low", "high"), mark, markeredgewidth=0, **thin
+                )
                 continue
             # A line a value of a choice, with a tick for each specification that has it.
             y, places = 0.0, {}
             for choice, values in choices.items():
                 for value in values:
                     x = np.flatnonzero(gaps[choice] == value)
-                    tick = {"marker": "|", "color": look.color, "linewidths": 0.9}
+                    tick = {"marker": "|", "color": mark.color, "linewidths": 0.9}
                     axes.scatter(x, np.full(len(x), y), s=9, **tick)
                     places[y] = value if value != values[0] else f"{CHOICES[choice]}:  {value}"
                     y -= 1
@@ -177,7 +183,7 @@ class ScalingBci(
 
     def select(self, numerics: pd.DataFrame, *, study: StudyFacts) -> Selection:
         over = ("precision", "optimizer")
-        selection = plots.most(where(numerics, choice="rolling"), study, over=over)
+        selection = plots.largest_condition(where(numerics, choice="rolling"), study, over=over)
         rows = selection.rows.assign(format=lambda rows: rows["precision"].map(study.number_format))
         fits = len(rows) and study.paper_for(selection.keys, study.main)
         more = {"rates_of": study.rates_of, "paper": bool(fits)}
@@ -185,10 +191,10 @@ class ScalingBci(
         return Selection(rows.dropna(subset="gap_pp"), selection.title, selection.keys, more)
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
-        rows, looks = selection.rows, plots.looks(selection.rows, "precision", study)
+        rows, marks = selection.rows, plots.marks(selection.rows, "precision", study)
         optimizers = study.value_names(rows, "optimizer")
         formats = {name: name for name in FORMATS[::-1] if (rows["format"] == name).any()}
-        size = {"row_in": 2.0, "around_in": 1.2, "width_in": style.TWO_COLUMNS_IN}
+        size = {"row_height_in": 2.0, "margin_in": 1.2, "width_in": style.TWO_COLUMNS_IN}
         figure, axes_by_format = plots.facets(formats, ylabel="Gap (pp)", **size)
         for name, axes in axes_by_format.items():
             band = plots.draw_margin(axes, study)
@@ -201,8 +207,8 @@ class ScalingBci(
                 axes.plot([x - 0.1] * len(bar), bar, **_BAR)
                 for place, some, face in ((x - 0.1, common, {}), (x + 0.1, local, _HOLLOW)):
                     for precision, gap in zip(some["precision"], some["gap_pp"], strict=True):
-                        mark = {"color": looks[precision].color, "markersize": 4, "zorder": 3}
-                        axes.plot(place, gap, looks[precision].marker, **mark | face)
+                        options = {"color": marks[precision].color, "markersize": 4, "zorder": 3}
+                        axes.plot(place, gap, marks[precision].marker, **options | face)
                 keys = {"optimizer": optimizer, "precision": name, "split": selection.keys["split"]}
                 for place, table in ((x - 0.3, "precision_grid"), (x + 0.3, "precision_best")):
                     theirs = load().table(table) if selection.more["paper"] else ()
@@ -211,7 +217,7 @@ class ScalingBci(
                         bar = sorted(gaps * 2)
                         axes.plot([place] * len(bar), bar, **_BAR | {"color": style.RING})
                     axes.plot([place] * len(gaps), gaps, **plots.PAPERS, markersize=3)
-        handles = [*plots.keys_of("precision", looks, study), band]
-        handles.append(plots.key("at its own rates", marker="o", markersize=4, **_HOLLOW))
-        theirs = plots.key("the paper's", **plots.PAPERS, markersize=3)
+        handles = [*plots.legend_handles("precision", marks, study), band]
+        handles.append(plots.legend_handle("at its own rates", marker="o", markersize=4, **_HOLLOW))
+        theirs = plots.legend_handle("the paper's", **plots.PAPERS, markersize=3)
         return plots.legend(figure, handles + [theirs] * selection.more["paper"])

@@ -56,10 +56,10 @@ class Paper:
         file = self.document[name]
         return [row for entry in file["rows"] for row in _rows_by_condition(entry, file)]
 
-    def text_rows(self, *columns: str, **values: Any) -> list[dict[str, Any]]:
+    def rows_in_text(self, *required_columns: str, **equal_to: Any) -> list[dict[str, Any]]:
         """The rows that the paper's text adds, of those with these columns and values."""
-        rows = (row for row in self.table("text") if {*columns} <= row.keys())
-        return [row for row in rows if values.items() <= row.items()]
+        rows = (row for row in self.table("text") if {*required_columns} <= row.keys())
+        return [row for row in rows if equal_to.items() <= row.items()]
 
     @cached_property
     def names(self) -> dict[str, set[str]]:

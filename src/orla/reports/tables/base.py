@@ -97,7 +97,8 @@ class Table(Part):
 
     def remark_list(self) -> list[str]:
         """Each of the remarks, and the quotes."""
-        rows = ((text, row) for name, text in self.quotes.items() for row in load().text_rows(name))
+        quotes, paper = self.quotes.items(), load()
+        rows = ((text, row) for name, text in quotes for row in paper.rows_in_text(name))
         remarks = filter(None, map(str.strip, self.remarks.split("\n\n")))
         return [*remarks, *(text.format(**row) for text, row in rows)]
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from orla.reports.by_row import LAST, VS_RTRL, ByPapersRow, Errors, Measure
+from orla.reports.by_row import LAST, VS_RTRL, ByPapersRow, ErrorsBesidePaper, Measure
 from orla.reports.cells import called, cell, counted, ends, value
 from orla.reports.numbers import MISSING, count, memory, number, raise_exponents, rate
 from orla.reports.paper import load
@@ -99,15 +99,18 @@ class Architectures(
 
 
 class Multilayer(
-    Errors, name="multilayer", label="Depth", chapter="breadth", order=50, paper="multilayer"
-):
+    ErrorsBesidePaper, name="multilayer", label="Depth", chapter="breadth", order=50,
+    paper="multilayer",
+):  # fmt: skip
     """Errors by number of layers, ours and the paper's."""
 
     digits = 6
     says = "Best trace and best exact RTRL by number of layers: squared error after the change."
 
 
-class Horizon(Errors, name="horizon", label="Delay", chapter="breadth", order=60, paper="delays"):
+class Horizon(
+    ErrorsBesidePaper, name="horizon", label="Delay", chapter="breadth", order=60, paper="delays"
+):
     """Errors by delay, ours and the paper's."""
 
     digits = 4
@@ -134,8 +137,8 @@ class Horizon(Errors, name="horizon", label="Delay", chapter="breadth", order=60
 
 
 class Windows(
-    Errors, name="tbptt", label="Windows of truncated backpropagation", chapter="breadth",
-    order=70, paper="windows",
+    ErrorsBesidePaper, name="tbptt", label="Windows of truncated backpropagation",
+    chapter="breadth", order=70, paper="windows",
 ):  # fmt: skip
     """Errors by window, ours and the paper's."""
 

@@ -35,24 +35,24 @@ class Drift(NamedTuple):
     score: str
     rows: dict[str, dict[str, dict[str, Any]]]
 
-    def value(self, measure: str, place: str = "") -> float:
+    def value(self, measure: str, row_key: str = "") -> float:
         """A measure's value; NaN where there is none."""
-        return self.rows.get(measure, {}).get(place, {}).get("value", nan)
+        return self.rows.get(measure, {}).get(row_key, {}).get("value", nan)
 
-    def words(self, measure: str, place: str = "") -> str:
+    def words(self, measure: str, row_key: str = "") -> str:
         """A measure's words; "" where there are none."""
-        return self.rows.get(measure, {}).get(place, {}).get("words", "")
+        return self.rows.get(measure, {}).get(row_key, {}).get("words", "")
 
-    def text(self, measure: str, place: str = "", **how: Any) -> str:
+    def text(self, measure: str, row_key: str = "", **how: Any) -> str:
         """A measure with its interval."""
-        row = self.rows.get(measure, {}).get(place, {})
+        row = self.rows.get(measure, {}).get(row_key, {})
         ends = (row.get(name, nan) for name in ("value", "low", "high"))
         return estimate(*ends, **{"digits": 2} | how)
 
     @property
     def best_lags(self) -> str:
         """The lags that decode session A best."""
-        return max(self.rows["within_a"], key=lambda place: self.value("within_a", place))
+        return max(self.rows["within_a"], key=lambda row_key: self.value("within_a", row_key))
 
     def sentence(self) -> str:
         """Whether there is a drift, how large, how much of it is of our making, and what is odd."""
@@ -69,35 +69,35 @@ class Drift(NamedTuple):
 
     def _drift_clause(self) -> str:
         """Whether there is a drift, how large, and how much of it is of our making."""
-        at, a, b = self.best_lags, self.a, self.b
+        lags, a, b = self.best_lags, self.a, self.b
         # R2 of the best constant on other data is far below zero; that is no bar to clear.
         chance = max(self.value("constant"), self.value("chance"), 0.0)
-        mend = "Other features may tell more"
-        for side, name, more in (("a", a, ""), ("b", b, f", or the clocks of {b} differ")):
-            if self.value(f"within_{side}", at) - chance < SMALL:
+        advice = "Other features may tell more"
+        for side, name, hint in (("a", a, ""), ("b", b, f", or the clocks of {b} differ")):
+            if self.value(f"within_{side}", lags) - chance < SMALL:
                 return (
                     f"Of a drift nothing can be said: even within {name} a ridge decoder has "
-                    f"{self.score} {self.text(f'within_{side}', at)}, and chance is "
-                    f"{number(chance, 2)}. {mend}{more}."
+                    f"{self.score} {self.text(f'within_{side}', lags)}, and chance is "
+                    f"{number(chance, 2)}. {advice}{hint}."
                 )
-        loss, low, high = (self.rows["loss"][at][end] for end in ("value", "low", "high"))
+        loss, low, high = (self.rows["loss"][lags][end] for end in ("value", "low", "high"))
         if low > 0:
             verdict = "There is a drift" if loss >= SMALL else "The drift is small"
         else:
             verdict = "No drift is seen" if high < SMALL else "Whether there is a drift is unclear"
-        ours, worse = "", ""
+        separate_components_text, worse = "", ""
         if "made" in self.rows:
-            ours = (
+            separate_components_text = (
                 f"; {'all of it may be' if self.value('made') >= loss else 'a part of it is'} of "
                 "our making, since each session has components of its own: between the halves of "
                 f"{a} they cost {self.text('made')}"
             )
-        if self.value("a_to_b", at) < self.value("constant"):
+        if self.value("a_to_b", lags) < self.value("constant"):
             worse = f" On {b} it is worse than the mean: recovery has little meaning."
         return (
-            f"{verdict}: a ridge decoder fitted on {a} has {self.score} {self.text('a_to_b', at)} "
-            f"on {b}, where one fitted on {b} has {self.text('within_b', at)}, a loss of "
-            f"{self.text('loss', at, signed=True)}{ours}.{worse}"
+            f"{verdict}: a ridge decoder fitted on {a} has {self.score} {self.text('a_to_b', lags)}"
+            f" on {b}, where one fitted on {b} has {self.text('within_b', lags)}, a loss of "
+            f"{self.text('loss', lags, signed=True)}{separate_components_text}.{worse}"
         )
 
 
@@ -128,22 +128,22 @@ def report_text(frame: pd.DataFrame, width: int = 100) -> str:
     lines: list[str] = []
     for drift in drifts(frame):
         lines.append(f"A: {drift.a}, B: {drift.b} ({drift.task}, {drift.pair})")
-        for measure, places in drift.rows.items():
-            words = "; ".join(_measure_text(drift, measure, place) for place in places)
+        for measure, row_keys in drift.rows.items():
+            words = "; ".join(_measure_text(drift, measure, row_key) for row_key in row_keys)
             lines += wrap(f"{DRIFT_MEASURES.get(measure, measure)}: {words}")
         lines += ["", *textwrap.wrap(drift.sentence(), width), ""]
     summary = drift_sentences(frame)
     return "\n".join([*lines, *(summary if len(summary) > 1 else [])])
 
 
-def _measure_text(drift: Drift, measure: str, place: str) -> str:
+def _measure_text(drift: Drift, measure: str, row_key: str) -> str:
     """A measure of a pair at one place, as the report for the terminal has it."""
-    words, size = drift.words(measure, place), drift.value(measure, place)
+    words, size = drift.words(measure, row_key), drift.value(measure, row_key)
     if measure == "registration":
-        return f"{place} cannot be answered: {words}" if words else f"{place} can be answered"
-    text = f"{size:,.0f}" if size > FEW_UPDATES else drift.text(measure, place)
+        return f"{row_key} cannot be answered: {words}" if words else f"{row_key} can be answered"
+    text = f"{size:,.0f}" if size > FEW_UPDATES else drift.text(measure, row_key)
     few = ", too few to tell" if measure == "updates" and size < FEW_UPDATES else ""
-    return " ".join(filter(None, (place, "" if is_missing(size) else text, words))) + few
+    return " ".join(filter(None, (row_key, "" if is_missing(size) else text, words))) + few
 
 
 def _column(header: str, text: Callable[[Drift], str], group: str = "", align: str = "r") -> Cell:
@@ -153,9 +153,9 @@ def _column(header: str, text: Callable[[Drift], str], group: str = "", align: s
 
 def _within_column(header: str, measure: str) -> Cell:
     """A measure between the sessions over the same within A."""
-    places = (measure, f"{measure}_within")
+    measures = (measure, f"{measure}_within")
     return _column(
-        header, lambda d: "{}\n({})".format(*(number(d.value(p), 2) for p in places)), "Inputs"
+        header, lambda d: "{}\n({})".format(*(number(d.value(p), 2) for p in measures)), "Inputs"
     )
 
 
@@ -215,9 +215,9 @@ class DriftReport(
     def csv_row(self, row: Row, study: StudyFacts) -> Row:
         """A pair, with every measure and its ends as columns; the result has them a row each."""
         drift, columns = row["drift"], {"task": row["drift"].task, "pair": row["drift"].pair}
-        for measure, places in drift.rows.items():
-            for place, entry in places.items():
-                name = f"{measure}_{place}".strip("_")
+        for measure, entries in drift.rows.items():
+            for row_key, entry in entries.items():
+                name = f"{measure}_{row_key}".strip("_")
                 if measure in ("session", "recording", "about", "kept", "correspondence"):
                     columns[name] = entry["words"]
                 else:

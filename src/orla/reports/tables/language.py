@@ -96,12 +96,12 @@ class Lora(
         for _, group in rows.groupby(["model", "rank"], sort=False):
             lines = group.to_dict("records")
             yield "{model}, {parameters:,.0f} weights, rank {rank:.0f}".format(**lines[0]), lines
-        papers = load().table("lora") + load().text_rows("adapt_recovery_percent", model="GPT-2")
+        papers = load().table("lora") + load().rows_in_text("adapt_recovery_percent", model="GPT-2")
         title = "The paper, adapt window; by its caption over TBPTT-64"
         yield title, [dict.fromkeys(rows) | _papers_line(row) for row in papers]
 
     def notes(self, contents: Contents, study: StudyFacts, *results: pd.DataFrame) -> list[str]:
-        [paper] = load().text_rows("cross_entropy_adafactor")
+        [paper] = load().rows_in_text("cross_entropy_adafactor")
         kinds = ("frozen", "adam", "adafactor", "reference")
         frozen, *losses, reference = (paper[f"cross_entropy_{kind}"] for kind in kinds)
         adam, adafactor = (100 * (frozen - loss) / (frozen - reference) for loss in losses)

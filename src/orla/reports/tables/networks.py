@@ -57,7 +57,7 @@ class ProjectedOut(
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
         """The rank correlations that the paper's text gives."""
-        return load().text_rows("intervention", "spearman")
+        return load().rows_in_text("intervention", "spearman")
 
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         models = models[models["optimizer"] == self.papers_rows[0]["optimizer"]]
@@ -195,7 +195,7 @@ class Isotropy(
 
     def _condition_line(self, condition: float, optimizer: str, rows: pd.DataFrame) -> Row:
         """The line of a condition number and optimizer: both learners and their difference."""
-        [text] = load().text_rows("imposed")
+        [text] = load().rows_in_text("imposed")
         papers = {r["learner"]: r for r in self.papers_rows if r["condition_number"] == condition}
         sides = [where(rows, learner=name) for name in self.learners]
         blank = {"task": text["task"]} | DEFAULTS

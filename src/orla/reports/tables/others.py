@@ -74,7 +74,7 @@ class Streaming(
             f"The paper on {row['task']} ({row['place']}): {row['accuracy']:g} by immediate "
             f"derivatives with Adam, {row['accuracy_adaptive_forest']:g} by the forest, whose size "
             "it does not state."
-            for row in load().text_rows("accuracy_adaptive_forest")
+            for row in load().rows_in_text("accuracy_adaptive_forest")
             if row["task"] in {*contents.rows["task"]}
         ]
 
@@ -136,7 +136,7 @@ class Tent(
             return tta
         theirs = {
             (row["parameters_text"], *measure): row[column]
-            for row in load().text_rows(task="CIFAR-10-C")
+            for row in load().rows_in_text(task="CIFAR-10-C")
             for column, measure in _PAPERS.items()
             if column in row
         }

@@ -92,7 +92,7 @@ class Structure(
     shuffled in time within each window."""
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
-        null = load().text_rows("parameters_whh")[0]
+        null = load().rows_in_text("parameters_whh")[0]
         full = study.called("learner", load().full_learner)
         return f"""Past and immediate gradients of {full}, a column a window: G_past, G_imm.
         {self.readings} Share on W_hh: squared norm there of u_1, the first left singular vector of
@@ -103,7 +103,7 @@ class Structure(
     def papers_rows(self) -> list[dict[str, Any]]:
         """The paper's table, and the rows of its text about the same."""
         more = {"learner": load().full_learner, "split": "shift"}
-        text = load().text_rows(_TOP1, "whh_share_percent")
+        text = load().rows_in_text(_TOP1, "whh_share_percent")
         return load().table("structure") + [row | more for row in text]
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
@@ -131,7 +131,7 @@ class LSTMCrossArchitecture(
         """The paper's table, and the rows of its text about the same."""
         rows = super().papers_rows
         more = {"learner": load().full_learner, "split": rows[0]["split"]}
-        return rows + [row | more for row in load().text_rows(_TOP1, "recovery_percent")]
+        return rows + [row | more for row in load().rows_in_text(_TOP1, "recovery_percent")]
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """The drifting conditions of networks of other kinds than the vanilla one."""

@@ -185,5 +185,5 @@ def _null_ratio_text(study: StudyFacts, keys: Row) -> str:
     row = load().table("structure")[0]
     if study.paper_for(keys) is None or not same_network(study, keys["architecture"], row):
         return MISSING
-    sizes = {name: n for row in load().text_rows() for name, n in row.items()}
+    sizes = {name: n for row in load().rows_in_text() for name, n in row.items()}
     return number(np.sqrt(sizes["parameters_whh"] / sizes["parameters_wout"]), 2)
