@@ -36,14 +36,15 @@ def adapted(learner: str, kind: str) -> dict[str, tuple[str, str]]:
         "interventions": [],
         "probes": [],
     }
-    run, seeds = make_run(job, episode, None, most=len(asked["seeds"])), np.array(asked["seeds"])
+    run = make_run(job, episode, None, max_models=len(asked["seeds"]))
+    seeds = np.array(asked["seeds"])
     whole = run.whole_tensors(seeds)
-    adapt = {name: moment[: run.steps] for name, moment in whole.items()}
+    adapt = {name: entry[: run.adapt_steps] for name, entry in whole.items()}
     rates = run.tensor(np.full(len(seeds), asked["rate"]))
     state = run.loop.run(
         run.loop.start(run.starting_parameters(seeds), seeds=seeds.tolist()), rates, adapt
     ).state
-    errors, _ = run.frozen_scores(state.params, state.network, whole, run.heldout, run.steps)
+    errors, _ = run.frozen_scores(state.params, state.network, whole, run.heldout, run.adapt_steps)
     found = {}
     for i, seed in enumerate(asked["seeds"]):
         weights = b"".join(p[i].contiguous().numpy().tobytes() for p in state.params.values())

@@ -16,7 +16,7 @@ import pandas as pd
 import seaborn as sns
 
 from benchmarks import job, measure
-from orla.catalogue.entries import read_entry
+from orla.catalogue.entries import packaged_declarations
 from orla.engine.memory_request import BESIDE, job_mb
 from orla.reports import style
 from orla.reports.words import PartNames
@@ -47,7 +47,7 @@ FIELDS = ("architecture", "learner", "optimizer", "hidden", "models", "precision
 
 def predicted_bytes(case: Mapping[str, Any]) -> int:
     """Memory that a job's own process is given, without Snakemake's and the C++ compiler's."""
-    parts = read_entry("parts")
+    parts = packaged_declarations("parts")
     asked = {
         "network": {"kind": case["architecture"], "hidden": case["hidden"]},
         "learner": specification(parts, "learner", case["learner"], {}),

@@ -13,7 +13,7 @@ from programs.support import learner, loop, network, stream_tensors
 from torch.utils import _pytree as pytree
 
 from orla import catalogue
-from orla.catalogue.entries import read_entry
+from orla.catalogue.entries import packaged_declarations
 from orla.engine import memory
 from orla.engine.loop import loop_of
 from orla.engine.memory_request import BESIDE, COPIES, PROCESS, job_mb
@@ -273,4 +273,4 @@ def test_asking_loads_no_pytorch():
 
 
 def test_the_file_holds_what_the_parts_take():
-    assert memory.memory_of_parts() == read_entry("memory")
+    assert memory.memory_of_parts() == packaged_declarations("memory")

@@ -152,7 +152,9 @@ def test_what_recordings_hold_is_bound_and_not_where_they_lie(config, write, tmp
         return made
 
     def bound(made):
-        return binding.study_record(made, asks)["record_sha256"], binding.recording_sums(made, asks)
+        return binding.study_record(made, asks)["record_sha256"], binding.recording_hashes(
+            made, asks
+        )
 
     first, moved = plan("one"), plan("two")
     record, sums = bound(first)
@@ -163,11 +165,11 @@ def test_what_recordings_hold_is_bound_and_not_where_they_lie(config, write, tmp
     task["binned"]["files"] = {name: f"<recordings>/{name}.npz" for name in task["binned"]["files"]}
     assert bound(moved) == (record, sums)
     (tmp_path / "two" / "a3.npz").write_text("trimmed")
-    other = binding.recording_sums(moved, asks)
+    other = binding.recording_hashes(moved, asks)
     assert {name for name in sums if other[name] != sums[name]} == {"many-arrays/a3"}
     (tmp_path / "two" / "b5.npz").unlink()
     with pytest.raises(OrlaError, match=r"b5.npz: no such file; what it holds is bound by small-g"):
-        binding.recording_sums(moved, asks)
+        binding.recording_hashes(moved, asks)
 
 
 def test_downloads_are_bound_by_the_sums_of_their_own_sessions(config, known):

@@ -119,7 +119,7 @@ def patient(loop, settings, *given):
         ("pretraining of rnn-window-50", (pretraining.Pretraining, "learning_rate", 0.002)),
         (SWEEP, (rates, "best_index", lambda scores: max(scores))),
         (SWEEP, negative(scores, "mean_scores", lambda one: (1.01 * one[0], one[1]))),
-        (SWEEP, (rates, "missing_neighbour", lambda *given: None)),
+        (SWEEP, (rates, "next_rate_index", lambda *given: None)),
         ("guards", (guards, "LEAST_UPDATES", 19)),
         ("guards", (guards, "LEAST_DENOMINATOR", 0.045)),
         ("judge", (means, "LEAST_RECOVERY", 10.0)),

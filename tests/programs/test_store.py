@@ -55,7 +55,7 @@ def plant(folder, tmp_path):
     command = ["g++", "-shared", "-fPIC", "-o", str(folder / "kernels.so"), str(source)]
     subprocess.run(command, check=True)
     (folder / "kernels.so").chmod(0o600)
-    (folder / store._SUMS).write_text(store._digest_lines(folder))
+    (folder / store._SUMS).write_text(store._sha256sum_text(folder))
     return marker
 
 
@@ -123,7 +123,7 @@ def test_a_damaged_library_is_made_again(damage, cache, monkeypatch):
         (folder / store._SUMS).unlink()
     elif damage == "no library":  # of which the sums are right
         library.write_text("no library")
-        (folder / store._SUMS).write_text(store._digest_lines(folder))
+        (folder / store._SUMS).write_text(store._sha256sum_text(folder))
         library.chmod(0o600)
     assert store.is_whole(folder) == (damage == "no library")
     calls = count_compilations(monkeypatch)
@@ -218,7 +218,7 @@ def question(monkeypatch):
     monkeypatch.setattr(sources, "digest", lambda: "one")
 
     def ask(asked="why"):
-        return store.cached_answer("kind", asked, lambda: answered.append(asked) or {"said": asked})
+        return store.cached_result("kind", asked, lambda: answered.append(asked) or {"said": asked})
 
     return ask, answered
 

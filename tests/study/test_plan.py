@@ -153,9 +153,9 @@ def test_windows_variants_and_steps_of_probes_are_what_parts_declare():
     assert study.variants("days") == ["50-50", "80-20", "stationary"]
     assert study.variants("wave") == ["shift", "stationary"]
     looks = {"seldom": 70, "condition_number": 1000, "past": 0}
-    assert {name: study.declared_steps("probe", name) for name in looks} == looks
+    assert {name: study.steps_of_declared_option("probe", name) for name in looks} == looks
     kept = {"seldom": 0, "past": 0, "far": 400}
-    assert {name: study.declared_steps("probe", name, "kept") for name in kept} == kept
+    assert {name: study.steps_of_declared_option("probe", name, "kept") for name in kept} == kept
 
 
 def test_horizons_concern_one_task_its_split_and_the_named_learners():

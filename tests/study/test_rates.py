@@ -52,7 +52,7 @@ def test_one_diverged_seed_loses_a_rate(lost):
     ],
 )
 def test_the_grid_grows_where_its_best_lies_on_the_edge(measured, growth, expected):
-    assert rates.missing_neighbour(measured, [0, 1, 2], growth) == expected
+    assert rates.next_rate_index(measured, [0, 1, 2], growth) == expected
 
 
 def test_a_best_rate_at_the_end_of_the_grid_is_on_edge():

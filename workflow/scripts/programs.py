@@ -15,7 +15,7 @@ with job(snakemake.log[0], snakemake.output.programs, plugins=params.plugins):
             condition,
             Episodes(task, streams or None, 1)[condition["keys"]["split"]],
             None,
-            most=compute["batch_models"],
+            max_models=compute["batch_models"],
             device=device,
         )
         for task, streams, condition in params.conditions

@@ -53,7 +53,7 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
     for each in tested:
         bindings[each.name] |= binding.behaviour_fingerprints(plan, each, cached_results)
         if each.binds.get("recordings"):
-            bindings[each.name]["recordings"] = binding.recording_sums(plan, each)
+            bindings[each.name]["recordings"] = binding.recording_hashes(plan, each)
         bindings[each.name]["results"] = str(results)
         # True, or more than one answer.
         bindings[each.name]["uncommitted"] = bool(source["code"].get("dirty"))

@@ -9,10 +9,10 @@ FILE = Path(__file__).with_name("declarations.json")
 
 
 @functools.cache
-def read_entry(what: str) -> Any:
+def packaged_declarations(section: str) -> Any:
     """One entry of the file of declarations: "parts", "memory" or "fits". Not to be changed.
 
     They are of `study.declarations.describe_parts` and `engine.memory.memory_of_parts`; "fits" are
     the questions of this repository's configs to which `study.fitting` found no refusal.
     """
-    return json.loads(FILE.read_text(encoding="utf-8"))[what]
+    return json.loads(FILE.read_text(encoding="utf-8"))[section]

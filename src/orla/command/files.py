@@ -213,12 +213,12 @@ def _session_names(files: tuple[Path, ...]) -> tuple[str, str]:
 
 
 # Of both days the bins; what corresponds; the transform; and the settings of their source.
-_Facts = tuple[list[binned.Binned], Correspondence, str, dict[str, Any]]
+_PairFacts = tuple[list[binned.Binned], Correspondence, str, dict[str, Any]]
 
 
-def _read_nwb(
+def _read_nwb_pair(
     files: tuple[Path, ...], settings: dict[str, Any], preparation: dict[str, Any]
-) -> _Facts:
+) -> _PairFacts:
     source = parse_settings(nwb.Source, settings, "nwb")
     steps = parse_settings(Preparation, {"bin_s": BIN_S} | preparation, "preparation")
     sessions = [nwb.read_session(path, source) for path in files]
@@ -226,9 +226,9 @@ def _read_nwb(
     return bins, match, steps.transform, settings
 
 
-def _read_bins(
+def _read_binned_pair(
     files: tuple[Path, ...], settings: dict[str, Any], preparation: dict[str, Any]
-) -> _Facts:
+) -> _PairFacts:
     _, present = load_arrays(files[0], [])
     inputs = settings.get("inputs") or find_array_name(INPUTS, present, "inputs", files[0])
     target = settings.get("target") or find_array_name(TARGETS, present, "target", files[0])
@@ -262,4 +262,4 @@ def _read_bins(
 
 
 # Sources whose files are read here, by the kind of their settings.
-_READERS = {"nwb": (nwb.Source, _read_nwb), "binned": (binned.Source, _read_bins)}
+_READERS = {"nwb": (nwb.Source, _read_nwb_pair), "binned": (binned.Source, _read_binned_pair)}

@@ -90,13 +90,13 @@ class Decoder:
     def on_done(self, dones: np.ndarray) -> None:
         """Trials that have ended: the next one begins anew where the study's trials do."""
         if self.specification["resets"]:
-            over = torch.as_tensor(np.asarray(dones, dtype=bool))
-            self._state = torch.where(over[:, None], self._initial, self._state)
+            is_done = torch.as_tensor(np.asarray(dones, dtype=bool))
+            self._state = torch.where(is_done[:, None], self._initial, self._state)
 
     def _step_one(self, params: Parameters, state: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
         """The next state of one network, and its outputs."""
-        after = self.network.step(params, state, x)
-        return after, self.network.readout(params, after)
+        next_state = self.network.step(params, state, x)
+        return next_state, self.network.readout(params, next_state)
 
     def save(self, path: str | Path, provenance: Mapping[str, Any]) -> None:
         """Write the decoder, and what it was made from, to a .safetensors file."""

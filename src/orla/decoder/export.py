@@ -105,7 +105,7 @@ def _make_run(plan: Plan, condition: Condition, streams_file: Path) -> Condition
         names = {name: condition.keys[name] for name in ("architecture", "precision")}
         parameters = networks.load(file, condition.seeds, expect=names)
     episode = episodes[condition.split]
-    return make_run(job, episode, parameters, most=compute["batch_models"], device=device)
+    return make_run(job, episode, parameters, max_models=compute["batch_models"], device=device)
 
 
 def _adapt_again(plan: Plan, condition: Condition, run: ConditionRun, seed: int) -> Parameters:
@@ -125,7 +125,7 @@ def _adapt_again(plan: Plan, condition: Condition, run: ConditionRun, seed: int)
     )
     state = result.state
     error, _ = run.frozen_scores(
-        state.params, state.network, run.whole_tensors(index), run.heldout, since=run.steps
+        state.params, state.network, run.whole_tensors(index), run.heldout, since=run.adapt_steps
     )
     if not np.isclose(error[0], model["heldout_error"], rtol=_APART, atol=0):
         raise OrlaError(

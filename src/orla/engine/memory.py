@@ -30,16 +30,16 @@ _LARGEST_PRODUCT = 2**22
 _CACHE = 8_000_000
 
 
-def fitting_batch_size(loop: Loop, most: int, dtype: torch.dtype, device: str = "cpu") -> int:
-    """How many models to compute together: `most`, or on a CPU as many as fit into a cache.
+def fitting_batch_size(loop: Loop, max_models: int, dtype: torch.dtype, device: str = "cpu") -> int:
+    """How many models to compute together: `max_models`, or on a CPU as many as fit into a cache.
 
     The parts alone decide it, so that a job's digits depend on no machine and no limit of memory.
     """
     if device != "cpu":
-        return most
+        return max_models
     sizes = bytes_per_model(loop, dtype)
     step_bytes = sizes["buffers"] + sizes["stepped"] + 2 * (sizes["params"] + sizes["optimizer"])
-    return max(1, min(most, _CACHE // step_bytes))
+    return max(1, min(max_models, _CACHE // step_bytes))
 
 
 def carried_bytes(learner: Learner, optimizer: Optimizer, dtype: torch.dtype) -> int:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from orla.catalogue.entries import read_entry
+from orla.catalogue.entries import packaged_declarations
 
 # MB, measured with a cold cache: the job's own process with everything imported and one loop
 # compiled; and beside it, at the peak of their sum, Snakemake's process (125) and the C++ compiler
@@ -42,7 +42,7 @@ def job_mb(
     models: That are computed together, over a stream of so many `steps` at most.
     own_streams: Seeds that have streams of their own; 0 where all share one.
     """
-    kinds, network = read_entry("parts"), job["network"]
+    kinds, network = packaged_declarations("parts"), job["network"]
     default = kinds["architecture"].get(network["kind"], {"defaults": {}})["defaults"]
     hidden = network.get("hidden", default.get("hidden", SIZES[1]))
     wider = max(1.0, (hidden + max(n_in, n_out)) / (hidden + WIDTH))
@@ -67,7 +67,7 @@ def job_mb(
 
 def _window_steps(learner: Mapping[str, Any]) -> int:
     """Steps of a learner's window by its specification; 1 where it updates at each step."""
-    declaration = read_entry("parts")["learner"].get(learner["kind"])
+    declaration = packaged_declarations("parts")["learner"].get(learner["kind"])
     if not declaration or not declaration["more"]["stride"]:
         return 1
     return max((declaration["defaults"] | learner)[option] for option in declaration["short"])
@@ -77,7 +77,7 @@ def _estimated_model_mb(
     network: str, hidden: int, learner: Mapping[str, Any], window: int
 ) -> float:
     """MB of one model; of a network or learner that is not in the file, the plainest one's."""
-    table = read_entry("memory")
+    table = packaged_declarations("memory")
     row = table.get(network, next(iter(table.values())))
     name = learner["kind"] if window == 1 else f"{learner['kind']}-{WINDOW}"
     small, large = row.get(name, next(iter(row.values())))

@@ -90,11 +90,11 @@ def _noise_block(seed: int, block: int, numbers: int) -> Tensor:
     return torch.rand(NOISE_BLOCK, numbers, generator=source, dtype=torch.float64)
 
 
-def generator(seed: int, *use: int) -> torch.Generator:
-    """Random numbers of a seed; `use` separates its streams.
+def generator(seed: int, *spawn_key: int) -> torch.Generator:
+    """Random numbers of a seed; `spawn_key` separates its streams.
 
     0: untrained networks; (1, block): what learners draw at each step; 2: starts; 3: what learners
     draw once. SeedSequence spreads small seeds over the generator's whole space.
     """
-    entropy = np.random.SeedSequence(seed, spawn_key=use).generate_state(1, np.uint64)[0]
+    entropy = np.random.SeedSequence(seed, spawn_key=spawn_key).generate_state(1, np.uint64)[0]
     return torch.Generator().manual_seed(int(entropy >> 1))

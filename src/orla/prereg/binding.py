@@ -113,7 +113,7 @@ def _session_names(task: Mapping[str, Any]) -> list[str]:
     return [pair[side] for pair in task["pairs"].values() for side in "ab"]
 
 
-def recording_sums(plan: Plan, registration: Registration) -> dict[str, str]:
+def recording_hashes(plan: Plan, registration: Registration) -> dict[str, str]:
     """TASK/SESSION -> SHA-256 of the user's file of each session that it depends on.
 
     OrlaError where a file is not there. Downloads are held to their sums in the config.

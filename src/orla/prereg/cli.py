@@ -65,7 +65,7 @@ def _bind_registration(arguments: argparse.Namespace) -> None:
     catalogue.use_plugins(plan.config.get("plugins", []))
     folders = [Path(plan.config["pathvars"]["results"]), *existing.result_folders(claim)]
     claim = replace(claim, binds={})  # so that every part is bound
-    sums = binding.recording_sums(plan, claim)
+    sums = binding.recording_hashes(plan, claim)
     binds = binding.study_record(plan, claim) | binding.behaviour_fingerprints(plan, claim)
     binds |= {"results": list(dict.fromkeys(map(str, folders))), "recordings": sums}
     if sweeps := demands.sweep_paths(plan, claim):

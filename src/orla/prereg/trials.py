@@ -164,7 +164,7 @@ def sweep_behaviour(job: Mapping[str, Any], learners: Mapping[str, Any]) -> dict
         keys = {**job["keys"], "pair": "pair-0", "learner": name, "precision": "float64"}
         small = {**job, **plain, "keys": keys, "seeds": _SEEDS, "learner": spec}
         networks = _initial_parameters(_make_network(small["network"]))
-        run = make_run(small, _episode(), networks, most=12)
+        run = make_run(small, _episode(), networks, max_models=12)
         windows = min(job["stable_windows"], 2)
         sweeps.append(sweep(run, learning_rates=[0.1, 0.3], growth=1, stable_windows=windows))
     return frames.result_frames([s.table for s in sweeps], [s.traces for s in sweeps])

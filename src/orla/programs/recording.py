@@ -109,8 +109,8 @@ def run_loop(
             carry_leaves, output = results[: len(carry_leaves)], results[len(carry_leaves) :]
         else:
             with _activate(None):
-                after, output = body(carry, arguments[1], *constants)
-            carry_leaves = pytree.tree_leaves(in_order_of(carry, after))
+                new_carry, output = body(carry, arguments[1], *constants)
+            carry_leaves = pytree.tree_leaves(in_key_order_of(carry, new_carry))
             output, output_structure = pytree.tree_flatten(output)
         outputs.append(output)
     if loop and recording is None:
@@ -120,9 +120,9 @@ def run_loop(
     return last, pytree.tree_unflatten(stacked, output_structure)
 
 
-def in_order_of(before: Any, after: Any) -> Any:
-    """`after` with the entries of its mappings in the order of those of `before`."""
-    return pytree.tree_map(lambda _, new: new, before, after)
+def in_key_order_of(reference: Any, mapping: Any) -> Any:
+    """`mapping` with the entries of its mappings in the order of those of `reference`."""
+    return pytree.tree_map(lambda _, new: new, reference, mapping)
 
 
 def _recording(
@@ -144,8 +144,8 @@ def _record(body: Callable[..., tuple[Any, Any]], trees: tuple[Any, ...]) -> Rec
     """
 
     def in_order(carry: Any, entry: Any, constants: tuple[Any, ...]) -> tuple[Any, Any]:
-        after, output = body(carry, entry, *constants)
-        return in_order_of(carry, after), output
+        new_carry, output = body(carry, entry, *constants)
+        return in_key_order_of(carry, new_carry), output
 
     try:
         graph, structure = trace(in_order, trees, layouts=False)

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from orla.programs import torch_private
-from orla.programs.recording import in_order_of, run_loop
+from orla.programs.recording import in_key_order_of, run_loop
 from orla.programs.tracing import TRACING, traced_body
 
 
@@ -94,7 +94,7 @@ def scan_in_place(
         if not carry_leaves:
             overwrite(state, after)
             return (at + 1,)
-        return (at + 1, *_cloned_leaves(in_order_of(before, after)))
+        return (at + 1, *_cloned_leaves(in_key_order_of(before, after)))
 
     end, *carry_leaves = _torch_while_loop(goes_on, step, (start, *carry_leaves))
     if carry_leaves:

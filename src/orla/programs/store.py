@@ -153,7 +153,7 @@ def keep(source: Path, path: Path) -> bool:
     try:
         for file in source.iterdir():
             file.chmod(0o600 | file.stat().st_mode & 0o100)
-        (source / _SUMS).write_text(_digest_lines(source))
+        (source / _SUMS).write_text(_sha256sum_text(source))
         (source / _SUMS).chmod(0o600)
         if not is_whole(path):
             discard(path)
@@ -187,28 +187,28 @@ def is_whole(path: Path) -> bool:
     try:
         if not all(is_safe(part) for part in (path, *path.iterdir())):
             return False
-        return (path / _SUMS).read_text() == _digest_lines(path)
+        return (path / _SUMS).read_text() == _sha256sum_text(path)
     except (OSError, UnicodeDecodeError):
         return False
 
 
-def _digest_lines(path: Path) -> str:
+def _sha256sum_text(path: Path) -> str:
     """Digest and name of each file of a folder, a line each, as sha256sum writes them."""
     contents = sorted(file for file in path.iterdir() if file.name != _SUMS)
     return "".join(f"{files.sha256(file)}  {file.name}\n" for file in contents)
 
 
-def cached_answer(kind: str, question: Any, answer: Callable[[], Any]) -> Any:
+def cached_result(kind: str, inputs: Any, compute: Callable[[], Any]) -> Any:
     """The answer to a question, both JSON; it is kept for the same sources and libraries."""
-    text_of_question = json.dumps(question, sort_keys=True)
-    path = path_of_key(kind, [text_of_question, sources.digest(), *versions()], ".json")
+    inputs_text = json.dumps(inputs, sort_keys=True)
+    path = path_of_key(kind, [inputs_text, sources.digest(), *versions()], ".json")
     try:
         entry = json.loads(path.read_text(encoding="utf-8")) if is_safe(path) else {}
-        if entry["question"] == text_of_question:
+        if entry["question"] == inputs_text:
             return entry["answer"]
     except (OSError, ValueError, TypeError, KeyError):
         pass
-    text = json.dumps({"question": text_of_question, "answer": answer()})
+    text = json.dumps({"question": inputs_text, "answer": compute()})
     try:
         with files.atomic(path) as partial:
             partial.write_text(text, encoding="utf-8")

@@ -101,7 +101,7 @@ class Side:
     @property
     def has_meaning(self) -> bool:
         """Whether recovery says anything: its denominator is clear."""
-        return _is_clear(moments(self.denominator))
+        return _denominator_is_sufficient(moments(self.denominator))
 
     @property
     def recovery(self) -> np.ndarray:
@@ -125,7 +125,7 @@ class Side:
         if self.estimand.constant:
             zero = np.fmin(zero, self.at_rate(self.estimand.constant))
         reference = self.at_rate("reference_error")
-        if not _is_clear(moments(zero - reference)):
+        if not _denominator_is_sufficient(moments(zero - reference)):
             return np.full(len(zero), np.nan)
         return scores.recovery_percent(zero, self.at_rate(self.estimand.error), reference)
 
@@ -172,9 +172,9 @@ class Side:
         return float(finite_means(values[:, on_test] - values[:, self.rate_index]))
 
 
-def _is_clear(span: Moments) -> bool:
+def _denominator_is_sufficient(denominator: Moments) -> bool:
     """Whether a denominator is large enough for recovery to have a meaning."""
-    return not guards.denominator_fails(span.mean, span.standard_error)
+    return not guards.denominator_fails(denominator.mean, denominator.standard_error)
 
 
 def marked_side(grid: Grid, estimand: Estimand) -> Side | None:

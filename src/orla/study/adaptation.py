@@ -175,8 +175,8 @@ def adapt(
             baseline = baselines.get(str(job["start"]))
             if baseline and len(baseline["frozen_trace"]) < seeds:
                 baseline = None
-            most = compute["batch_models"]
-            run = make_run(job, episode, parameters, most=most, device=device, baseline=baseline)
+            options = {"max_models": compute["batch_models"], "device": device}
+            run = make_run(job, episode, parameters, baseline=baseline, **options)
             baselines[str(job["start"])] = run.baseline
             source["batch_models"] = run.batch_models
             outcome = sweep(run, **{name: job[name] for name in _SETTINGS})

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from orla.catalogue.entries import FILE, read_entry
+from orla.catalogue.entries import FILE, packaged_declarations
 from orla.errors import OrlaError
 from orla.files import atomic, sha256
 from orla.study import fitting
@@ -53,7 +53,7 @@ def _verify_results(arguments: argparse.Namespace) -> None:
 
 def _print_provenance(arguments: argparse.Namespace) -> None:
     """Print what a result was made from, file by file, indented by depth."""
-    from orla.study.verification import SEALED, read_provenance
+    from orla.study.verification import SEALED, read_verified_provenance
 
     if not arguments.file.is_file():
         raise OrlaError(f"{arguments.file}: there is no such file; name one of a study's results")
@@ -71,7 +71,7 @@ def _print_provenance(arguments: argparse.Namespace) -> None:
         if path.suffix not in SEALED:
             print(f"{'  ' * depth}{path}: {sha256(path)[:16]}")
             continue
-        source = read_provenance(path)
+        source = read_verified_provenance(path)
         code, data = source.get("code", {}), source.get("dataset", {})
         facts = [str(code.get("commit", ""))[:12], str(data.get("label", ""))]
         facts += [
@@ -98,7 +98,7 @@ def _write_schema(arguments: argparse.Namespace) -> None:
     _write_text(arguments.file, _HEAD + text)
     entries = {"parts": parts, "memory": memory.memory_of_parts(), "fits": []}
     _write_text(arguments.declarations, _json_text(entries))
-    read_entry.cache_clear()  # the plans are made with what has just been written
+    packaged_declarations.cache_clear()  # the plans are made with what has just been written
     _write_text(arguments.declarations, _json_text(entries | {"fits": _digests_without_refusal()}))
 
 

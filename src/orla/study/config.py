@@ -22,7 +22,7 @@ _NAME_MAPPINGS |= {*SECTIONS.values(), "models", "texts"}
 
 def plan_from_config(raw: Mapping[str, Any]) -> Plan:
     """The plan of a config in its normal form, with all defaults; `raw` is left as it is."""
-    _require_text_keys(raw)
+    _check_yaml_values(raw)
     config = sort_and_drop_nulls(raw)
     plugins = config.get("plugins", [])
     if not isinstance(plugins, list) or not all(isinstance(p, str) for p in plugins):
@@ -57,12 +57,12 @@ def plan_from_config(raw: Mapping[str, Any]) -> Plan:
     return plan
 
 
-def _require_text_keys(values: Any, place: str = "") -> None:
+def _check_yaml_values(values: Any, place: str = "") -> None:
     """Refuse keys that are no text, numbers that are not finite, and texts with the character 0."""
     at = f'"{place.lstrip(".")}"'
     if isinstance(values, list):
         for i, value in enumerate(values):
-            _require_text_keys(value, f"{place}[{i}]")
+            _check_yaml_values(value, f"{place}[{i}]")
     if isinstance(values, (int, float)) and not abs(values) < 2**64:
         raise OrlaError(f"config: {at} is {values:.3g}; give a finite number")
     if isinstance(values, str) and "\0" in values:
@@ -73,7 +73,7 @@ def _require_text_keys(values: Any, place: str = "") -> None:
                 f"config: the key {key} under {at} is no text: YAML reads "
                 "20160630_01 as a number and off as false; put the name in quotes"
             )
-        _require_text_keys(value, f"{place}.{key}")
+        _check_yaml_values(value, f"{place}.{key}")
 
 
 def _add_sources(tasks: Mapping[str, Any], parts: Declarations) -> dict[str, Any]:

@@ -126,7 +126,8 @@ def check_strides(plan: Plan) -> None:
             )
         for probe in c.probes:
             for steps in (
-                plan.declared_steps("probe", probe, option) for option in ("stride", "kept")
+                plan.steps_of_declared_option("probe", probe, option)
+                for option in ("stride", "kept")
             ):
                 if steps % window:
                     raise OrlaError(

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from orla import catalogue
-from orla.catalogue.entries import read_entry
+from orla.catalogue.entries import packaged_declarations
 from orla.catalogue.options import defaults_of, fields_schema, lists_of_parts, options_of
 from orla.catalogue.plugins import is_from_outside
 from orla.errors import OrlaError, prefix_errors
@@ -49,7 +49,7 @@ def read_declarations(plugins: Sequence[str | Path] = ()) -> Declarations:
     """
     catalogue.use_plugins(plugins)
     kinds = catalogue.kinds_with_plugin_parts()
-    declarations = read_entry("parts") | describe_parts(kinds)
+    declarations = packaged_declarations("parts") | describe_parts(kinds)
     for kind in kinds:
         for name, part in catalogue.parts(kind).items():
             if is_from_outside(part):

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterable
 
-from orla.catalogue.entries import read_entry
+from orla.catalogue.entries import packaged_declarations
 from orla.errors import OrlaError
 from orla.programs import store
 from orla.study.condition import Condition, split_chain
@@ -26,11 +26,11 @@ Refusal = tuple[str, str, str]
 
 def check_fit(plan: Plan) -> None:
     """Refuse a part that does not take another one or its options, by its place in the config."""
-    fits = set(read_entry("fits"))
+    fits = set(packaged_declarations("fits"))
     questions = {q: c for q, c in collect_questions(plan).items() if question_digest(q) not in fits}
     if not questions:
         return
-    refusals = store.cached_answer("fits", list(questions), lambda: find_refusals(questions))
+    refusals = store.cached_result("fits", list(questions), lambda: find_refusals(questions))
     for condition, refusal in zip(questions.values(), refusals, strict=True):
         if refusal:
             raise OrlaError(f"config: {_refusal_text(plan, condition, *refusal)}")

@@ -12,7 +12,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from orla.catalogue.entries import read_entry
+from orla.catalogue.entries import packaged_declarations
 from orla.engine.memory_request import BESIDE, job_mb
 from orla.provenance.cost import PROGRAM_S, START_S, UNCOMPILED_US, planned_cpu_s
 from orla.study.condition import Condition
@@ -176,7 +176,8 @@ class Forecast:
 
     def _sensitivity_factor(self, network: str) -> float:
         """How many times as large exact RTRL's sensitivities are as an RNN's of as many units."""
-        table, kind = read_entry("memory"), self.plan.spec("architecture", network)["kind"]
+        table = packaged_declarations("memory")
+        kind = self.plan.spec("architecture", network)["kind"]
         return table.get(kind, table["rnn"])["rtrl"][-1] / table["rnn"]["rtrl"][-1]
 
 

@@ -57,17 +57,17 @@ class Plan:
         default = self.declaration(kind, name)["defaults"].get(option)
         return self.spec(kind, name).get(option, default)
 
-    def declared_steps(self, kind: str, name: str, keyword: str = "stride") -> int:
-        """Steps of the option that a learner or probe declares as its `keyword`; 0 without one.
+    def steps_of_declared_option(self, kind: str, name: str, role: str = "stride") -> int:
+        """Steps of the option that a learner or probe declares as its `role`; 0 without one.
 
         Of a probe they are between two looks ("stride") or two kept states ("kept").
         """
-        option = self.declaration(kind, name)["more"][keyword]
+        option = self.declaration(kind, name)["more"][role]
         return self.option(kind, name, option) if option else 0
 
     def stride(self, learner: str) -> int:
         """Steps from one update of a learner to the next."""
-        return self.declared_steps("learner", learner) or 1
+        return self.steps_of_declared_option("learner", learner) or 1
 
     def cadence(self, learner: str) -> str:
         """Whether a learner updates at each "step" or once a "window"."""

@@ -44,19 +44,19 @@ def _infinite_where_diverged(errors: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(errors), errors, np.inf)
 
 
-def missing_neighbour(
-    scores: Mapping[int, np.ndarray], first: Sequence[int], growth: int
+def next_rate_index(
+    scores: Mapping[int, np.ndarray], initial_indices: Sequence[int], max_growth: int
 ) -> int | None:
     """The rate to try next: the one beyond the best where the best lies on the grid's edge.
 
-    None where the best is interior, or its side has grown by `growth` half decades already. Where
-    all rates diverge, the grid grows downwards.
+    None where the best is interior, or its side has grown by `max_growth` half decades already.
+    Where all rates diverge, the grid grows downwards.
     """
-    at = best_index(scores)
-    if at == min(scores) and min(first) - at < growth:
-        return at - 1
-    if at == max(scores) and at - max(first) < growth:
-        return at + 1
+    best = best_index(scores)
+    if best == min(scores) and min(initial_indices) - best < max_growth:
+        return best - 1
+    if best == max(scores) and best - max(initial_indices) < max_growth:
+        return best + 1
     return None
 
 

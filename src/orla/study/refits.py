@@ -48,7 +48,7 @@ FORGETTING = 0.998, 0.999, 0.9995
 """What a squared error counts for after one more step of recursive least squares."""
 
 # Networks whose hidden units are in memory at once.
-_TOGETHER = 10
+_NETWORKS_PER_BATCH = 10
 _RIDGE = [(1.0, penalty) for penalty in PENALTIES]
 _RECURSIVE = [(forgetting, 0.0) for forgetting in FORGETTING]
 
@@ -153,18 +153,19 @@ def heldout_outputs(
     episode: Episode, architecture: Architecture, networks: Parameters
 ) -> dict[str, np.ndarray]:
     """Outputs (seeds, steps, n_out) of each of `DECODERS`, beside networks that do not adapt."""
-    whole, seeds = episode.whole, len(next(iter(networks.values())))
-    fits = [_Fits(stream, episode) for stream in _streams_by_seed(whole)]
+    whole_stream, seeds = episode.whole, len(next(iter(networks.values())))
+    fits = [_Fits(stream, episode) for stream in _streams_by_seed(whole_stream)]
     by_seed = []
-    for first in range(0, seeds, _TOGETHER):
-        some = np.arange(first, min(first + _TOGETHER, seeds))
-        params = {name: p[first : first + _TOGETHER] for name, p in networks.items()}
+    for first in range(0, seeds, _NETWORKS_PER_BATCH):
+        some = np.arange(first, min(first + _NETWORKS_PER_BATCH, seeds))
+        params = {name: p[first : first + _NETWORKS_PER_BATCH] for name, p in networks.items()}
         dtype = next(iter(params.values())).dtype
-        states = hidden_states(architecture, params, stream_tensors(whole, some, dtype))
+        states = hidden_states(architecture, params, stream_tensors(whole_stream, some, dtype))
         for seed, hidden in zip(some, states, strict=True):
-            fit = fits[seed if whole.per_seed else 0]
+            fit = fits[seed if whole_stream.per_seed else 0]
             by_seed.append(
-                fit.outputs_from_inputs | {"readout": fit.fit_linear({0: hidden}, _RIDGE)}
+                fit.heldout_outputs_of_input_decoders
+                | {"readout": fit.fit_linear({0: hidden}, _RIDGE)}
             )
     return {name: np.stack([outputs[name] for outputs in by_seed]) for name in DECODERS}
 
@@ -189,10 +190,10 @@ def hidden_states(
     return torch.stack(states, 1).double().numpy()
 
 
-def _streams_by_seed(whole: Stream) -> Iterator[Stream]:
+def _streams_by_seed(whole_stream: Stream) -> Iterator[Stream]:
     """The streams one by one: that of all seeds, or each seed's own."""
-    for seed in range(len(whole.X)) if whole.per_seed else (...,):
-        yield Stream(**{n: None if a is None else a[seed] for n, a in vars(whole).items()})
+    for seed in range(len(whole_stream.X)) if whole_stream.per_seed else (...,):
+        yield Stream(**{n: None if a is None else a[seed] for n, a in vars(whole_stream).items()})
 
 
 def _start_mask(stream: Stream) -> np.ndarray:
@@ -204,11 +205,11 @@ def lag_inputs(stream: Stream, numbers: Sequence[int] = LAGS) -> dict[int, np.nd
     """By number of lags, the last inputs of each step side by side; zeros before a trial starts."""
     steps = np.arange(len(stream))
     since = steps - np.maximum.accumulate(np.where(_start_mask(stream), steps, 0))
-    most = max(numbers)
-    rows = np.vstack([np.zeros((most - 1, stream.n_in)), stream.X])
+    max_lag = max(numbers)
+    rows = np.vstack([np.zeros((max_lag - 1, stream.n_in)), stream.X])
     columns = [
-        np.where((since >= lag)[:, None], rows[most - 1 - lag : len(rows) - lag], 0.0)
-        for lag in range(most)
+        np.where((since >= lag)[:, None], rows[max_lag - 1 - lag : len(rows) - lag], 0.0)
+        for lag in range(max_lag)
     ]
     return {lags: np.hstack(columns[:lags]) for lags in numbers}
 
@@ -224,7 +225,7 @@ class _Fits:
         self.selection = self.adapt[self.adapt >= episode.selection_cut]
 
     @cached_property
-    def outputs_from_inputs(self) -> dict[str, np.ndarray]:
+    def heldout_outputs_of_input_decoders(self) -> dict[str, np.ndarray]:
         """Held-out outputs by decoder that reads inputs: the same for all networks."""
         features = lag_inputs(self.stream)
         settings = {"ridge": _RIDGE, "recursive": _RECURSIVE}

@@ -128,7 +128,7 @@ def snapshot_steps(run: ConditionRun, horizons: Sequence[int]) -> list[int]:
     """Steps after which snapshots are needed; a horizon that does not fit is refused."""
     split = run.keys["split"]
     spans = scored_spans(run.episode, run.chosen_on)
-    rates.require_horizons(horizons, run.episode.window, run.steps, split)
+    rates.require_horizons(horizons, run.episode.window, run.adapt_steps, split)
     for horizon in horizons:
         with prefix_errors(f"horizons.steps has {horizon} ({split})"):
             spans += scored_spans(run.episode, horizon)
@@ -142,8 +142,8 @@ def error_measures(batch: Batch) -> Measures:
     after the part and not on it.
     """
     run, step_errors, end = batch.run, batch.result.errors, batch.run.episode.selection_cut
-    validation, _ = batch.frozen_scores(end, slice(end, run.steps))
-    heldout, further = batch.frozen_scores(run.steps, run.heldout)
+    validation, _ = batch.frozen_scores(end, slice(end, run.adapt_steps))
+    heldout, further_scores = batch.frozen_scores(run.adapt_steps, run.heldout)
     adapt_error = scores.mean_adapting_error(
         step_errors, scores.entry_models_first(batch.adapt, "scored")
     )
@@ -171,8 +171,8 @@ def error_measures(batch: Batch) -> Measures:
             )
             for part, error in by_part.items()
         },
-        **{f"{part}_{n}": baseline[f"{part}_{n}"] for part in UNADAPTED for n in further},
-        **{name: np.where(has_diverged, np.nan, score) for name, score in further.items()},
+        **{f"{part}_{n}": baseline[f"{part}_{n}"] for part in UNADAPTED for n in further_scores},
+        **{name: np.where(has_diverged, np.nan, score) for name, score in further_scores.items()},
         "unreliable": scores.is_unreliable(baseline["frozen_heldout_error"], reference),
         "updates": np.full(len(step), step_errors.shape[1] // run.loop.learner.stride),
         ERROR: rolling_errors(batch, run.chosen_on),

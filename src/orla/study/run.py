@@ -74,18 +74,18 @@ class ConditionRun:
         return next(iter(self.networks.values())).dtype
 
     @property
-    def steps(self) -> int:
+    def adapt_steps(self) -> int:
         return len(self.episode.adapt)
 
     @property
     def chosen_on(self) -> int:
         """First steps of the adapt part, by which the learning rate is chosen."""
-        return self.episode.chosen_on or self.steps
+        return self.episode.chosen_on or self.adapt_steps
 
     @property
     def heldout(self) -> slice:
         """The held-out part of `whole`."""
-        return slice(self.steps, len(self._whole))
+        return slice(self.adapt_steps, len(self._whole))
 
     def tensor(self, array: np.ndarray) -> Tensor:
         return torch.as_tensor(array, dtype=self.dtype, device=self.device)
@@ -120,12 +120,17 @@ class ConditionRun:
         return outputs_of(self.loop.learner.architecture, params, state, stream)[:models]
 
     def frozen_scores(
-        self, params: Parameters, state: Tensor, whole: StreamTensors, part: slice, since: int
+        self,
+        params: Parameters,
+        state: Tensor,
+        whole_tensors: StreamTensors,
+        part_slice: slice,
+        since: int,
     ) -> Scores:
-        """Scores of models on a part of their stream `whole`, weights and state of step `since`."""
-        stream = {name: m[since : part.stop] for name, m in whole.items()}
+        """Scores of models on a part of a whole stream, weights and state of step `since`."""
+        stream = {name: m[since : part_slice.stop] for name, m in whole_tensors.items()}
         outputs = self.frozen_outputs(params, state, stream)
-        return scores.mean_scores(self.loss, outputs, stream, slice(part.start - since, None))
+        return scores.mean_scores(self.loss, outputs, stream, slice(part_slice.start - since, None))
 
     @cached_property
     def baseline(self) -> dict[str, np.ndarray]:
@@ -153,28 +158,30 @@ class ConditionRun:
     def _frozen_batch_scores(self, seed: np.ndarray) -> dict[str, np.ndarray]:
         """The entries of `baseline` that networks of these seeds are run for."""
         episode, params = self.episode, self.starting_parameters(seed)
-        whole = self.whole_tensors(seed)
-        outputs = self.frozen_outputs(params, None, whole)
-        adapt = {name: m[: self.steps] for name, m in whole.items()}
-        step_errors = scores.step_errors(self.loss, outputs[:, : self.steps], adapt)
+        whole_tensors = self.whole_tensors(seed)
+        outputs = self.frozen_outputs(params, None, whole_tensors)
+        adapt = {name: m[: self.adapt_steps] for name, m in whole_tensors.items()}
+        step_errors = scores.step_errors(self.loss, outputs[:, : self.adapt_steps], adapt)
         parts = {
             "heldout": self.heldout,
-            "adapt": slice(0, self.steps),
-            "validation": slice(episode.selection_cut, self.steps),
+            "adapt": slice(0, self.adapt_steps),
+            "validation": slice(episode.selection_cut, self.adapt_steps),
         }
-        by_part = {n: scores.mean_scores(self.loss, outputs, whole, p) for n, p in parts.items()}
-        further = by_part["heldout"][1]
+        by_part = {
+            n: scores.mean_scores(self.loss, outputs, whole_tensors, p) for n, p in parts.items()
+        }
+        further_scores = by_part["heldout"][1]
         none = np.full(len(seed), np.nan)
-        reference, of_reference = none, dict.fromkeys(further, none)
+        reference, of_reference = none, dict.fromkeys(further_scores, none)
         if episode.reference is not None:
             stream = self.stream_tensors(episode.reference, seed)
             before = self.frozen_outputs(params, None, stream)
-            part = slice(episode.reference_from, None)
-            reference, of_reference = scores.mean_scores(self.loss, before, stream, part)
+            part_slice = slice(episode.reference_from, None)
+            reference, of_reference = scores.mean_scores(self.loss, before, stream, part_slice)
         mask = scores.entry_models_first(adapt, "scored")
         return {
             **{f"frozen_{name}_error": error for name, (error, _) in by_part.items()},
-            **{f"frozen_{name}": score for name, score in further.items()},
+            **{f"frozen_{name}": score for name, score in further_scores.items()},
             "reference_error": reference,
             **{f"reference_{name}": score for name, score in of_reference.items()},
             "frozen_trace": scores.window_means(step_errors, mask, episode.window),
@@ -186,7 +193,7 @@ def make_run(
     episode: Episode,
     networks: Parameters | None,
     *,
-    most: int,
+    max_models: int,
     device: torch.device | str = "cpu",
     baseline: Mapping[str, np.ndarray] | None = None,
 ) -> ConditionRun:
@@ -195,7 +202,7 @@ def make_run(
     Args:
         job: From `plan.Plan.job`.
         networks: Pretrained networks, at least one a seed; None for a start without pretraining.
-        most: Models that are computed together, fewer of those that fill a cache.
+        max_models: Models that are computed together, fewer of those that fill a cache.
         baseline: `ConditionRun.shared_baseline`, of a condition with the same start; None to
             compute it.
     """
@@ -211,7 +218,7 @@ def make_run(
         networks=apply_start(start, architecture, networks, seeds),
         episode=episode,
         loop=loop,
-        batch_models=memory.fitting_batch_size(loop, most, dtype, torch.device(device).type),
+        batch_models=memory.fitting_batch_size(loop, max_models, dtype, torch.device(device).type),
         device=device,
         shared_baseline=baseline,
     )

@@ -26,12 +26,14 @@ PREFIX = "stable_"
 _FROZEN = ("frozen",)
 
 
-def frozen_networks(batch: Batch, steps: Sequence[int]) -> Measures:
+def network_snapshots(batch: Batch, steps: Sequence[int]) -> Measures:
     """Parameters and states of the networks after each of the steps, for `add_stable_means`."""
-    by_step = {at: batch.result.snapshots[at] for at in steps}
-    arrays = {at: {**params, "": state} for at, (params, state) in by_step.items()}
+    by_step = {step: batch.result.snapshots[step] for step in steps}
+    arrays = {step: {**params, "": state} for step, (params, state) in by_step.items()}
     return {
-        (_FROZEN, at, n): p.cpu().numpy() for at, items in arrays.items() for n, p in items.items()
+        (_FROZEN, step, n): p.cpu().numpy()
+        for step, items in arrays.items()
+        for n, p in items.items()
     }
 
 
@@ -54,14 +56,16 @@ def add_stable_means(
     seed = np.tile(np.arange(run.seeds), len(indices))
 
     def score(index: np.ndarray) -> dict[str, np.ndarray]:
-        arrays = {at: {} for at in steps}
-        for _, at, name in of_networks:
-            arrays[at][name] = run.tensor(values[_FROZEN, at, name][index])
-        snapshots = {at: (params, params.pop("")) for at, params in arrays.items()}
+        arrays = {step: {} for step in steps}
+        for _, step, name in of_networks:
+            arrays[step][name] = run.tensor(values[_FROZEN, step, name][index])
+        snapshots = {step: (params, params.pop("")) for step, params in arrays.items()}
         last = values["heldout_error"][index], {name: values[name][index] for name in columns}
-        whole = run.whole_tensors(seed[index])
-        error, further = mean_frozen_scores(run, snapshots, whole, run.heldout, {run.steps: last})
-        by_name = {PREFIX + name: further[name] for name in columns}
+        whole_tensors = run.whole_tensors(seed[index])
+        error, further_scores = mean_frozen_scores(
+            run, snapshots, whole_tensors, run.heldout, {run.adapt_steps: last}
+        )
+        by_name = {PREFIX + name: further_scores[name] for name in columns}
         return {"heldout_stable_error": error} | by_name
 
     stable_means = measure_in_batches(len(seed), run.batch_models, score)
@@ -85,11 +89,11 @@ def last_window_ends(stop: int, window: int, windows: int) -> list[int]:
 def mean_frozen_scores(
     run: ConditionRun,
     snapshots: Mapping[int, tuple[Parameters, Tensor]],
-    whole: StreamTensors,
-    part: slice,
+    whole_tensors: StreamTensors,
+    part_slice: slice,
     known_scores: Mapping[int, Scores],
 ) -> Scores:
-    """Mean scores on a part of the streams `whole`, over the steps at which weights are frozen.
+    """Mean scores on a part of whole streams, over the steps at which weights are frozen.
 
     `snapshots` holds parameters and network states by step; each network runs on from there to the
     part's end. `known_scores` are scores on the same part by weights frozen at some of the steps. A
@@ -97,11 +101,13 @@ def mean_frozen_scores(
     `scores.DIVERGED_ABOVE`.
     """
     by_step = [
-        known_scores[at]
-        if at in known_scores
-        else run.frozen_scores(params, state, whole, part, since=at)
-        for at, (params, state) in snapshots.items()
+        known_scores[step]
+        if step in known_scores
+        else run.frozen_scores(params, state, whole_tensors, part_slice, since=step)
+        for step, (params, state) in snapshots.items()
     ]
     errors = [np.where(error <= scores.DIVERGED_ABOVE, error, np.nan) for error, _ in by_step]
-    further = {name: np.mean([more[name] for _, more in by_step], axis=0) for name in by_step[0][1]}
-    return np.mean(errors, axis=0), further
+    further_scores = {
+        name: np.mean([more[name] for _, more in by_step], axis=0) for name in by_step[0][1]
+    }
+    return np.mean(errors, axis=0), further_scores

@@ -53,20 +53,20 @@ def sweep(
     half-decade rates may grow by `growth` of them on each side.
     """
     first = rates.grid_indices(learning_rates)
-    ends = stable.last_window_ends(run.steps, run.episode.window, stable_windows)
+    ends = stable.last_window_ends(run.adapt_steps, run.episode.window, stable_windows)
     points = sorted({*rolling.snapshot_steps(run, horizons), *ends})
     results: dict[int, Measures] = {}
     todo: list[int] = list(first)
     about = ", ".join(run.keys[key] for key in ("architecture", "learner", "optimizer", "split"))
-    with progress.bar(run.steps * run.seeds * len(todo), about, "step") as bar:
+    with progress.bar(run.adapt_steps * run.seeds * len(todo), about, "step") as bar:
         while todo:
             if results:
-                bar.total += run.steps * run.seeds
+                bar.total += run.adapt_steps * run.seeds
                 further = f"{about}, a further rate {rates.half_decade(todo[0]):g}"
                 bar.set_description_str(further, refresh=False)
             results |= _adapt_and_measure(run, todo, points, ends, horizons, bar)
             # One at a time: the next may change which rate is the best.
-            next_rate = rates.missing_neighbour(
+            next_rate = rates.next_rate_index(
                 _measure_by_rate(results, rolling.ERROR), first, growth
             )
             todo = [] if next_rate is None else [next_rate]
@@ -117,7 +117,7 @@ def _adapt_and_measure(
         batch = Batch(run, seeds, adapt, run.whole_tensors(seeds), result, {_TRACE: trace})
         # In the order of their columns; a later one may read what an earlier one measured.
         batch.measures.update(rolling.error_measures(batch))
-        batch.measures.update(stable.frozen_networks(batch, ends))
+        batch.measures.update(stable.network_snapshots(batch, ends))
         batch.measures.update(rolling.horizon_measures(batch, horizons))
         of_probes = probe_measures.measure_probes(batch)
         for name in batch.measures.keys() & of_probes.keys():

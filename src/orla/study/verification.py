@@ -22,7 +22,7 @@ _STREAMS = "streams.npz"
 _OF_OTHERS = "language/*/pretrained/*"
 
 
-def read_provenance(path: Path) -> dict[str, Any]:
+def read_verified_provenance(path: Path) -> dict[str, Any]:
     """The provenance of a result, which is refused where it is damaged or an input has changed."""
     source = SEALED[path.suffix].read_provenance(path)
     digest.check_provenance(path, source, {})
@@ -50,7 +50,7 @@ def find_problems(plan: Plan, results: Path, *, left_over: bool = True) -> Itera
                 if path in config_entries:
                     Streams.read(path, config_entries[path])
                 continue
-            config = read_provenance(path).get("config", {})
+            config = read_verified_provenance(path).get("config", {})
             for name, value in config_entries.get(path, {}).items():
                 digest.refuse_other_settings(path, config.get(name), value, name)
         except OrlaError as error:

@@ -37,10 +37,10 @@ class AR1(
     def streams(self, draws: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
         shape = (self.delay + self.pretraining + self.after, 2, self.inputs)
         normals = np.stack([draw.standard_normal(shape) for draw in draws])
-        e, white = normals[:, :, 0], self.noise * normals[:, :, 1]
+        innovations, white = normals[:, :, 0], self.noise * normals[:, :, 1]
         change = self.delay + self.pretraining  # the first step of the changed rho
-        stationary = _ar1_process(e, self.rho)
-        shift = _ar1_process(e[:, change:], self.shifted, stationary[:, change - 1])
+        stationary = _ar1_process(innovations, self.rho)
+        shift = _ar1_process(innovations[:, change:], self.shifted, stationary[:, change - 1])
         shift = np.concatenate([stationary[:, :change], shift], axis=1)[:, self.pretraining :]
         shift = shift + white[:, self.pretraining :]
         return shift_targets(stationary + white, -self.delay), shift_targets(shift, -self.delay)
@@ -50,13 +50,15 @@ class AR1(
         return {"source": f"{process}, copied after {self.delay} steps"}
 
 
-def _ar1_process(e: np.ndarray, rho: float, previous: np.ndarray | None = None) -> np.ndarray:
+def _ar1_process(
+    innovations: np.ndarray, rho: float, previous: np.ndarray | None = None
+) -> np.ndarray:
     """AR(1) processes (seeds, steps, inputs) with these innovations, of variance 1.
 
-    previous: (seeds, inputs), the step before the first; without it the first step is e's own.
+    previous: (seeds, inputs), the step before the first; without it that is the first innovation.
     """
-    steps = np.sqrt(1 - rho**2) * e
-    steps[:, 0] = e[:, 0] if previous is None else steps[:, 0] + rho * previous
+    steps = np.sqrt(1 - rho**2) * innovations
+    steps[:, 0] = innovations[:, 0] if previous is None else steps[:, 0] + rho * previous
     return lfilter([1.0], [1.0, -rho], steps, axis=1)
 
 
@@ -95,9 +97,9 @@ class AR2(
         change = self.delay + self.pretraining  # the first step of the changed frequency
         normals = np.stack([draw.standard_normal(2 + change + self.after) for draw in draws])
         start = self._start_factor() @ normals[:, :2].T
-        e = normals[:, 2:]
-        z = self._oscillation(e, self.frequency, start[0] + 1j * start[1])
-        shift = self._oscillation(e[:, change:], self.shifted, z[:, change - 1])
+        innovations = normals[:, 2:]
+        z = self._complex_ar1(innovations, self.frequency, start[0] + 1j * start[1])
+        shift = self._complex_ar1(innovations[:, change:], self.shifted, z[:, change - 1])
         stationary = self._observation(z, self.frequency)
         shift = np.concatenate(
             [stationary[:, :change], self._observation(shift, self.shifted)], axis=1
@@ -114,10 +116,12 @@ class AR2(
         real, imaginary, cross = power + square.real, power - square.real, square.imag
         return np.linalg.cholesky(np.array([[real, cross], [cross, imaginary]]) / 2)
 
-    def _oscillation(self, e: np.ndarray, frequency: float, previous: np.ndarray) -> np.ndarray:
-        """z (seeds, steps) with these innovations, after `previous` (seeds,)."""
+    def _complex_ar1(
+        self, innovations: np.ndarray, frequency: float, previous_state: np.ndarray
+    ) -> np.ndarray:
+        """z (seeds, steps) with these innovations, after `previous_state` (seeds,)."""
         pole = self._pole(frequency)
-        return lfilter([1.0], [1.0, -pole], e, zi=(pole * previous)[:, None])[0]
+        return lfilter([1.0], [1.0, -pole], innovations, zi=(pole * previous_state)[:, None])[0]
 
     def _observation(self, z: np.ndarray, frequency: float) -> np.ndarray:
         """x of unit variance, made of z."""

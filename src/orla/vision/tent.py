@@ -132,7 +132,7 @@ def adaptation_table(
         trial = [*rows(EXTRA, 0, rates.half_decade(index := todo.pop()))]
         scores[index] = np.array([row["value"] for row in trial if row["measure"] == "error"])
         table += trial
-        if not todo and (beyond := rates.missing_neighbour(scores, first, growth)) is not None:
+        if not todo and (beyond := rates.next_rate_index(scores, first, growth)) is not None:
             todo = [beyond]
     rate = rates.half_decade(rates.best_index(scores)) if spec else math.nan
     for seed in range(settings["seeds"]):
