@@ -39,7 +39,7 @@ def test_a_block_that_differs_is_noticed():
     assert filled(changed) == page != changed
 
 
-def test_every_file_stands_on_the_page():
+def test_every_file_is_printed_in_the_page():
     shown = [file for file, _, _ in _BLOCK.findall(PAGE.read_text())]
     files = [*PLUGINS.glob("*.py"), *PLUGINS.rglob("*.yaml")]
     assert sorted(shown) == sorted(f.relative_to(ROOT).as_posix() for f in files)

@@ -22,7 +22,7 @@ def lines(file):
     return [n for n, line in enumerate(given, 1) if PRIVATE.search(line)]
 
 
-def test_no_other_file_names_private_modules_and_that_one_is_a_page():
+def test_no_other_file_names_private_modules_and_that_one_has_at_most_80_lines():
     found = {file.name: lines(file) for file in SOURCES}
     assert len(Path(torch_private.__file__).read_text().splitlines()) <= 80
     assert [name for name, numbers in found.items() if numbers] == ["torch_private.py"], found

@@ -22,7 +22,7 @@ def test_every_answer_finds_its_row(results, simulated):
     assert len(parts) > 12
 
 
-def test_figure_is_the_rows(results):
+def test_claim_estimate_is_that_of_its_row(results):
     row = results["gaps"].query("optimizer == 'lars' and split == '80-20'")
     row = row[row["comparison"] == "paper"].iloc[0]
     part = {**GAP, "where": WHERE, "low": "low_pp", "high": "high_pp", "interval": "95 %"}
@@ -66,7 +66,7 @@ def said(registration, results, study):
     return {line["registration"]: line for line in claim_lines(results, study)}[registration]
 
 
-def test_verdicts_stand_beside_their_claims(results, simulated):
+def test_verdicts_are_listed_with_their_claims(results, simulated):
     of = {name: results[name] for name in ("verdicts", "gaps")}
     assert said("adam-equivalence", of, simulated)["outcome"] == "supported"
     assert said("lars-advantage", of, simulated)["amended"]

@@ -45,7 +45,7 @@ def results():
     return {"measured": measured, "profile": profile, "peers": peers, "speed": speed}
 
 
-def test_models_stand_beside_each_other():
+def test_streaming_table_lists_networks_and_river_models_by_task():
     table = build("streaming", results(), STUDY)
     assert [panel.title for panel in table.panels] == ["hyperplane", "rbf"]
     rows = {row[0]: row[1:] for row in table.panels[0].rows}

@@ -152,7 +152,7 @@ ROW = 3 + 5 + 1  # of a unit's inputs, units and bias
         ("diagonal", "s4", 2 * 2 * 5 * (3 + 1 + 1 + 2 + 2), False),
     ],
 )
-def test_size_of_a_sensitivity(name, kind, numbers, masked):
+def test_number_of_elements_in_learner_state(name, kind, numbers, masked):
     architecture, _ = NETWORKS[kind]
     learner, params = make_learner(name, architecture), networks(architecture, models=7)
     assert sum(e.numel() for e in pytree.tree_leaves(learner.init(params))) == 7 * numbers
@@ -161,7 +161,7 @@ def test_size_of_a_sensitivity(name, kind, numbers, masked):
 
 @pytest.mark.parametrize("learner", [SnAp, Trace])
 @pytest.mark.parametrize("kind", ["rnn", "lstm"])
-def test_a_units_own_words_lose_nothing(kind, learner, monkeypatch):
+def test_unit_sensitivity_ops_lose_nothing(kind, learner, monkeypatch):
     """A gate moves its own unit alone: the dense sensitivity has the same numbers."""
     architecture, _ = NETWORKS[kind]
     params, made = networks(architecture), learner(architecture)
