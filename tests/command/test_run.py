@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from orla.__main__ import main
-from orla.command import logger
+from orla.command import logger, plan
 from orla.command.studies import Study
 from orla.errors import OrlaError
+from orla.study import forecast
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +46,20 @@ def test_a_failure_is_one_line_and_the_last(study, capsys, command, old, new, wo
     config.write_text(text.replace(old, new))
     assert words in refused(capsys, *command.split(), "--directory", study)
     config.write_text(text)
+
+
+def test_jobs_that_read_recordings_ask_for_memory_by_their_size(study, recordings, monkeypatch):
+    monkeypatch.chdir(study.parent)
+    run = Study(study)
+    jobs = [*plan._dry_run_jobs(run)]
+    sizes = [(recordings / f"day {day}.nwb").stat().st_size / 2**20 for day in (1, 2)]
+    asked = [job["resources"]["mem_mb"] for job in jobs if job["rule_name"] == "convert"]
+    assert sorted(asked) == sorted(round(2000 + 5 * size) for size in sizes)
+    assert min(asked) > 2000
+
+    monkeypatch.setattr(plan, "_dry_run_jobs", lambda _: jobs)
+    monkeypatch.setitem(forecast.MB_OF_FILE, "convert", 1e5)
+    assert plan.estimate_run(run)["memory_mb"] > 1e5 * sum(sizes)
 
 
 def test_plan_inspect_and_what_is_there_after(study, capsys, monkeypatch):

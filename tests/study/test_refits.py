@@ -71,12 +71,28 @@ def test_a_trial_begins_at_zero():
 def test_lags_stop_where_a_trial_begins():
     starts = np.zeros(300, bool)
     starts[[0, 7]] = True
-    features = refits.lag_inputs(Stream(X, Y, starts=starts))
-    for lags, wide in features.items():
+    inputs = refits.LaggedInputs(Stream(X, Y, starts=starts))
+    for lags in refits.LAGS:
+        wide = inputs.rows(np.arange(300), lags)
         for t in (0, 5, 7, 8, 30):
             begins = 7 if t >= 7 else 0
             rows = [X[t - k] if t - k >= begins else np.zeros(4) for k in range(lags)]
             np.testing.assert_array_equal(wide[t], np.concatenate(rows))
+
+
+def test_features_of_a_few_steps_at_a_time_give_the_same_outputs(study, monkeypatch):
+    whole = outputs(study, study.episode)
+    monkeypatch.setattr(refits, "_STEPS", 7)
+    sizes, rows = set(), refits.LaggedInputs.rows
+
+    def counted(self, steps, lags):
+        sizes.add(len(steps))
+        return rows(self, steps, lags)
+
+    monkeypatch.setattr(refits.LaggedInputs, "rows", counted)
+    for name, few in outputs(study, study.episode).items():
+        np.testing.assert_allclose(few, whole[name], rtol=1e-9, atol=1e-11)
+    assert max(sizes) == 7
 
 
 def outputs(study, episode):
@@ -120,7 +136,8 @@ def test_nothing_held_out_is_read(study):
 def test_settings_are_chosen_on_the_selection_part(study):
     """The ridge of each setting by a plain solve; the best on the selection part is taken."""
     stream, episode = study.episode.whole, study.episode
-    lagged, scored = refits.lag_inputs(stream), {}
+    inputs, scored = refits.LaggedInputs(stream), {}
+    lagged = {lags: inputs.rows(np.arange(len(stream)), lags) for lags in refits.LAGS}
 
     def weights(stop, F, penalty):
         F, T = F[:stop], stream.Y[:stop]

@@ -11,7 +11,7 @@ from orla.programs import store
 from orla.provenance.code import code_hash, files_of_parts
 from orla.sessions.streams import stream_settings
 from orla.study.config import plan_from_config
-from orla.study.forecast import Forecast, session_lengths
+from orla.study.forecast import MB_OF_FILE, Forecast, session_lengths
 from orla.study.keys import DEFAULTS
 from orla.study.declarations import SECTIONS, job_parts
 from orla.study.plan import STATIONARY
@@ -114,6 +114,16 @@ wildcard_constraints:
 @cache
 def hash_of(modules, parts):
     return code_hash(*modules, *files_of_parts(parts))
+
+
+def recordings_mb(rule):
+    """Memory of a job that reads whole recordings, as much again at each further attempt."""
+
+    def mem_mb(wildcards, input, attempt):
+        largest = max(input.size_files_mb, default=0)
+        return attempt * round(2000 + MB_OF_FILE[rule] * largest)
+
+    return mem_mb
 
 
 def code(*modules, parts=()):

@@ -10,7 +10,7 @@ rule drift:
     log:
         "<logs>/drift.log",
     resources:
-        mem_mb=2000,
+        mem_mb=recordings_mb("drift"),
     params:
         pairs=[drift_of(domain) for domain in DRIFTING],
         files=[len(recorded(domain)) for domain in DRIFTING],

@@ -31,7 +31,7 @@ rule convert:
     log:
         "<logs>/convert/{task}/{session}.log",
     resources:
-        mem_mb=2000,
+        mem_mb=recordings_mb("convert"),
     params:
         source=lambda w: SOURCES[w.task],
         settings=lambda w: STUDY["tasks"][w.task].get(SOURCES[w.task], {}),
@@ -50,7 +50,7 @@ rule streams:
     log:
         "<logs>/streams/{domain}.log",
     resources:
-        mem_mb=2000,
+        mem_mb=recordings_mb("streams"),
     params:
         task=lambda w: stream_settings(PLAN.task_settings(w.domain)),
         parts=lambda w: {k: v for k, v in PLAN.task_settings(w.domain).items() if k == "parts"},

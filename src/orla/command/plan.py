@@ -16,7 +16,14 @@ from orla.command.studies import Study, failure_reason
 from orla.command.watching import MARK, Watch, duration_text
 from orla.errors import OrlaError
 from orla.study.condition import Condition
-from orla.study.forecast import OF_JOB, TORCH_MB, Forecast, session_lengths
+from orla.study.forecast import (
+    MB_OF_FILE,
+    OF_JOB,
+    TORCH_MB,
+    Forecast,
+    largest_recording_mb,
+    session_lengths,
+)
 from orla.study.plan import Plan
 
 # Rules whose jobs run beside each other, stage after stage; all others come last, one by one.
@@ -98,9 +105,11 @@ def _job_costs(
     networks = {c.networks_path for c in plan.conditions}
     existing_networks = {n for n in networks if (results / f"{n}.safetensors").is_file()}
     existing_networks |= {_networks_path(job) for job in jobs if job["rule_name"] == "pretrain"}
+    file_mb = largest_recording_mb(plan)
     for job in jobs:
         rule, words = job["rule_name"], job["wildcards"]
         base, more, megabytes = OF_JOB.get(rule, (0.0, 0.0, 0.0))
+        megabytes += file_mb * MB_OF_FILE.get(rule, 0.0)
         cpu_s = base + more * len(plan.conditions)
         if rule == "adapt":
             group = groups[_group_path(job)]

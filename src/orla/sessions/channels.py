@@ -153,5 +153,6 @@ def top_channels(counts: np.ndarray, n_inputs: int) -> np.ndarray:
 
     Ties go to the earlier column.
     """
-    order = np.argsort(-counts.var(axis=0), kind="stable")
-    return np.sort(order[:n_inputs])
+    parts = (counts[:, i : i + 50] for i in range(0, counts.shape[1], 50))  # as float64 in memory
+    variance = np.concatenate([part.var(axis=0) for part in parts])
+    return np.sort(np.argsort(-variance, kind="stable")[:n_inputs])

@@ -119,7 +119,8 @@ def bin_session(session: Session, preparation: Preparation) -> Binned:
             f"{session.name}: {steps * bin_s:.1f} of {whole:.1f} s are left, in {len(begins)} "
             f"stretches ({reasons}); mend the recording, or lower preparation.least_kept"
         )
-    inputs, numbers = np.concatenate(counts), range(values.shape[1])
+    inputs = np.concatenate(counts) if len(counts) > 1 else counts[0]  # large: no copy
+    numbers = range(values.shape[1])
     outputs = [f"{session.cursor} column {i}" for i in numbers]
     if not is_values:
         axes = _AXES[: len(numbers)] if len(numbers) <= len(_AXES) else numbers
@@ -208,18 +209,18 @@ def bin_edges(time_s: np.ndarray, bin_s: float, lag_s: float = 0.0) -> np.ndarra
 
 
 def channel_counts(session: Session, edges: np.ndarray, units: str = "all") -> np.ndarray:
-    """Events of each channel in each bin [edge_i, edge_i+1): int64 (bins, channels).
+    """Events of each channel in each bin [edge_i, edge_i+1): int32 (bins, channels).
 
     An event a rounding error before an edge is on the edge: the edges are computed too.
     """
-    counts = np.zeros((len(session.channels), len(edges) - 1), dtype=np.int64)
+    counts = np.zeros((len(edges) - 1, len(session.channels)), dtype=np.int32)
     edges = edges - _time_rounding(edges)
     for spikes, channel, is_sorted in zip(
         session.unit_spikes, session.unit_channel, session.unit_sorted, strict=True
     ):
         if units == "all" or is_sorted:
-            counts[channel] += np.diff(np.searchsorted(spikes, edges, side="left"))
-    return np.ascontiguousarray(counts.T)
+            counts[:, channel] += np.diff(np.searchsorted(spikes, edges, side="left"))
+    return counts
 
 
 def bin_velocities(time_s: np.ndarray, position_m: np.ndarray, edges: np.ndarray) -> np.ndarray:

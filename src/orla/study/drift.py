@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from orla.sessions.streams import Streams
 from orla.statistics.means import t_quantile
 from orla.statistics.ranks import Interval
 from orla.study import pair_facts
-from orla.study.refits import PENALTIES, LeastSquares, lag_inputs
+from orla.study.refits import PENALTIES, LaggedInputs, LeastSquares, linear_outputs
 from orla.tasks.episode import Episode
 from orla.tasks.recordings import Recordings
 from orla.tasks.stream import Stream
@@ -106,21 +107,21 @@ class Decoder:
 
     def __init__(self, part: ScoredStream, lags: int, shift: float = 0.0) -> None:
         self.lags = lags
-        X, steps = lag_inputs(part.stream, (lags,))[lags], part.steps[-MOST_STEPS:]
-        targets = part.targets[steps]
+        steps = part.steps[-MOST_STEPS:]
+        X, targets = LaggedInputs(part.stream).rows(steps, lags), part.targets[steps]
         targets = np.roll(targets, int(shift * len(targets)), axis=0)
         end = int((1.0 - CHOOSING) * len(steps))
-        candidate = LeastSquares(X[steps[:end]], targets[:end])
-        ends = np.hstack([X[steps[end:]], np.ones((len(steps) - end, 1))])
+        candidate = LeastSquares(X[:end], targets[:end])
+        ends = np.hstack([X[end:], np.ones((len(steps) - end, 1))])
         errors = [((ends @ candidate.weights(p) - targets[end:]) ** 2).sum() for p in PENALTIES]
         self.penalty = PENALTIES[int(np.argmin(errors))]
-        self.weights = LeastSquares(X[steps], targets).weights(self.penalty)
+        self.weights = LeastSquares(X, targets).weights(self.penalty)
 
     def decode(self, part: ScoredStream) -> DecoderOutputs:
         """The decoder's outputs on the scored steps of a stream, with their targets."""
-        X = lag_inputs(part.stream, (self.lags,))[self.lags][part.steps]
-        X = np.hstack([X, np.ones((len(part.steps), 1))])
-        return DecoderOutputs(X @ self.weights, part.targets[part.steps], part.categories)
+        rows = partial(LaggedInputs(part.stream).rows, lags=self.lags)
+        outputs = linear_outputs(rows, part.steps, self.weights)
+        return DecoderOutputs(outputs, part.targets[part.steps], part.categories)
 
 
 def drift_measures(streams: Streams, episode: Episode) -> Iterator[tuple[str, str, Interval, str]]:

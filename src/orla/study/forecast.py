@@ -43,6 +43,9 @@ OF_JOB = {
     "reports": (9.0, 0.05, 410.0),
     "findings": (8.0, 0.0, 400.0),
 }
+# Megabytes that a job which reads whole recordings takes for each of the largest file, as measured
+# on two hours of 1,000 units.
+MB_OF_FILE = {"convert": 5.0, "streams": 10.0, "drift": 5.0}
 # CPU microseconds of a row of River's models, as measured.
 PEER_US = {"forest": 800.0, "tree": 50.0, "logistic": 20.0, "no-change": 1.0, "majority": 3.0}
 # Of a job of adaptation, beside what `memory_request` counts: what the allocator keeps.
@@ -179,6 +182,13 @@ class Forecast:
         table = packaged_declarations("memory")
         kind = self.plan.spec("architecture", network)["kind"]
         return table.get(kind, table["rnn"])["rtrl"][-1] / table["rnn"]["rtrl"][-1]
+
+
+def largest_recording_mb(plan: Plan) -> float:
+    """Megabytes of the user's largest recording; 0 where all are simulated or to be downloaded."""
+    tasks = (plan.config["tasks"][task] for task, _ in plan.domains.values())
+    files = {file for t in tasks for file in t.get(t.get("source"), {}).get("files", {}).values()}
+    return max((Path(f).stat().st_size / 2**20 for f in files if Path(f).is_file()), default=0.0)
 
 
 def session_lengths(plan: Plan, folder: str | Path = ".") -> dict[str, tuple[int, int]]:

@@ -7,9 +7,9 @@ Source: docs/protocol.md, Baselines.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -49,22 +49,43 @@ FORGETTING = 0.998, 0.999, 0.9995
 
 # Networks whose hidden units are in memory at once.
 _NETWORKS_PER_BATCH = 10
+# Steps whose features are in memory at once.
+_STEPS = 20_000
 _RIDGE = [(1.0, penalty) for penalty in PENALTIES]
 _RECURSIVE = [(forgetting, 0.0) for forgetting in FORGETTING]
+
+
+# Features (steps, features) of some steps, given by their numbers.
+Rows = Callable[[np.ndarray], np.ndarray]
+
+
+def parts_of_steps(count: int) -> Iterator[np.ndarray]:
+    """Numbers of so many steps, from 0, in parts whose features fit in memory."""
+    yield from (np.arange(i, min(i + _STEPS, count)) for i in range(0, count, _STEPS))
+
+
+def linear_outputs(features: Rows, steps: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Outputs (steps, n_out) of weights (features + 1, n_out), the last row the intercept."""
+    parts = [features(steps[part]) @ weights[:-1] for part in parts_of_steps(len(steps))]
+    return np.concatenate(parts) + weights[-1]
 
 
 class LeastSquares:
     """Linear decoders of features X (steps, features) and targets Y (steps, n_out).
 
     They minimise the sum over steps t of forgetting^(last - t) |y - w x - b|^2, plus a penalty
-    times |w|^2.
+    times |w|^2. X may be a function of the numbers of steps, which is called for some at a time.
     """
 
-    def __init__(self, X: np.ndarray, Y: np.ndarray, forgetting: float = 1.0) -> None:
-        weight = forgetting ** np.arange(len(X) - 1.0, -1.0, -1.0)[:, None]
-        X = np.hstack([X, np.ones((len(X), 1))])
-        self.squares, self.products = X.T @ (weight * X), X.T @ (weight * Y)
-        self.start_weight = forgetting ** len(X)
+    def __init__(self, X: np.ndarray | Rows, Y: np.ndarray, forgetting: float = 1.0) -> None:
+        weight = forgetting ** np.arange(len(Y) - 1.0, -1.0, -1.0)[:, None]
+        self.squares = self.products = np.zeros(())
+        self.start_weight = forgetting ** len(Y)
+        for part in parts_of_steps(len(Y)):
+            rows = X(part) if callable(X) else X[part]
+            rows = np.hstack([rows, np.ones((len(rows), 1))])
+            self.squares = self.squares + rows.T @ (weight[part] * rows)
+            self.products = self.products + rows.T @ (weight[part] * Y[part])
 
     def weights(self, penalty: float) -> np.ndarray:
         """(features + 1, n_out), the last row the intercept, which has no penalty."""
@@ -165,7 +186,7 @@ def heldout_outputs(
             fit = fits[seed if whole_stream.per_seed else 0]
             by_seed.append(
                 fit.heldout_outputs_of_input_decoders
-                | {"readout": fit.fit_linear({0: hidden}, _RIDGE)}
+                | {"readout": fit.fit_linear({0: hidden.__getitem__}, _RIDGE)}
             )
     return {name: np.stack([outputs[name] for outputs in by_seed]) for name in DECODERS}
 
@@ -178,16 +199,17 @@ def hidden_states(
     Not compiled: all networks go along the stream once, together. `stream` holds "x" and, where
     trials begin, "starts", as from `batches.stream_tensors`.
     """
-    before, states = derivatives(architecture).state_before, []
+    before, hidden = derivatives(architecture).state_before, architecture.hidden
     entries = {name: stream[name] for name in ("x", "starts") if name in stream}
     with torch.no_grad():
         state = vmap(architecture.initial_state)(networks)
+        units = np.empty((len(state), len(stream["x"]), hidden))
         for t in range(len(stream["x"])):
             stream_step = {name: m[t] for name, m in entries.items()}
             step = vmap(architecture.step, in_dims=(0, 0, axis_of_models(stream_step)))
             state = step(networks, before(networks, state, stream_step), stream_step["x"])
-            states.append(state[:, : architecture.hidden])
-    return torch.stack(states, 1).double().numpy()
+            units[:, t] = state[:, :hidden].numpy()
+    return units
 
 
 def _streams_by_seed(whole_stream: Stream) -> Iterator[Stream]:
@@ -201,17 +223,21 @@ def _start_mask(stream: Stream) -> np.ndarray:
     return np.zeros(stream.X.shape[:-1], bool) if stream.starts is None else stream.starts
 
 
-def lag_inputs(stream: Stream, numbers: Sequence[int] = LAGS) -> dict[int, np.ndarray]:
-    """By number of lags, the last inputs of each step side by side; zeros before a trial starts."""
-    steps = np.arange(len(stream))
-    since = steps - np.maximum.accumulate(np.where(_start_mask(stream), steps, 0))
-    max_lag = max(numbers)
-    rows = np.vstack([np.zeros((max_lag - 1, stream.n_in)), stream.X])
-    columns = [
-        np.where((since >= lag)[:, None], rows[max_lag - 1 - lag : len(rows) - lag], 0.0)
-        for lag in range(max_lag)
-    ]
-    return {lags: np.hstack(columns[:lags]) for lags in numbers}
+class LaggedInputs:
+    """The last inputs of a stream's steps; zeros before a trial starts."""
+
+    def __init__(self, stream: Stream) -> None:
+        steps = np.arange(len(stream))
+        self.X = stream.X
+        self.since = steps - np.maximum.accumulate(np.where(_start_mask(stream), steps, 0))
+
+    def rows(self, steps: np.ndarray, lags: int) -> np.ndarray:
+        """The last `lags` inputs of some steps side by side, (steps, lags * inputs)."""
+        since = self.since[steps][:, None]
+        columns = (
+            np.where(since >= lag, self.X[np.maximum(steps - lag, 0)], 0.0) for lag in range(lags)
+        )
+        return np.hstack([*columns])
 
 
 class _Fits:
@@ -227,27 +253,29 @@ class _Fits:
     @cached_property
     def heldout_outputs_of_input_decoders(self) -> dict[str, np.ndarray]:
         """Held-out outputs by decoder that reads inputs: the same for all networks."""
-        features = lag_inputs(self.stream)
+        inputs = LaggedInputs(self.stream)
+        features = {lags: partial(inputs.rows, lags=lags) for lags in LAGS}
         settings = {"ridge": _RIDGE, "recursive": _RECURSIVE}
         outputs = {name: self.fit_linear(features, choice) for name, choice in settings.items()}
         return outputs | {"kalman": self.fit_kalman()}
 
     def fit_linear(
-        self, features: Mapping[int, np.ndarray], settings: Sequence[tuple[float, float]]
+        self, features: Mapping[int, Rows], settings: Sequence[tuple[float, float]]
     ) -> np.ndarray:
         """Outputs by the best (forgetting, penalty) and lags; recursive where it forgets."""
 
         @cache
         def equations(for_selection: bool, lags: int, forgetting: float) -> LeastSquares:
             span = self.before if for_selection else self.adapt
-            return LeastSquares(features[lags][span], self.stream.Y[span], forgetting)
+            rows = features[lags]
+            return LeastSquares(lambda part: rows(span[part]), self.stream.Y[span], forgetting)
 
         def outputs(
             for_selection: bool, steps: np.ndarray, lags: int, forgetting: float, penalty: float
         ) -> np.ndarray:
             fit = equations(for_selection, lags, forgetting)
             w = fit.recursive_weights() if forgetting < 1 else fit.weights(penalty)
-            return features[lags][steps] @ w[:-1] + w[-1]
+            return linear_outputs(features[lags], steps, w)
 
         def error(setting: tuple) -> float:
             residual = outputs(True, self.selection, *setting) - self.stream.Y[self.selection]
