@@ -59,11 +59,14 @@ def nearest(word: str, valid: Iterable[str]) -> str:
 
 def _error_message(error: ValidationError) -> str:
     """What is wrong, and what to do, in one line."""
-    if error.validator in ("anyOf", "oneOf"):
-        return _error_message(_alternative(error))
     key = _dotted_key(error.absolute_path)
     at = f'"{key}"' if key else "the document"
     expected = error.validator_value
+    if error.validator in ("anyOf", "oneOf"):
+        if error.context:
+            return _error_message(_alternative(error))
+        keys = " or ".join(part["required"][0] for part in expected if "required" in part)
+        return f"{at} is of several kinds at once; give one of {keys}, and {key} another name"
     match error.validator:
         case "additionalProperties":
             return _unknown_key(error, key)

@@ -51,7 +51,7 @@ def study(tmp_path_factory):
     file = results / condition.domain / "streams.npz"
     file.parent.mkdir(parents=True)
     simulated_streams(task, pair).write(file, spec)
-    episodes = Episodes(spec, str(file), condition.seeds)
+    episodes = Episodes(spec, condition.seeds, str(file))
     asked = {"network": job["network"], "name": "rnn", "precision": "float64", "seeds": 2}
     asked |= {"split": condition.split, "settings": {"max_epochs": 1}, "parts": []}
     trained, compute = results / f"{condition.networks_path}.safetensors", plan.config["compute"]

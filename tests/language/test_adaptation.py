@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 from made_language import tiny
 from safetensors.torch import load_file, save_file
+from transformers import AutoConfig, AutoModelForCausalLM
 
 from orla import catalogue, language
 from orla.errors import OrlaError
@@ -205,6 +206,14 @@ def test_models_that_cannot_be_run_or_are_damaged_are_refused(saved, tmp_path, m
     refuse("has no weights for|cannot be read", file.parent)
     file.write_bytes(file.read_bytes()[:-9])
     refuse("which cannot be read", file.parent)
+    bare = shutil.copytree(saved, tmp_path / "bare")
+    config = AutoConfig.from_pretrained(bare)
+    config.vocab_size = 200
+    AutoModelForCausalLM.from_config(config).save_pretrained(bare)
+    refuse("has 200 tokens and a tokenizer of .* that is missing or another model's", bare)
+    for path in bare.glob("tokenizer*"):
+        path.unlink()
+    refuse("that is missing or another model's; give a folder|cannot be read", bare)
     free = psutil.virtual_memory()._replace(available=1000)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: free)
     refuse(r"GB of memory and 0\.0 GB are free", saved)

@@ -59,7 +59,7 @@ def test_what_is_simulated_is_said_table_by_table(few, simulated):
     }
     text = findings_markdown(Report(both, simulated))
     assert "**Figures of tables marked SIMULATED come from" in text
-    assert "Other tasks are synthetic: these tell nothing of recordings." in text
+    assert "Other tasks are no recordings, and tell nothing of them." in text
     assert "\n## Gradient and cadence, two by two\n" in text
     assert "\n## The price of selecting on the test part (SIMULATED)\n" in text
 

@@ -152,7 +152,7 @@ def test_a_study_of_ones_own_is_neither_simulated_nor_a_reproduction(few, pictur
     assert "Whether “exact RTRL, per step” recovers more than “immediate, per step”" in text
     for word in ("Shalev", "the paper", "The paper", "Claims", "SIMULATED"):
         assert word not in text
-    assert "The tasks are synthetic: these tell nothing of recordings." in text
+    assert "The tasks are no recordings, and tell nothing of them." in text
 
 
 def test_real_recordings_and_made_drift_are_called_so(few, recorded):
@@ -192,7 +192,7 @@ def test_words_of_others_are_escaped_and_the_same_cause_is_said_once(few, simula
 
 def test_little_and_nothing_run_still_have_a_page(few, simulated):
     text = Outline(write(some(few, "estimates"), {}, simulated)).text
-    for words in ("No registration has been judged", "No model has been run"):
+    for words in ("No registration has been judged", "No recurrent network has been adapted"):
         assert words in text
     assert "Gaps between learners" in text
     nothing = {name: frame.iloc[:0] for name, frame in few.items()}

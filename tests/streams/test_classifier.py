@@ -157,6 +157,8 @@ def test_it_stands_in_a_pipeline_and_learns():
         ({"f0": 10**400, "new": 1.0}, "c0", "no finite number"),
         ({"new": 1.0}, None, "the class is None"),
         ({"new": 1.0}, float("nan"), "the class is nan"),
+        ({"new": 1.0}, ["c0"], "the class is \\['c0'\\]"),
+        ([1.0, 2.0], "c0", "a row is list; give a mapping"),
     ],
 )
 def test_nothing_of_a_refused_row_is_learned(x, y, said):
@@ -176,6 +178,42 @@ def test_a_learner_that_does_not_fit_and_a_model_that_learned_nothing_are_refuse
         model.learn_one({"a": 1.0}, 1)
     with pytest.raises(OrlaError, match="call partial_fit"):
         model.predict([{"a": 1.0}])
+
+
+@pytest.mark.parametrize(
+    "classes", [("s", 2), (True, "1"), ((1, 2), (3, 4)), (3, 7), (np.int64(3), np.int64(7)), "ab"]
+)
+def test_predictions_are_classes_as_they_were_learned(classes):
+    pairs = [(x, classes[y == "c1"]) for x, y in rows(40)]
+    labels = learned(pairs, learning_rate=0.03).predict([x for x, _ in pairs])
+    assert labels.shape == (40,) and {*labels} == {*classes}
+    alike = len({type(name) for name in classes}) == 1 and not isinstance(classes[0], tuple)
+    assert (labels.dtype == object) is not alike
+    assert labels.tolist() == [c for label in labels for c in classes if c == label]
+
+
+def test_labels_of_tensors_are_their_numbers():
+    X, Y = np.eye(4), torch.tensor([0, 1, 0, 1])
+    assert OnlineRNN(hidden=3).partial_fit(X, Y)._classes == {0: 0, 1: 1}
+
+
+def test_tables_of_other_lengths_or_repeated_names_teach_nothing():
+    model, X = OnlineRNN(hidden=3), np.eye(4)
+    with pytest.raises(OrlaError, match="X has 4 rows and y 3"):
+        model.partial_fit(X, [0, 1, 0])
+    for table in (pd.DataFrame(X, columns=list("aabc")), pd.Series([1.0, 2.0]), X[0]):
+        with pytest.raises(OrlaError, match="X is no table"):
+            model.partial_fit(table, [0, 1, 0, 1])
+    assert model._state is None
+
+
+@pytest.mark.parametrize(
+    "options", [{"learning_rate": np.nan}, {"learning_rate": -1}, {"seed": 1.5}, {"hidden": "a"}]
+)
+def test_options_that_are_no_such_number_are_refused(options):
+    with pytest.raises(OrlaError, match=r"OnlineRNN: .* is .*; give a number from 0"):
+        OnlineRNN(**options).learn_one({"a": 1.0}, 1)
+    OnlineRNN(hidden=np.int64(3)).learn_one({"a": pd.NA}, 1)
 
 
 def test_a_missing_extra_is_one_line(monkeypatch):

@@ -12,7 +12,9 @@ from orla.errors import OrlaError
 from orla.provenance import cost
 from orla.results.frames import with_peers
 from orla.streams import peers, speed
+from orla.study import forecast
 from orla.study.keys import KEYS
+from orla.tasks import river
 
 PROBE = {"kind": "prequential", "window": 50, "skip": 0.25}
 
@@ -63,8 +65,13 @@ def test_a_forest_follows_its_seed_and_its_rows_are_charged_as_work(monkeypatch)
     first, again, other = (peers.row_hits("forest", seed, X, Y)[0] for seed in (0, 0, 1))
     assert np.array_equal(first, again) and not np.array_equal(first, other)
     assert spent == [("forest", len(Y))] * 3
-    with pytest.raises(OrlaError, match='"peers" has wood; '):
-        peers.peer_accuracies(task(peers={"wood": 1}), 0, PROBE)
+
+
+@pytest.mark.parametrize("wrong", [{"wood": 1}, {"forest": -1}])
+def test_models_that_river_has_not_and_seeds_that_are_no_number_are_refused(wrong):
+    with pytest.raises(OrlaError, match=r'"peers" has .*; give a number of seeds to'):
+        task(peers=wrong)
+    assert [*peers.PEERS] == [*river.PEERS] == [*forecast.PEER_US]
 
 
 def test_models_have_the_accuracy_of_their_stream():

@@ -58,7 +58,7 @@ class Folder:
         self.path, self.capsys = path, capsys
 
     def adapted(self, jobs=JOBS, task=TASK, compute=COMPUTE):
-        episodes, trained = adaptation.Episodes(task, None, 2), f"{self.path}/networks.safetensors"
+        episodes, trained = adaptation.Episodes(task, 2), f"{self.path}/networks.safetensors"
         adaptation.write_networks(PRETRAINED, episodes, trained, compute)
         named = {f"{self.path}/{name}": job for name, job in jobs.items()}
         written = f"{self.path}/all.parquet", f"{self.path}/all.npz"
@@ -163,12 +163,12 @@ def test_one_that_is_absent_damaged_or_another_is_adapted_again(folder):
 
 def test_networks_are_pretrained_again_where_they_are_damaged_or_of_something_else(folder, capsys):
     path = folder.path / "networks.safetensors"
-    episodes, before = adaptation.Episodes(TASK, None, 2), path.read_bytes()
+    episodes, before = adaptation.Episodes(TASK, 2), path.read_bytes()
     asked = PRETRAINED | {"settings": {"max_epochs": 2}}
     adaptation.write_networks(asked, episodes, str(path), COMPUTE)
     assert networks.read_provenance(path)["config"]["pretraining"] == {"max_epochs": 2}
     assert read_table(path.with_suffix(".parquet"))["epoch"].max() == 1
-    longer = adaptation.Episodes(TASK | {"pretraining": 2 * TASK["pretraining"]}, None, 2)
+    longer = adaptation.Episodes(TASK | {"pretraining": 2 * TASK["pretraining"]}, 2)
     adaptation.write_networks(PRETRAINED, longer, str(path), COMPUTE)
     assert path.read_bytes() != before
     path.write_bytes(before[:-1])
@@ -184,7 +184,7 @@ def test_uncommitted_code_that_pretrained_is_told_of_what_was_adapted(folder, mo
         if dirty:
             (folder.path / "networks.safetensors").unlink()
             episodes, path = (
-                adaptation.Episodes(TASK, None, 2),
+                adaptation.Episodes(TASK, 2),
                 f"{folder.path}/networks.safetensors",
             )
             adaptation.write_networks(PRETRAINED, episodes, path, COMPUTE)
@@ -199,12 +199,12 @@ def test_uncommitted_code_that_pretrained_is_told_of_what_was_adapted(folder, mo
 
 def test_networks_of_another_job_are_refused_where_they_were_pretrained_otherwise(folder):
     path = str(folder.path / "networks.safetensors")
-    adaptation.check_networks(path, PRETRAINED, adaptation.Episodes(TASK, None, 2))
+    adaptation.check_networks(path, PRETRAINED, adaptation.Episodes(TASK, 2))
     for name, value in (("settings", {"max_epochs": 2}), ("network", NETWORK | {"hidden": 4})):
         with pytest.raises(OrlaError, match=r"(max_epochs is 1|hidden is 3).*delete it and run"):
             other = PRETRAINED | {name: value}
-            adaptation.check_networks(path, other, adaptation.Episodes(TASK, None, 2))
-    longer = adaptation.Episodes(TASK | {"pretraining": 800}, None, 2)
+            adaptation.check_networks(path, other, adaptation.Episodes(TASK, 2))
+    longer = adaptation.Episodes(TASK | {"pretraining": 800}, 2)
     with pytest.raises(OrlaError, match=r"task.pretraining is 400, not 800.*delete it and run"):
         adaptation.check_networks(path, PRETRAINED, longer)
 

@@ -77,7 +77,7 @@ def test_what_it_refuses(file, tmp_path):
     for options, said in (
         (lambda: file | {"sha256": "0" * 64}, f"has the SHA-256 {file['sha256']}"),
         (lambda: file | {"adapt": 500}, "420 rows"),
-        (lambda: file | {"target": "label"}, "the target label"),
+        (lambda: file | {"target": "label"}, "has no column label"),
         (lambda: file | {"target": "a"}, "no numbers|could not convert"),
         (lambda: table("a,class\n1,2\n1,2,3\n"), "cannot be read as a table .*; give a .csv"),
         (lambda: seventh("6,,2"), "other.csv: row 7 of column b is empty or infinite"),

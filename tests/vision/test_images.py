@@ -1,6 +1,9 @@
 """Corruptions against the published code, and files of images."""
 
+import hashlib
 import re
+import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -42,6 +45,32 @@ def pictures():
     noise = np.random.default_rng(3).random((6, 32, 32, 3))
     smooth = ndimage.gaussian_filter(noise, (0, 2, 2, 0))
     return np.uint8(255 * (smooth - smooth.min()) / np.ptp(smooth))
+
+
+def rewritten(settings, name, change):
+    """Settings of a file changed, with its sum as it is then."""
+    path = Path(settings["folder"], name)
+    data = change(path.read_bytes())
+    path.write_bytes(data)
+    return settings | {"sha256": settings["sha256"] | {name: hashlib.sha256(data).hexdigest()}}
+
+
+def test_files_of_fashion_mnist_are_what_their_headers_say(tmp_path):
+    whole = fashion_mnist(tmp_path, packed=False)
+    labels, pixels = "t10k-labels-idx1-ubyte", "t10k-images-idx3-ubyte"
+    fewer = rewritten(whole, labels, lambda data: data[:4] + struct.pack(">I", 50) + data[8:58])
+    with pytest.raises(OrlaError, match=r"of t10k are \(60, 28, 28\) and its labels \(50,\)"):
+        images.fashion_mnist(fewer, "t10k")
+    for change, words in (
+        (lambda data: data[:-1], "cannot reshape"),
+        (lambda data: b"\0\0\x0d" + data[3:], "no IDX file of bytes"),
+    ):
+        damaged = rewritten(fashion_mnist(tmp_path, packed=False), pixels, change)
+        with pytest.raises(OrlaError, match=words):
+            images.fashion_mnist(damaged, "t10k")
+    typo = whole | {"sha256": whole["sha256"] | {"fogg.npy": "0"}}
+    with pytest.raises(OrlaError, match=r'has fogg\.npy; the nearest is "fog'):
+        images.corruption_streams(typo, 10)
 
 
 def test_constants_are_the_published_ones():

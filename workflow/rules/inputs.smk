@@ -55,8 +55,17 @@ def part_of(w):
 
 
 def streams_of(w):
-    """The streams of a pair of sessions; synthetic tasks draw theirs in each job."""
-    return {"streams": f"{RESULTS}/{w.domain}/streams.npz"} if w.domain in PAIRS else {}
+    """The streams of a pair of sessions, or a stream's table; other tasks draw theirs in each job."""
+    if w.domain in PAIRS:
+        return {"streams": f"{RESULTS}/{w.domain}/streams.npz"}
+    return table_of(w)
+
+
+def table_of(w):
+    """The user's table that a tabular stream is read from; none where it is drawn."""
+    settings = PLAN.task_settings(w.domain)
+    has_table = settings["kind"] == "river" and "file" in settings
+    return {"table": settings["file"]} if has_table else {}
 
 
 def networks_of(w):

@@ -46,7 +46,7 @@ rule language_adaptation:
 
 
 # Result -> the tables of its jobs, which stand below each other in it; of images too.
-JOINED = {"tta": WAYS} | {
+JOINED = {"tta": vision_jobs(STUDY)} | {
     name: [f"{path}.{kind}" for path in ADAPTED]
     for name, kind in (("language", "losses"), ("language_norms", "norms"))
 }

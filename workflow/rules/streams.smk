@@ -2,6 +2,8 @@
 
 
 rule peers:
+    input:
+        unpack(table_of),
     output:
         table="<results>/{domain}/peers/{seed}.parquet",
     log:

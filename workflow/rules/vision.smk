@@ -2,10 +2,17 @@
 VISION = STUDY.get("vision", {})
 # Images that are replaced make everything of them anew, also where no sum holds them.
 IMAGES = [*map(str, Path(VISION["images"]["folder"]).glob("[!.]*"))] if VISION else []
-# (What adapts, optimizer) -> the optimizer's specification; two ways have none, and are named "-".
-WAYS = vision_jobs(STUDY)
+# (What adapts, optimizer) -> settings, and the optimizer's specification; two ways have none, and
+# are named "-".
+WAYS = dict(vision_jobs(STUDY).values())
 with exit_in_one_line():
-    TENT = {way: PLAN.spec("optimizer", way[1]) if way[1] != "-" else {} for way in WAYS.values()}
+    TENT = {way: PLAN.spec("optimizer", way[1]) if way[1] != "-" else {} for way in WAYS}
+
+
+def tent_parts(w):
+    """The optimizer of a way to adapt to images, as a part."""
+    spec = TENT[w.adapts, w.optimizer]
+    return [("optimizer", spec["kind"])] if spec else []
 
 
 rule vision_network:
@@ -38,14 +45,11 @@ rule vision_adapt:
     resources:
         mem_mb=2000,
     params:
-        vision=VISION,
+        vision=lambda w: WAYS[w.adapts, w.optimizer],
         spec=lambda w: TENT[w.adapts, w.optimizer],
         growth=STUDY["grid_growth"],
         plugins=PLUGINS,
-        code=code(
-            "orla.vision.tent",
-            parts=sorted({("optimizer", s["kind"]) for s in TENT.values() if s}),
-        ),
+        code=lambda w: code("orla.vision.tent", parts=tent_parts(w)),
     message:
         "Adapting to corrupted images: {wildcards.adapts}, {wildcards.optimizer}"
     script:

@@ -10,7 +10,8 @@ from orla.study import adaptation
 
 with job(snakemake.log[0], output[0], plugins=params.plugins):
     device = machine.configure(compute, snakemake.threads)
-    episodes = adaptation.Episodes(params.task, snakemake.input.get("streams"), params.episodes)
+    files = (snakemake.input.get(name) for name in ("streams", "table"))
+    episodes = adaptation.Episodes(params.task, params.episodes, *files)
     networks = snakemake.input.get("networks")
     if networks:
         adaptation.check_networks(networks, params.pretraining, episodes)

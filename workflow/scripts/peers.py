@@ -13,4 +13,5 @@ with job(snakemake.log[0], output, plugins=params.plugins):
     config = {name: params[name] for name in ("task", "probe")}
     source = collect.collect("orla.streams.peers", config=config, seeds=[seed])
     source["versions"]["river"] = RIVER
-    write_table(peers.peer_accuracies(task, seed, params.probe), output, source)
+    accuracies = peers.peer_accuracies(task, seed, params.probe)
+    write_table(accuracies, output, source, snakemake.input)

@@ -13,7 +13,7 @@ with job(snakemake.log[0], snakemake.output.programs, plugins=params.plugins):
     runs = (
         make_run(
             condition,
-            Episodes(task, streams or None, 1)[condition["keys"]["split"]],
+            Episodes(task, 1, streams or None)[condition["keys"]["split"]],
             None,
             max_models=compute["batch_models"],
             device=device,

@@ -98,7 +98,7 @@ def _make_run(plan: Plan, condition: Condition, streams_file: Path) -> Condition
         condition.domain,
     )
     device = machine.configure(compute, compute["threads"])
-    episodes = Episodes(plan.task_settings(task), str(streams_file), condition.seeds)
+    episodes = Episodes(plan.task_settings(task), condition.seeds, str(streams_file))
     parameters = None
     if plan.takes_pretrained(condition):
         file = Path(plan.config["pathvars"]["results"]) / f"{condition.networks_path}.safetensors"

@@ -66,6 +66,11 @@ def open_model(spec: Mapping[str, Any], folder: str | None, room: Mapping[str, f
             )
         model.eval()
         tokenizer = _load_pretrained(AutoTokenizer, name)
+        if not tokenizer("a b").input_ids or len(tokenizer) > config.vocab_size:
+            raise OrlaError(
+                f"{name} has {config.vocab_size} tokens and a tokenizer of {len(tokenizer)} that is"
+                " missing or another model's; give a folder that its own was saved in too"
+            )
         steps = FAMILIES[config.model_type](model)
         encode = lambda text: tokenizer(text, add_special_tokens=False)["input_ids"]  # noqa: E731
     steps.model.requires_grad_(False)

@@ -39,6 +39,11 @@ def write_digest(path: Path) -> None:
         file.write(hashlib.sha256(content).hexdigest().encode())
 
 
+def is_sealed(path: Path) -> bool:
+    """Whether a file holds a digest of itself, as results do; others are files of the user."""
+    return _MARK.search(files.read_file(path)) is not None
+
+
 def read_verified(path: Path) -> bytes:
     """A file's bytes; OrlaError where it is missing, has no digest, or differs from it."""
     if not path.is_file():

@@ -129,9 +129,9 @@ def _template_facts(
     names = {kind: list(dict.fromkeys(study.value_names(models, kind).values())) for kind in kinds}
     is_recorded = models["task"].isin(study.recordings)
     streams = models[["task", "pair"]].drop_duplicates()["task"].isin(study.recordings)
-    pairs, synthetic = int(streams.sum()), int((~streams).sum())
+    pairs, others = int(streams.sum()), int((~streams).sum())
     stream_counts = [f"{pluralize(pairs, 'pair')} of sessions"] * bool(pairs)
-    stream_counts += [pluralize(synthetic, "synthetic stream")] * bool(synthetic)
+    stream_counts += [pluralize(others, "other stream" if pairs else "stream")] * bool(others)
     controls = results.get("truth_controls", pd.DataFrame())
     if len(controls):  # on the margin every decision is wrong
         controls = where(controls[controls["margins"] != 1], rules="present")

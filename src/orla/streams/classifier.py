@@ -86,8 +86,11 @@ class OnlineRNN(base.Classifier):
     @torch.no_grad()
     def learn_one(self, x: Row, y: Hashable) -> None:
         """One update by a row: its features by name, and its class."""
-        if pd.api.types.is_scalar(y) and pd.isna(y):
+        y = y.item() if isinstance(y, Tensor) and not y.ndim else y  # tensors are no equal keys
+        if not isinstance(y, Hashable) or (pd.api.types.is_scalar(y) and pd.isna(y)):
             raise OrlaError(f"the class is {y!r}; leave out rows without one, or give it a name")
+        if not isinstance(x, Mapping):
+            raise OrlaError(f"a row is {type(x).__name__}; give a mapping of its features")
         x = {name: _finite_number(name, value) for name, value in x.items()}
         new = [x.keys() - self._features.keys(), {y} - self._classes.keys()]
         for numbers, names in zip((self._features, self._classes), new, strict=True):
@@ -109,7 +112,10 @@ class OnlineRNN(base.Classifier):
 
         X: A table (rows, features) of pandas or NumPy, whose features are numbered, or mappings.
         """
-        for row, label in zip(_row_mappings(X), y, strict=True):
+        rows, labels = _row_mappings(X), list(y)
+        if len(rows) != len(labels):
+            raise OrlaError(f"X has {len(rows)} rows and y {len(labels)}; give a class to each row")
+        for row, label in zip(rows, labels, strict=True):
             self.learn_one(row, label)
         return self
 
@@ -120,15 +126,23 @@ class OnlineRNN(base.Classifier):
         """
         if not self._state:
             raise OrlaError("OnlineRNN has learned nothing yet; call partial_fit before predict")
-        return np.array(
-            [max(shares, key=shares.get) for shares in self._probabilities(_row_mappings(X))]
-        )
+        rows = self._probabilities(_row_mappings(X))
+        labels = np.fromiter((max(shares, key=shares.get) for shares in rows), object, len(rows))
+        kinds = {type(name) for name in self._classes}
+        # NumPy would turn classes of several types, and tuples, into others.
+        is_plain = len(kinds) == 1 and issubclass(*kinds, (bool, int, float, str, np.generic))
+        return np.array([*labels], *kinds) if is_plain else labels
 
     def _get_loop(self) -> Loop:
         """The loop for the features and classes that are known."""
         if self._loop is None:
+            for name in ("learning_rate", "hidden", "seed"):
+                value = getattr(self, name)
+                number = isinstance(value, (int, float, np.number)) and 0 <= value < math.inf
+                if not number or (name != "learning_rate" and value != int(value)):
+                    raise OrlaError(f"OnlineRNN: {name} is {value!r}; give a number from 0 up")
             kinds = {"learner": self.learner, "optimizer": self.optimizer}
-            kinds["network"] = {"kind": self.network, "hidden": self.hidden}
+            kinds["network"] = {"kind": self.network, "hidden": int(self.hidden)}
             self._loop = loop_of(kinds, len(self._features), len(self._classes), CrossEntropy())
             if (stride := self._loop.learner.stride) != 1:
                 raise OrlaError(
@@ -186,7 +200,7 @@ def _finite_number(name: Hashable, value: Any) -> float:
     number = math.inf
     if not isinstance(value, str | bytes):  # nor a text of digits, such as a postal code
         with suppress(TypeError, ValueError, OverflowError):
-            number = math.nan if value is None else float(value)
+            number = math.nan if value is None or value is pd.NA else float(value)
     if math.isinf(number):
         raise OrlaError(
             f"feature {name!r} is {value!r}, no finite number; encode it, for instance by"
@@ -195,8 +209,10 @@ def _finite_number(name: Hashable, value: Any) -> float:
     return 0.0 if math.isnan(number) else number
 
 
-def _row_mappings(X: Any) -> Iterable[Row]:
+def _row_mappings(X: Any) -> list[Row]:
     """The rows of a table, or of sequences or mappings, as mappings of their features."""
-    if hasattr(X, "to_dict"):
+    if isinstance(X, pd.DataFrame) and X.columns.is_unique:
         return X.to_dict("records")
+    if isinstance(X, (pd.DataFrame, pd.Series)) or getattr(X, "ndim", 2) != 2:
+        raise OrlaError("X is no table of rows whose features have names of their own; give one")
     return [row if isinstance(row, Mapping) else dict(enumerate(row)) for row in X]

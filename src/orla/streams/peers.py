@@ -10,10 +10,8 @@ import pandas as pd
 from river import base, dummy, forest, linear_model, multiclass, preprocessing, tree
 
 from orla import catalogue, progress
-from orla.errors import OrlaError
 from orla.probes.prequential import windows_to_skip
 from orla.provenance import cost
-from orla.schema import nearest
 from orla.tasks.river import River
 
 # Name -> the model with River's defaults, of a seed where it draws.
@@ -51,9 +49,6 @@ def peer_accuracies(task: River, seed: int, probe: Mapping[str, Any]) -> pd.Data
     of this specification takes the means of windows of the adapt part. Columns: see
     docs/reference.md.
     """
-    for name in task.peers:
-        if name not in PEERS:
-            raise OrlaError(f'task river: "peers" has {name}; {nearest(name, PEERS)}')
     prequential, (X, Y, _) = catalogue.make("probe", probe), task.labelled_rows(seed)
     frames, end, window = [], task.pretraining + task.adapt, prequential.window
     windows = task.adapt // window

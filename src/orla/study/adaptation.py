@@ -47,15 +47,25 @@ _DECIDING = (
 
 
 class Episodes(dict[str, Episode]):
-    """The episodes of a stream by split: cut from the streams of a file, or drawn, one a seed."""
+    """The episodes of a stream by split: cut from the streams of a file, or drawn, one a seed.
 
-    def __init__(self, task: Mapping[str, Any], file: str | None, seeds: int) -> None:
-        self.task, self.seeds, self.files = task, seeds, [file] if file else []
+    `table` is the file that the task reads by itself.
+    """
+
+    def __init__(
+        self,
+        task: Mapping[str, Any],
+        seeds: int,
+        streams: str | None = None,
+        table: str | None = None,
+    ) -> None:
+        self.task, self.seeds, self.streams = task, seeds, streams
+        self.files = [*filter(None, [streams, table])]
 
     def __missing__(self, split: str) -> Episode:
         task = catalogue.make("task", self.task)
-        if self.files:
-            self[split] = task.cut(Streams.read(*self.files, self.task), split)
+        if self.streams:
+            self[split] = task.cut(Streams.read(self.streams, self.task), split)
         else:
             with name_failing_part(task):
                 self[split] = task.episode(split, range(self.seeds))

@@ -53,6 +53,7 @@ def _verify_results(arguments: argparse.Namespace) -> None:
 
 def _print_provenance(arguments: argparse.Namespace) -> None:
     """Print what a result was made from, file by file, indented by depth."""
+    from orla.provenance import digest
     from orla.study.verification import SEALED, read_verified_provenance
 
     if not arguments.file.is_file():
@@ -68,16 +69,16 @@ def _print_provenance(arguments: argparse.Namespace) -> None:
         if path in paths:
             continue
         paths.add(path)
-        if path.suffix not in SEALED:
+        if path.suffix not in SEALED or (depth and not digest.is_sealed(path)):
             print(f"{'  ' * depth}{path}: {sha256(path)[:16]}")
             continue
         source = read_verified_provenance(path)
         code, data = source.get("code", {}), source.get("dataset", {})
         facts = [str(code.get("commit", ""))[:12], str(data.get("label", ""))]
         facts += [
-            f"plug-in {name} {digest[:9]}"
-            for name, digest in code.get("files", {}).items()
-            if isinstance(digest, str) and not name.startswith("orla/")
+            f"plug-in {name} {sha[:9]}"
+            for name, sha in code.get("files", {}).items()
+            if isinstance(sha, str) and not name.startswith("orla/")
         ]
         for key, value in source.get("keys", {}).items():
             several = value["mixed"] if isinstance(value, dict) else [value]

@@ -36,6 +36,7 @@ def plan_from_config(raw: Mapping[str, Any]) -> Plan:
     config_checks.check_sessions(plan.config["tasks"])
     for i, block in enumerate(config["conditions"]):
         config_checks.check_block_names(plan, f"conditions[{i}]", block)
+    config_checks.check_tasks(plan)
     config_checks.check_numerics(plan)
     for probe in config["probes_of_all"]:
         plan.check_name("probe", probe, "probes_of_all")

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import Any
 
-from orla import schema
+from orla import catalogue, schema
+from orla.catalogue.entries import packaged_declarations
 from orla.errors import OrlaError, prefix_errors
 from orla.schema import nearest
 from orla.study import rates
@@ -96,6 +97,16 @@ def _check_pair_files(
                 f"{nearest(session, files)}; name its file, or, where the pair is not "
                 f"yours, leave it out with {name}: null"
             )
+
+
+def check_tasks(plan: Plan) -> None:
+    """Refuse tasks that refuse their own settings, those of files aside, which jobs read."""
+    ours = packaged_declarations("parts")["task"]  # plug-ins are not loaded yet
+    for task in dict.fromkeys(c.task for c in plan.conditions):
+        kind = plan.spec("task", task)["kind"]
+        if kind in ours and not ours[kind]["needs_files"]:
+            with prefix_errors(f'config: "tasks.{task}"'):
+                catalogue.make("task", plan.spec("task", task))
 
 
 def check_numerics(plan: Plan) -> None:

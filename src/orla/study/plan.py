@@ -109,6 +109,10 @@ class Plan:
         settings = {k: spec[k] for k in (*names, "preparation", "parts") if k in spec}
         return settings | {"pairs": {pair: spec["pairs"][pair]}}
 
+    def network_task_settings(self, domain: str) -> dict[str, Any]:
+        """`task_settings` without River's models, which networks do not depend on."""
+        return {k: v for k, v in self.task_settings(domain).items() if k != "peers"}
+
     @cached_property
     def domains(self) -> dict[str, tuple[str, str]]:
         """Folder -> (task, pair), of every task that a condition runs on."""

@@ -67,13 +67,14 @@ def _expected_entries(plan: Plan) -> dict[str, dict[str, Any]]:
         settings = plan.task_settings(c.domain)
         if plan.declaration("task", c.task)["needs_files"]:
             by_path[f"{c.domain}/{_STREAMS}"] = settings
-        job = {"job": plan.job(c), "task": episode_settings(settings, c.split)}
+        networks_task = plan.network_task_settings(c.domain)
+        job = {"job": plan.job(c), "task": episode_settings(networks_task, c.split)}
         by_path |= {f"{c.path}{end}": job for end in (".parquet", ".npz")}
         if plan.takes_pretrained(c):
             entries = {
                 "network": plan.spec("architecture", c.architecture),
                 "pretraining": plan.pretraining_settings(c.architecture),
-                "task": episode_settings(settings),
+                "task": episode_settings(networks_task),
             }
             by_path |= {f"{c.networks_path}{end}": entries for end in (".parquet", ".safetensors")}
         for seed in range(max(plan.seeds_by_peer_column(c.task).values(), default=0)):
@@ -81,7 +82,7 @@ def _expected_entries(plan: Plan) -> dict[str, dict[str, Any]]:
     for path, (_, entries) in language_jobs(plan.config).items():
         by_path |= {f"{path}.{end}.parquet": entries for end in ("losses", "norms")}
     if vision := plan.config.get("vision"):
-        by_path |= {f"{path}.parquet": vision for path in vision_jobs(plan.config)}
+        by_path |= {f"{path}.parquet": own for path, (_, own) in vision_jobs(plan.config).items()}
         entries = {key: vision.get(key) for key in ("images", "network")}
         by_path["vision/network.safetensors"] = entries
     return by_path

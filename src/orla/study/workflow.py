@@ -5,11 +5,13 @@ The packages of those chapters are extras, and none of them is imported here.
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -60,35 +62,55 @@ def reset_future_times(*folders: str | Path) -> None:
 
 
 def language_jobs(config: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Path of each result, without its ending -> language model, and what it is adapted by."""
-    language = config.get("language", {})
-    for domains in language.get("streams", ()):
-        _check_stream(language, domains)
+    """Path of each result, without its ending -> language model, and what it is adapted by.
+
+    OrlaError: streams that cannot be read as they are described, an entry of ``adapters`` without a
+    model, and two of one model and rank.
+    """
+    language, jobs = config.get("language", {}), {}
+    if language:
+        _check_streams(language)
     settings = {k: v for k, v in language.items() if k not in ("models", "adapters")}
-    return {
-        f"language/{name}/rank-{block['rank']}": (
-            name,
-            {"model": language["models"][name], "adapters": block, "settings": settings},
+    for i, block in enumerate(language.get("adapters", ())):
+        place, models = f'config: "language.adapters[{i}]', language["models"]
+        names = block.get("models", [*models])
+        if not models.keys() & names:  # others may be models that the config leaves out
+            raise OrlaError(f'{place}.models" has no model; {nearest(names[0], models)}')
+        for name in (name for name in names if name in models):
+            path = f"language/{name}/rank-{block['rank']}"
+            if path in jobs:
+                raise OrlaError(
+                    f'{place}" has {name} at rank {block["rank"]}, as an entry before; put its '
+                    "learners and optimizers into one entry"
+                )
+            jobs[path] = name, {"model": models[name], "adapters": block, "settings": settings}
+    return jobs
+
+
+def _check_streams(language: Mapping[str, Any]) -> None:
+    """Refuse streams of unknown texts, without a shift, or of segments that are no whole bins."""
+    streams, texts = language["streams"], language["texts"]
+    for i, domains in enumerate(streams):
+        place = f'config: "language.streams[{i}]"'
+        for name in domains:
+            if name not in texts:
+                raise OrlaError(
+                    f'{place} has "{name}", which is no text of "language.texts"; '
+                    f"{nearest(name, texts)}"
+                )
+        if not all(a != b for a, b in pairwise(domains)):
+            raise OrlaError(f"{place} has one domain twice in a row, no shift; leave one out")
+    if len(streams[0]) != 2:
+        raise OrlaError(
+            f'config: "language.streams[0]" has {len(streams[0])} domains, and recovery is told of '
+            "its one shift; give two, and longer streams after it"
         )
-        for block in language.get("adapters", ())
-        for name in block.get("models", language["models"])
-        if name in language["models"]
-    }
-
-
-def _check_stream(language: Mapping[str, Any], domains: Sequence[str]) -> None:
-    """Refuse a stream of unknown texts, or of segments that are no whole bins."""
-    for name in domains:
-        if name not in language["texts"]:
-            raise OrlaError(
-                f'config: "language.streams" has "{name}", which is no text of "language.texts"; '
-                f"{nearest(name, language['texts'])}"
-            )
-    for key, step in (("tokens", len(domains) * language["bin"]), ("choosing", len(domains))):
+    multiple = math.lcm(*(len(domains) * language["bin"] for domains in streams))
+    for key, step in (("tokens", multiple), ("choosing", 2)):
         if language[key] % step:
             raise OrlaError(
-                f'config: "language.{key}" is {language[key]}; a stream of {len(domains)} segments '
-                f"in bins of {language['bin']} tokens needs a multiple of {step}"
+                f'config: "language.{key}" is {language[key]}; segments of whole bins need a '
+                f"multiple of {step}"
             )
 
 
@@ -99,10 +121,20 @@ def language_files(model: Mapping[str, Any]) -> list[str]:
     return [*files, *(model[key] for key in ("weights", "vocabulary") if key in model)]
 
 
-def vision_jobs(config: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
-    """Path below the results, without its ending -> what adapts, and its optimizer or "-"."""
+def vision_jobs(config: Mapping[str, Any]) -> dict[str, tuple[tuple[str, str], dict[str, Any]]]:
+    """Path of each result, without its ending -> what adapts, and its optimizer or "-"; settings.
+
+    The settings are ``vision`` of the config with the one grid that is tried.
+    """
     if "vision" not in config:
         return {}
-    grids = {"none": "-", "statistics": "-"} | config["vision"]["rates"]
-    ways = [(adapts, name) for adapts, names in grids.items() for name in names]
-    return {f"vision/{adapts}/{name}": (adapts, name) for adapts, name in ways}
+    vision = config["vision"]
+    grids = {"none": {"-": None}, "statistics": {"-": None}} | vision["rates"]
+    return {
+        f"vision/{adapts}/{name}": (
+            (adapts, name),
+            vision | {"rates": {adapts: {name: grid}} if grid else {}},
+        )
+        for adapts, by_name in grids.items()
+        for name, grid in by_name.items()
+    }

@@ -19,6 +19,8 @@ from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
 
 VARIANT = "stream"
+# River's models that may be run beside networks (`streams.peers`).
+PEERS = ("forest", "tree", "logistic", "no-change", "majority")
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,17 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
             raise OrlaError(
                 f'task river: "drifts" is {self.drifts}; give increasing rows between 0 and adapt'
                 f" ({self.adapt}), and none with a file"
+            )
+        for name, seeds in self.peers.items():
+            if name not in PEERS or seeds < 0:
+                raise OrlaError(
+                    f'task river: "peers" has {name}: {seeds}; give a number of seeds to each of '
+                    f"{', '.join(PEERS)}"
+                )
+        if self.file is not None and Path(self.file).is_file() and not self.sha256:
+            raise OrlaError(
+                f"task river: {self.file} has no sha256; give the one that it has now, "
+                f"{sha256(self.file)}, and another file is refused"
             )
 
     def variants(self) -> list[str]:
@@ -158,10 +171,13 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
             )
         with as_one_line(path, "cannot be read as a table", "give a .csv with a head"):
             frame = pd.read_csv(path, nrows=self.total_rows)
-        if len(frame) < self.total_rows or self.target not in frame:
+        if self.target not in frame:
+            columns = ", ".join(map(str, frame))
+            raise OrlaError(f"{place} has no column {self.target} (target), but {columns}")
+        if len(frame) < self.total_rows:
             raise OrlaError(
-                f"{place} has {len(frame)} rows and the columns {', '.join(map(str, frame))};"
-                f" {self.total_rows} rows are asked for, and the target {self.target}"
+                f"{place} has {len(frame)} rows and {self.total_rows} are asked for; make"
+                " pretraining, adapt or heldout smaller"
             )
         blanks = (frame.isna() | frame.isin([np.inf, -np.inf])).to_numpy()
         if blanks.any():

@@ -10,12 +10,17 @@ import numpy as np
 
 from orla.errors import OrlaError
 from orla.files import as_one_line, read_file, require_file, sha256
+from orla.schema import nearest
 from orla.vision.corruptions import EXTRA, SCORED, SIZE, corrupt
 
 LabelledImages = tuple[np.ndarray, np.ndarray]
 # Images by the config's word -> what a reader calls them.
 LABELS = {"fashion-mnist": "Fashion-MNIST, corrupted", "cifar-10-c": "CIFAR-10-C"}
 _MEND = "get it as docs/vision.md says"
+_IDX = ("images-idx3-ubyte", "labels-idx1-ubyte")
+# Files whose sums a config may give, of either kind.
+_NAMES = [f"{part}-{name}" for part in ("train", "t10k") for name in _IDX]
+_NAMES += ["test_batch.bin", *(f"{name}.npy" for name in ("labels", *SCORED, *EXTRA))]
 
 
 def fashion_mnist(settings: Mapping[str, Any], part: str) -> LabelledImages:
@@ -24,18 +29,29 @@ def fashion_mnist(settings: Mapping[str, Any], part: str) -> LabelledImages:
     Raises:
         OrlaError: A file is missing, damaged, or not the one whose SHA-256 (unpacked) is given.
     """
-    arrays = []
-    for name, start in ((f"{part}-images-idx3-ubyte", 16), (f"{part}-labels-idx1-ubyte", 8)):
-        path = Path(settings["folder"], name)
-        path = path if path.exists() else path.with_name(f"{name}.gz")
-        with as_one_line(path, "no file of Fashion-MNIST", _MEND):
-            data = read_file(path) if path.name == name else gzip.decompress(read_file(path))
-            if (digest := hashlib.sha256(data).hexdigest()) != settings.get("sha256", {}).get(name):
-                raise OrlaError(f"{path}: its SHA-256, unpacked, is {digest[:12]}...; {_MEND}")
-            arrays.append(np.frombuffer(data, np.uint8, offset=start))
-    pixels, labels = arrays
-    images = np.pad(pixels.reshape(-1, 28, 28), ((0, 0), (2, 2), (2, 2)))
+    pixels, labels = (_idx_array(settings, f"{part}-{name}") for name in _IDX)
+    if pixels.shape != (len(labels), 28, 28):
+        raise OrlaError(
+            f"{settings['folder']}: images of {part} are {pixels.shape} and its labels "
+            f"{labels.shape}, not (n, 28, 28) and (n,); {_MEND}"
+        )
+    images = np.pad(pixels, ((0, 0), (2, 2), (2, 2)))
     return np.repeat(images[..., None], 3, -1), labels
+
+
+def _idx_array(settings: Mapping[str, Any], name: str) -> np.ndarray:
+    """The array of bytes of a file in the IDX format, packed by gzip or not."""
+    path = Path(settings["folder"], name)
+    path = path if path.exists() else path.with_name(f"{name}.gz")
+    with as_one_line(path, "no file of Fashion-MNIST", _MEND):
+        data = read_file(path) if path.name == name else gzip.decompress(read_file(path))
+        if (digest := hashlib.sha256(data).hexdigest()) != settings.get("sha256", {}).get(name):
+            raise OrlaError(f"{path}: its SHA-256, unpacked, is {digest}; {_MEND}")
+        axes = data[3]  # after two zeros and the type of bytes
+        shape = np.frombuffer(data, ">u4", axes, offset=4)
+        if data[:3] != b"\0\0\x08":
+            raise ValueError("it is no IDX file of bytes")
+        return np.frombuffer(data, np.uint8, offset=4 + 4 * axes).reshape(shape)
 
 
 def _cifar_file(settings: Mapping[str, Any], name: str) -> Path:
@@ -78,6 +94,9 @@ def corruption_streams(settings: Mapping[str, Any], count: int) -> dict[str, Lab
     The first test images for `SCORED` and "clean", the last ones for `EXTRA`. OrlaError where files
     are not as told, or have less than twice `count`.
     """
+    for name in settings.get("sha256", {}):
+        if name not in _NAMES:
+            raise OrlaError(f'config: "vision.images.sha256" has {name}; {nearest(name, _NAMES)}')
     cifar = settings["kind"] == "cifar-10-c"
     images, labels = _cifar_10(settings) if cifar else fashion_mnist(settings, "t10k")
     if 2 * count > len(labels):
