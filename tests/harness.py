@@ -92,7 +92,7 @@ class Turning(ElementWise):
     readout, readout_shapes = Architecture.readout, Architecture.readout_shapes
 
     @property
-    def now_size(self):
+    def feedthrough_size(self):
         return self.hidden
 
     def recurrent_shapes(self):
@@ -107,7 +107,7 @@ class Turning(ElementWise):
         real, imaginary = matvec(params["B_re"], x), matvec(params["B_im"], x)
         return real + 0.5 * imaginary, imaginary - 0.5 * real
 
-    def now(self, params, x):
+    def feedthrough_input(self, params, x):
         return torch.tanh(matvec(params["B_re"], x))
 
     def layer_output(self, params, state):

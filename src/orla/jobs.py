@@ -15,7 +15,10 @@ from orla.provenance import cost  # noqa: E402
 
 @contextmanager
 def job(
-    log: str | Path, result: str | Path, rest: str = "other", plugins: Sequence[str | Path] = ()
+    log: str | Path,
+    result: str | Path,
+    default_phase: str = "other",
+    plugins: Sequence[str | Path] = (),
 ) -> Iterator[None]:
     """Run the block as a job: see `errors.log_stderr`, `cost.record` and `catalogue.use_plugins`.
 
@@ -24,6 +27,6 @@ def job(
     """
     processes.treat_as_interrupt(signal.SIGINT, signal.SIGTERM)
     processes.end_with_parent(signal.SIGTERM)
-    with log_stderr(log), cost.record(result, rest):
+    with log_stderr(log), cost.record(result, default_phase):
         catalogue.use_plugins(plugins)
         yield

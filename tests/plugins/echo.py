@@ -25,8 +25,8 @@ class Echo(Shift, name="echo", label="echo, {delay} to {shifted} steps late", or
     delay: int = option(1, "Steps from an input to its copy in pretraining.", least=0)
     shifted: int = option(3, "Steps from an input to its copy after the shift.", least=0)
 
-    def streams(self, draws: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
-        signal = np.stack([self._signal(draw) for draw in draws])[..., None]
+    def streams(self, rngs: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
+        signal = np.stack([self._signal(rng) for rng in rngs])[..., None]
         inputs = signal[:, self._lead :]
         same, changed = (
             signal[:, self._lead - delay : signal.shape[1] - delay]
@@ -40,8 +40,8 @@ class Echo(Shift, name="echo", label="echo, {delay} to {shifted} steps late", or
         """Steps before the first input, of which copies come later."""
         return max(self.delay, self.shifted)
 
-    def _signal(self, draw: np.random.Generator) -> np.ndarray:
-        x = draw.standard_normal(self._lead + self.pretraining + self.after)
+    def _signal(self, rng: np.random.Generator) -> np.ndarray:
+        x = rng.standard_normal(self._lead + self.pretraining + self.after)
         x[1:] *= np.sqrt(1.0 - self.decay**2)
         for t in range(1, len(x)):
             x[t] += self.decay * x[t - 1]

@@ -116,7 +116,7 @@ def test_the_name_holds_code_fields_and_processor(monkeypatch):
         programs.program_folder("what", "shapes", [value]),
     ]
     changes = [
-        (programs, "processor", lambda: "another"),
+        (programs, "cpu_and_flags", lambda: "another"),
         (torch.backends.cpu, "get_cpu_capability", lambda: "another"),
         (sources, "digest", lambda: "another"),
     ]

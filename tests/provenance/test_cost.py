@@ -69,7 +69,7 @@ def test_a_block_that_fails_costs_nothing(tmp_path):
 
 
 def test_a_phase_within_a_phase_is_counted_once_and_one_that_fails_ends(tmp_path, ledger):
-    with cost.record(tmp_path / "t", rest="reports"):
+    with cost.record(tmp_path / "t", default_phase="reports"):
         with suppress(ValueError), cost.phase("outer"), cost.phase("failing"):
             burn(0.02)
             raise ValueError

@@ -34,7 +34,7 @@ def test_inputs_targets_and_the_width_of_a_bin_are_read_by_their_names(tmp_path)
     np.testing.assert_array_equal(recording.targets, np.arange(8).reshape(4, 2))
     assert (recording.inputs.dtype, recording.targets.dtype) == (np.float64, np.float64)
     assert recording.bin_s == 0.1
-    assert recording.begins is None and recording.stream_masks() == (None, None)
+    assert recording.begins is None and recording.scored_and_start_masks() == (None, None)
     recording = read_binned(
         path, Source(inputs="events", target="position"), Preparation(transform="none")
     )
@@ -68,9 +68,9 @@ def test_a_stretch_begins_where_an_array_changes_or_the_counter_jumps(tmp_path, 
     )
     recording = read_binned(path, Source(boundaries=boundaries))
     assert np.flatnonzero(recording.begins).tolist() == begins
-    scored, starts = recording.stream_masks()
+    scored, starts = recording.scored_and_start_masks()
     assert starts is None and np.flatnonzero(~scored).tolist() == begins[1:]
-    scored, starts = replace(recording, state="reset").stream_masks()
+    scored, starts = replace(recording, state="reset").scored_and_start_masks()
     assert scored is None and np.flatnonzero(starts).tolist() == begins
 
 

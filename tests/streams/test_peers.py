@@ -90,16 +90,16 @@ def test_time_is_that_of_the_cost_files_and_memory_is_counted(tmp_path):
         speed.row_microseconds([path], "tree")
     (tmp_path / "t.parquet.cost.json").write_text(json.dumps(held))
     beside = pd.DataFrame({"task": "a", "peer": "tree", "seed": [0, 0, 1], "bytes": [10, 10, 30]})
-    [row] = speed.peer_speeds({path: "a"}, beside).to_dict("records")
+    [row] = speed.peer_costs({path: "a"}, beside).to_dict("records")
     assert row == {"task": "a", "peer": "tree", "bytes": 20.0, "us": 5e5}
     keys = dict.fromkeys(KEYS, "") | {"precision": "float64"}
     job = {"network": {"kind": "rnn", "hidden": 4}, "learner": "immediate", "optimizer": "adam"}
     river = {"kind": "river", "stream": "Hyperplane", "adapt": 200, "heldout": 100}
-    [row] = speed.network_speeds({path: [(river, job | {"keys": keys})]}).to_dict("records")
+    [row] = speed.network_costs({path: [(river, job | {"keys": keys})]}).to_dict("records")
     parameters = 4 * 10 + 4 * 4 + 4 + 2 * 4 + 2
     assert row["us"] == 5e5
     # Adam holds two numbers a parameter and the two corrections.
     assert row["bytes"] == pytest.approx(8 * 3 * parameters, abs=64)
     named = job | {"keys": keys | {"precision": "float32-avx2"}, "format": "float32"}
-    [row] = speed.network_speeds({path: [(river, named)]}).to_dict("records")
+    [row] = speed.network_costs({path: [(river, named)]}).to_dict("records")
     assert row["bytes"] == pytest.approx(4 * 3 * parameters, abs=32)

@@ -113,7 +113,7 @@ def test_what_files_say_of_themselves_is_told(tmp_path):
     np.savez(tmp_path / "a.npz", counts=np.ones((3, 2)), bin_s=0.1, date="2015-07-21")
     np.savez(tmp_path / "b.npz", counts=np.ones((3, 2)), bin_s=0.1)
     files = [tmp_path / "a.npz", tmp_path / "b.npz"]
-    facts = pair_facts.session_facts(streams(), ("first", "second"), files)
+    facts = pair_facts.session_fact_rows(streams(), ("first", "second"), files)
     words = {(measure, at): words for measure, at, _, words in facts}
     assert words["about", "a"] == "date 2015-07-21" and words["about", "b"] == ""
     assert [words["session", side] for side in "ab"] == ["first", "second"]

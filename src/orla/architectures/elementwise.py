@@ -36,18 +36,18 @@ class ElementWise(Architecture):
     """n complex numbers, each with a recurrence of its own: h_t = lambda h_{t-1} + u(x_t).
 
     A unit has `per_unit` of them, so n = hidden per_unit; number k belongs to unit k // per_unit.
-    The state is (real parts of h, imaginary parts of h, now), `now` being numbers that depend on
-    the present input alone, for the readout.
+    The state is (real parts of h, imaginary parts of h, `feedthrough_input`), the last being
+    numbers that depend on the present input alone, for the readout.
 
     Learners take for granted that lambda depends on parameters alone and nothing on the previous
-    `now`; and that each recurrent parameter has `hidden` rows, of which row u enters lambda and
-    u(x) of unit u's numbers alone. RTRL that keeps these, e_t = lambda e_{t-1} + D_t, is then exact
-    (Zucchet et al. 2023). A test checks it for every architecture of this kind.
+    feedthrough; and that each recurrent parameter has `hidden` rows, of which row u enters lambda
+    and u(x) of unit u's numbers alone. RTRL that keeps these, e_t = lambda e_{t-1} + D_t, is then
+    exact (Zucchet et al. 2023). A test checks it for every architecture of this kind.
     """
 
-    # Complex numbers a unit, and the length of `now`.
+    # Complex numbers a unit, and the length of `feedthrough_input`.
     per_unit: ClassVar[int] = 1
-    now_size: ClassVar[int] = 0
+    feedthrough_size: ClassVar[int] = 0
 
     @property
     def complex_count(self) -> int:
@@ -56,7 +56,7 @@ class ElementWise(Architecture):
 
     @property
     def state_size(self) -> int:
-        return 2 * self.complex_count + self.now_size
+        return 2 * self.complex_count + self.feedthrough_size
 
     @abstractmethod
     def decay(self, params: Parameters) -> Complex:
@@ -66,19 +66,19 @@ class ElementWise(Architecture):
     def drive(self, params: Parameters, x: Tensor) -> Complex:
         """u(x), (n,) and (n,), from the input x (n_in,)."""
 
-    def now(self, params: Parameters, x: Tensor) -> Tensor:
-        """What the readout needs of the present input x (n_in,): (now_size,)."""
+    def feedthrough_input(self, params: Parameters, x: Tensor) -> Tensor:
+        """What the readout needs of the present input x (n_in,): (feedthrough_size,)."""
         return x[:0]
 
     def split_state(self, state: Tensor) -> tuple[Complex, Tensor]:
-        """h and `now` of a state."""
-        real, imaginary, now = state.split([self.complex_count, self.complex_count, self.now_size])
-        return (real, imaginary), now
+        """h and `feedthrough_input` of a state."""
+        real, imaginary, v = state.split([n := self.complex_count, n, self.feedthrough_size])
+        return (real, imaginary), v
 
     def step(self, params: Parameters, state: Tensor, x: Tensor) -> Tensor:
         h, _ = self.split_state(state)
-        past, drive = product(self.decay(params), h), self.drive(params, x)
-        return torch.cat([past[0] + drive[0], past[1] + drive[1], self.now(params, x)])
+        past, u = product(self.decay(params), h), self.drive(params, x)
+        return torch.cat([past[0] + u[0], past[1] + u[1], self.feedthrough_input(params, x)])
 
     @abstractmethod
     def layer_output(self, params: Parameters, state: Tensor) -> Tensor:

@@ -50,7 +50,7 @@ class S4(ElementWise, name="s4", label="S4 (S4D)", order=42):
         return self.modes
 
     @property
-    def now_size(self) -> int:
+    def feedthrough_size(self) -> int:
         return self.hidden
 
     def recurrent_shapes(self) -> dict[str, tuple[int, ...]]:
@@ -91,10 +91,10 @@ class S4(ElementWise, name="s4", label="S4 (S4D)", order=42):
 
     def drive(self, params: Parameters, x: Tensor) -> Complex:
         real, imaginary = self._discrete_coefficients(params)[1]
-        v = self.now(params, x)[:, None]
+        v = self.feedthrough_input(params, x)[:, None]
         return (real * v).flatten(), (imaginary * v).flatten()
 
-    def now(self, params: Parameters, x: Tensor) -> Tensor:
+    def feedthrough_input(self, params: Parameters, x: Tensor) -> Tensor:
         """v = W_in x + b_in (hidden,)."""
         return matvec(params["W_in"], x) + params["b_in"]
 
@@ -141,7 +141,7 @@ class LRU(ElementWise, name="lru", label="LRU", order=44):
             )
 
     @property
-    def now_size(self) -> int:
+    def feedthrough_size(self) -> int:
         return self.n_in
 
     def recurrent_shapes(self) -> dict[str, tuple[int, ...]]:
@@ -177,7 +177,7 @@ class LRU(ElementWise, name="lru", label="LRU", order=44):
         size = torch.exp(params["gamma"])
         return size * matvec(params["B_re"], x), size * matvec(params["B_im"], x)
 
-    def now(self, params: Parameters, x: Tensor) -> Tensor:
+    def feedthrough_input(self, params: Parameters, x: Tensor) -> Tensor:
         """x itself, (n_in,)."""
         return x
 

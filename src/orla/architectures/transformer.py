@@ -83,7 +83,7 @@ class Transformer(Architecture, name="transformer", label="transformer", order=5
         for k in range(self.layers):
             block = {name: params[f"{name}.{k}"] for name in _BLOCK}
             # Of the last block the newest token alone is read.
-            tokens = self._block(block, tokens, mask[-1:] if k == self.layers - 1 else mask)
+            tokens = self._block_outputs(block, tokens, mask[-1:] if k == self.layers - 1 else mask)
         h = _norm(params["scale"], params["shift"], tokens[-1])
         return torch.cat([h, valid, window])
 
@@ -92,9 +92,9 @@ class Transformer(Architecture, name="transformer", label="transformer", order=5
         places = torch.arange(self.context, device=valid.device)
         return (places == places[:, None]) | ((places < places[:, None]) & (valid > 0))
 
-    def _block(self, block: Parameters, tokens: Tensor, mask: Tensor) -> Tensor:
-        """A block's answers for its last tokens, as many as `mask` has rows."""
-        queries = len(mask)
+    def _block_outputs(self, block: Parameters, tokens: Tensor, query_mask: Tensor) -> Tensor:
+        """A block's outputs for its last tokens, as many as `query_mask` has rows."""
+        queries = len(query_mask)
         z_norm = _norm(block["scale_1"], block["shift_1"], tokens)
         (W_q, W_k, W_v), (b_q, b_v) = (block[n].split(self.hidden) for n in ("W_qkv", "b_qv"))
         q, k, v = (
@@ -104,7 +104,7 @@ class Transformer(Architecture, name="transformer", label="transformer", order=5
         )
         q, k, v = (t.unflatten(-1, (self.heads, -1)) for t in (q, k, v))
         scores = (q[:, None] * k).sum(-1) / math.sqrt(self.hidden / self.heads)
-        weights = torch.softmax(scores.masked_fill(~mask[..., None], -math.inf), 1)
+        weights = torch.softmax(scores.masked_fill(~query_mask[..., None], -math.inf), 1)
         attention = (weights[..., None] * v).sum(1).flatten(-2)
         z = tokens[-queries:] + _linear(block["W_o"], attention) + block["b_o"]
         z_norm = _norm(block["scale_2"], block["shift_2"], z)

@@ -137,7 +137,7 @@ def _read_pair(source: str, recordings: Sequence[str], **settings: dict[str, Any
         seconds = (task.duration_a_s, task.duration_b_s)
         return Pair(source, ("day_1", "day_2"), tuple(int(s / BIN_S) for s in seconds), 96, 96)
     if source == "odoherty":
-        papers = tuple(load().sessions)
+        papers = tuple(load().stand_in_sessions)
         names = tuple(recordings) or papers
         _require_two_recordings(names, "sessions, such as " + " ".join(papers))
         return Pair(source, names, (USUAL_STEPS, USUAL_STEPS), 96, 96)

@@ -167,7 +167,7 @@ class ElementSensitivityOps(SensitivityOps):
 
     e is {parameter: (2, per_unit, *shape)}: of the real and imaginary part of a unit's complex
     numbers by row u of the parameter, u being the unit. Nothing is left out of what depends on the
-    past; `now` does not, and `contract` adds its part of the gradient.
+    past; `feedthrough_input` does not, and `contract` adds its part of the gradient.
     """
 
     architecture: ElementWise
@@ -208,16 +208,16 @@ class ElementSensitivityOps(SensitivityOps):
 
     def contract(self, cotangent: Tensor, sensitivity: Sensitivity) -> Parameters:
         a = self.architecture
-        h_cotangent, now_cotangent = cotangent.split([2 * a.complex_count, a.now_size])
+        h_cotangent, v_cotangent = cotangent.split([2 * a.complex_count, a.feedthrough_size])
         h_cotangent = self._by_unit(h_cotangent)
         gradient = {
             name: (h_cotangent.view(*h_cotangent.shape, *[1] * (e.dim() - 3)) * e).sum((0, 1))
             for name, e in sensitivity.items()
         }
-        if not a.now_size:
+        if not a.feedthrough_size:
             return gradient
-        _, pull = vjp(lambda p: a.now(p, self.x), self.architecture.recurrent_params(self.params))
-        (present,) = pull(now_cotangent)
+        _, pull = vjp(lambda p: a.feedthrough_input(p, self.x), a.recurrent_params(self.params))
+        (present,) = pull(v_cotangent)
         return {name: g + present[name] for name, g in gradient.items()}
 
 

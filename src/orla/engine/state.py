@@ -47,14 +47,14 @@ class State:
     seeds: tuple[int, ...] = ()
     step: int = 0
 
-    def variables(self) -> dict[str, Any]:
+    def updated_tensors(self) -> dict[str, Any]:
         """The tensors that an update changes, by the names of the attributes; not copied."""
         others = ("buffers", "seeds", "step")
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in others}
 
-    def set_variables(self, variables: dict[str, Any]) -> None:
-        """Set the `variables` that an update returned."""
-        for name, value in variables.items():
+    def set_tensors(self, tensors: dict[str, Any]) -> None:
+        """Set the `updated_tensors` that an update returned."""
+        for name, value in tensors.items():
             setattr(self, name, value)
 
     def copy(self) -> State:

@@ -31,7 +31,7 @@ class Steps:
             stop = min(steps, first + self._steps_to_block_end(state))
             ends = torch.tensor(first), torch.tensor(stop)
             _, (error, values) = self.program(
-                state.variables(), state.buffers, rates, stream, *ends
+                state.updated_tensors(), state.buffers, rates, stream, *ends
             )
             state.step += stop - first
             self.parts.end_blocks(state)
@@ -53,7 +53,7 @@ class Steps:
         start: Tensor,
         stop: Tensor,
     ) -> tuple[Tensor, tuple[Tensor, dict[str, Tensor]]]:
-        """The steps `start` to `stop` of `stream`; `variables`, of `State`, change in place.
+        """Steps `start` to `stop`; `variables` (as of `State.updated_tensors`) change in place.
 
         Answers the position after the last step; errors (steps, models) and the probes' series.
         """

@@ -33,7 +33,7 @@ class Windows:
         update = self.update_program if often else parts.update
         for first in range(0, len(stream["x"]), stride := parts.learner.stride):
             window = {name: m[first : first + stride] for name, m in stream.items()}
-            variables = state.variables()
+            variables = state.updated_tensors()
             learners, network = variables.pop("learners"), variables.pop("network")
             network, gradients, error, steps = self.program(
                 learners, state.buffers, state.params, network, window
@@ -44,7 +44,7 @@ class Windows:
             if not self._stepwise_observers:
                 parts.end_blocks(state)
             changes, values = update(variables, gradients, rates, network, window, error)
-            state.set_variables(changes | {"network": network})
+            state.set_tensors(changes | {"network": network})
             results.append((error, {name: v[None] for name, v in values.items()}))
         return results
 
@@ -68,12 +68,12 @@ class Windows:
         observers with stride 1 the steps and the readout's gradient.
         """
         learners = self.parts.learners
-        reads_before = any(learner.reads_before for learner in learners.values())
+        needs_previous_state = any(learner.needs_previous_state for learner in learners.values())
 
         def forward(network: Tensor, stream_step: Any, params: Parameters) -> tuple[Tensor, Any]:
             next_state, step, error, readout = self.parts.forward(params, network, stream_step)
             del step["stream"]
-            if not reads_before:
+            if not needs_previous_state:
                 del step["before"]
             return next_state, (step, error, readout)
 

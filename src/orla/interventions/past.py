@@ -144,7 +144,7 @@ class ProjectPast(
         products = matvec(columns, past)
         gram = torch.where(slot[:, None], products, state["gram"])
         gram = torch.where(slot, products[:, None], gram)
-        component = _leading_component(columns, gram, past)
+        component = _project_on_leading_component(columns, gram, past)
         shares = component.split([math.prod(p.shape) for p in params.values()])
         by_name = {n: t.view(p.shape) for (n, p), t in zip(params.items(), shares, strict=True)}
         answer = {name: g - by_name[name] for name, g in gradients.own.items()}
@@ -161,7 +161,7 @@ class ProjectPast(
         )
 
 
-def _leading_component(columns: Tensor, gram: Tensor, past: Tensor) -> Tensor:
+def _project_on_leading_component(columns: Tensor, gram: Tensor, past: Tensor) -> Tensor:
     """u_1 (u_1 . past) (d,), from G^T (columns, d) and G^T G (columns, columns)."""
     finite = torch.isfinite(gram).all()
     # An eigenvalue problem that is not finite raises, and would end the run of all models.

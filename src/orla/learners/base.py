@@ -71,7 +71,7 @@ class Learner(Part, ABC):
         return self.stride > 1
 
     @property
-    def reads_before(self) -> bool:
+    def needs_previous_state(self) -> bool:
         """Whether `gradient` reads "before"; for a window of steps it is kept only then."""
         return self.stride == 1
 

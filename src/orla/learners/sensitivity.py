@@ -146,7 +146,7 @@ class Diagonal(
     by the parameters of its own unit is e_t = lambda e_{t-1} + D_t: for lambda itself
     e_t = lambda e_{t-1} + h_{t-1}, for B in u = B x it is e_t = lambda e_{t-1} + x_t. No number
     depends on the past of another one, so that nothing is left out. The gradient is (dL/dh_t) e_t,
-    with what `now`, which has no past, adds.
+    with what `feedthrough_input`, which has no past, adds.
     """
 
     def __post_init__(self) -> None:

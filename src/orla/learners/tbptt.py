@@ -134,7 +134,7 @@ class TBPTT(
         return self.window > 1
 
     @property
-    def reads_before(self) -> bool:
+    def needs_previous_state(self) -> bool:
         return self._memory_steps > 0
 
     @property

@@ -102,7 +102,7 @@ def parse_yaml(text: str, name: str) -> Any:
         return loader.construct_document(root)
     except yaml.YAMLError:
         raise OrlaError(
-            f"{name}: not valid YAML{_error_line(text)}; mend the syntax there"
+            f"{name}: not valid YAML{_yaml_error_location(text)}; mend the syntax there"
         ) from None
     except (AttributeError, TypeError, ValueError) as error:  # of a date, a number, a time
         raise OrlaError(f"{name}: a value cannot be read ({error}); mend it") from None
@@ -156,7 +156,7 @@ def _check_keys(name: str, keys: list[yaml.Node]) -> None:
         texts.add(text)
 
 
-def _error_line(text: str) -> str:
+def _yaml_error_location(text: str) -> str:
     """ " at line N", the line that is no YAML; the loader in C may name one after the last."""
     try:
         yaml.safe_load(text)

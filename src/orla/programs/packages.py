@@ -151,7 +151,7 @@ def _code_identity(value: Any) -> str:
 
 def machine_identity() -> str:
     """Text of the versions, the processor and the instruction sets here, part of every key."""
-    return "\n".join([*store.versions(), platform.platform(), processor(), *instruction_set()])
+    return "\n".join([*store.versions(), platform.platform(), cpu_and_flags(), *instruction_set()])
 
 
 def instruction_set() -> tuple[str, str]:
@@ -161,7 +161,7 @@ def instruction_set() -> tuple[str, str]:
 
 
 @functools.cache
-def processor() -> str:
+def cpu_and_flags() -> str:
     """The processor's name and instruction sets: a program made on one may fail on another."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()

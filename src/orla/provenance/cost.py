@@ -59,13 +59,13 @@ class Ledger:
         self.cpu_s[self.open[-1]] += now - self.until_s
         self.until_s = now
 
-    def pop_costs(self, rest: str) -> dict[str, object]:
+    def pop_costs(self, default_phase: str) -> dict[str, object]:
         """The costs since the last cost file; the next ones begin with nothing."""
         self.settle()
         now = _cpu_s()
         process_s, children_s = (a - b for a, b in zip(now, self.filed_s, strict=True))
         by_phase = Counter(self.cpu_s)
-        by_phase[rest] += by_phase.pop(_BETWEEN, 0.0)
+        by_phase[default_phase] += by_phase.pop(_BETWEEN, 0.0)
         costs = {
             "cpu_s": round(process_s, 3),
             "cpu_children_s": round(children_s, 3),
@@ -82,13 +82,13 @@ _ledger = Ledger()
 
 
 @contextmanager
-def record(result: str | Path, rest: str = "other") -> Iterator[None]:
+def record(result: str | Path, default_phase: str = "other") -> Iterator[None]:
     """Write the cost of the block to ``<result>.cost.json`` when it ends well.
 
     Its wall-clock seconds, and the most memory that the process, or any one that it started, held
     since it began (10^6 bytes); and of all that was done since the last such file: CPU seconds of
-    the process and its children, both by `phase` ("starting" is before the first block, `rest`
-    outside of phases), steps of single models, compiled programs, and whether PyTorch is loaded.
+    the process and children, by `phase` ("starting" before the first block, `default_phase` outside
+    of phases), steps of single models, compiled programs, and whether PyTorch is loaded.
     """
     began = time.perf_counter()
     _ledger.settle()
@@ -100,7 +100,7 @@ def record(result: str | Path, rest: str = "other") -> Iterator[None]:
         "wall_s": round(time.perf_counter() - began, 3),
         "peak_rss_mb": round(peak_bytes() / 1e6, 1),
         "peak_rss_children_mb": round(_peak_rss_bytes(resource.RUSAGE_CHILDREN) / 1e6, 1),
-        **_ledger.pop_costs(rest),
+        **_ledger.pop_costs(default_phase),
     }
     with atomic(f"{result}.cost.json") as partial:
         partial.write_text(json.dumps(cost, indent=1) + "\n")

@@ -102,7 +102,7 @@ def merge_provenances(
         | {"datasets": _datasets_by_name(provenance)}
         for provenance in provenances.values()
     ]
-    return _join_values(entries)
+    return _merge_or_mark_mixed(entries)
 
 
 def _datasets_by_name(provenance: Mapping[str, Any]) -> dict[str, Any]:
@@ -149,11 +149,11 @@ def _identities(path: str, provenance: Mapping[str, Any]) -> Iterator[tuple[str,
         yield "locks", "prereg/LOCK", provenance["prereg_lock_sha256"]
 
 
-def _join_values(values: Sequence[Any]) -> Any:
+def _merge_or_mark_mixed(values: Sequence[Any]) -> Any:
     """The value that all have, mappings joined key by key; {"mixed": [...]} where they differ."""
     if all(isinstance(value, Mapping) and MIXED not in value for value in values):
         names = dict.fromkeys(name for value in values for name in value)
-        return {n: _join_values([value[n] for value in values if n in value]) for n in names}
+        return {n: _merge_or_mark_mixed([v[n] for v in values if n in v]) for n in names}
     distinct = {_json_text(item): item for value in values for item in _distinct_values(value)}
     items = [distinct[text] for text in sorted(distinct)]
     return items[0] if len(items) == 1 else {MIXED: items}

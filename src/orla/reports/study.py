@@ -50,7 +50,7 @@ def _find_papers_pair(tasks: Mapping[str, Any], datasets: Mapping[str, Any]) -> 
     ran = {tuple(place.split("/")[:2]) for place in datasets}
     for task, spec in tasks.items():
         for pair, sessions in spec.get("pairs", {}).items():
-            if (task, pair) in ran and [sessions.get(side) for side in "ab"] == load().sessions:
+            if (task, pair) in ran and [*map(sessions.get, "ab")] == load().stand_in_sessions:
                 return task, pair
     return "", ""
 

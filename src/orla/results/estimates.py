@@ -15,7 +15,7 @@ from orla.results.grids import seed_values
 from orla.results.scales import PP, SCALES, VARIANCE, WAYS
 from orla.results.summary import (
     MEAN_DENOMINATOR,
-    Cell,
+    DerivedColumns,
     cells_row,
     column_texts,
     end_columns,
@@ -44,7 +44,7 @@ _LEVELS = {
 _ROLES = {"full": "subtracted from", "immediate": "subtracted"}
 
 
-def _summary_cells(units: str) -> tuple[Cell, ...]:
+def _summary_cells(units: str) -> tuple[DerivedColumns, ...]:
     """Each scale's gap with its count and test, and formed in other ways; then levels and R2."""
     cells = []
     for scale in SCALES.values():

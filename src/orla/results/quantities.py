@@ -79,7 +79,7 @@ class Quantities(Statistic, name="quantities"):
         return pd.DataFrame(rows, columns=list(self.columns))
 
 
-class QuantityPairs(Statistic, name="quantity_pairs"):
+class QuantitiesPerPair(Statistic, name="quantity_pairs"):
     """The value of each quantity that is a mean over pairs, on each of its pairs."""
 
     columns: ClassVar[dict[str, str]] = {

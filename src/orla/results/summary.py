@@ -54,8 +54,8 @@ _TEST = {
 }
 
 
-class Cell(NamedTuple):
-    """Columns of a table (with what each holds) that are computed from one column of a sample.
+class DerivedColumns(NamedTuple):
+    """A summary's cells (with what each holds) that are computed from one column of a sample.
 
     values: of the sample's values (seeds,), one a column that is made.
     """
@@ -69,7 +69,7 @@ class Cell(NamedTuple):
         return dict(zip(self.texts, self.values(sample(self.column), settings), strict=True))
 
 
-def equivalence_test(column: str, scale: Scale = PP) -> Cell:
+def equivalence_test(column: str, scale: Scale = PP) -> DerivedColumns:
     """Columns of t intervals and the equivalence test of the mean of a column of gaps.
 
     Without an interval the test does not pass: p is 1.
@@ -85,10 +85,10 @@ def equivalence_test(column: str, scale: Scale = PP) -> Cell:
         return (*estimate[1:], *ends, test.p, test.delta_star, test.equivalent, margin)
 
     names = {scale.test_column(name): text.rstrip(".") for name, text in _TEST.items()}
-    return Cell(column, {name: _with_unit(name, text) for name, text in names.items()}, values)
+    return DerivedColumns(column, {n: _with_unit(n, t) for n, t in names.items()}, values)
 
 
-def mean(name: str, text: str, source: str = "", **intervals: str) -> Cell:
+def mean(name: str, text: str, source: str = "", **intervals: str) -> DerivedColumns:
     """The mean of a column's finite values, with intervals.
 
     Args:
@@ -110,36 +110,36 @@ def mean(name: str, text: str, source: str = "", **intervals: str) -> Cell:
         }
         return [over_seeds.mean, *(end for kind in intervals for end in of_kind[kind]())]
 
-    return Cell(source or name, texts, values)
+    return DerivedColumns(source or name, texts, values)
 
 
-def finite_count(name: str, column: str, text: str) -> Cell:
+def finite_count(name: str, column: str, text: str) -> DerivedColumns:
     """A column with the number of units that have a finite value."""
-    return Cell(column, {name: text}, lambda values, _: [int(np.isfinite(values).sum())])
+    return DerivedColumns(column, {name: text}, lambda values, _: [int(np.isfinite(values).sum())])
 
 
 seeds = partial(finite_count, "n_seeds")
 
 
-def diverged_seeds(text: str = "Seeds that diverged.") -> Cell:
+def diverged_seeds(text: str = "Seeds that diverged.") -> DerivedColumns:
     """A column with the number of seeds that diverged."""
-    return Cell("diverged", {"n_diverged": text}, lambda values, _: [int((values == 1).sum())])
+    return DerivedColumns("diverged", {"n_diverged": text}, lambda v, _: [int((v == 1).sum())])
 
 
-def significance_level(column: str) -> Cell:
+def significance_level(column: str) -> DerivedColumns:
     """A column with the level of the tests."""
     texts = {"alpha": "Level of each one-sided test."}
-    return Cell(column, texts, lambda _, settings: [float(settings.alpha)])
+    return DerivedColumns(column, texts, lambda _, settings: [float(settings.alpha)])
 
 
-def any_seed(column: str, text: str) -> Cell:
+def any_seed(column: str, text: str) -> DerivedColumns:
     """A column that says whether a mark is true in any seed."""
-    return Cell(column, {column: text}, lambda values, _: [bool((values == 1).any())])
+    return DerivedColumns(column, {column: text}, lambda values, _: [bool((values == 1).any())])
 
 
-def shared_value(column: str, text: str, kind: Callable[[float], Any] = float) -> Cell:
+def shared_value(column: str, text: str, kind: Callable[[float], Any] = float) -> DerivedColumns:
     """A column with the value that all seeds have."""
-    return Cell(column, {column: text}, lambda values, _: [kind(values[0])])
+    return DerivedColumns(column, {column: text}, lambda values, _: [kind(values[0])])
 
 
 def _mean_and_error(values: np.ndarray, settings: Settings) -> list[float]:
@@ -147,7 +147,7 @@ def _mean_and_error(values: np.ndarray, settings: Settings) -> list[float]:
     return [over_seeds.mean, over_seeds.standard_error]
 
 
-MEAN_DENOMINATOR = Cell(
+MEAN_DENOMINATOR = DerivedColumns(
     "denominator",
     {
         "denominator": "Mean over seeds of frozen minus reference error.",
@@ -162,12 +162,12 @@ DENOMINATOR = (
 """Columns that tell whether recovery says anything (`guards.denominator_fails`)."""
 
 
-def column_texts(cells: Iterable[Cell]) -> dict[str, str]:
+def column_texts(cells: Iterable[DerivedColumns]) -> dict[str, str]:
     """All columns of some cells, described."""
     return {column: text for cell in cells for column, text in cell.texts.items()}
 
 
-def cells_row(cells: Iterable[Cell], sample: Sample, settings: Settings) -> Key:
+def cells_row(cells: Iterable[DerivedColumns], sample: Sample, settings: Settings) -> Key:
     """All columns of some cells for one sample."""
     return {c: v for cell in cells for c, v in cell.columns(sample, settings).items()}
 
@@ -176,7 +176,7 @@ class Summary(Statistic):
     """A row a sample: its keys, then the cells. Its columns are made of both."""
 
     keys: ClassVar[Mapping[str, str]] = KEYS
-    cells: ClassVar[tuple[Cell, ...]] = ()
+    cells: ClassVar[tuple[DerivedColumns, ...]] = ()
 
     def __init_subclass__(cls, **declarations: Any) -> None:
         super().__init_subclass__(**declarations)

@@ -109,7 +109,7 @@ class Binned:
         count = Counter(name for _, name in self.keys)
         return [name if count[name] == 1 else f"{array} {name}" for array, name in self.keys]
 
-    def stream_masks(self) -> tuple[np.ndarray | None, np.ndarray | None]:
+    def scored_and_start_masks(self) -> tuple[np.ndarray | None, np.ndarray | None]:
         """`scored` and `starts` of a Stream."""
         if self.begins is None:
             return None, None

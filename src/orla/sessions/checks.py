@@ -77,30 +77,30 @@ def require_sample_times(name: str, time_s: np.ndarray) -> None:
         )
 
 
-def require_intervals(name: str, bounds: np.ndarray, first: float, last: float) -> None:
+def check_intervals(name: str, intervals: np.ndarray, start_s: float, end_s: float) -> None:
     """Refuse intervals (n, 2) in seconds that end before they start or lack a time.
 
-    Where more than half lie outside the recording, `first` to `last`, they are of another clock;
+    Where more than half lie outside the recording, `start_s` to `end_s`, they are of another clock;
     fewer are printed.
     """
-    start, stop = bounds.T
+    start, stop = intervals.T
     if (wrong := np.flatnonzero(~(start <= stop))).size:
         i = wrong[0]
         raise OrlaError(
             f"{name}: interval {i + 1} runs from {start[i]:.15g} to {stop[i]:.15g} s; give it a "
             "start, and a stop that is not earlier"
         )
-    outside = np.count_nonzero((stop < first) | (start > last))
-    if 2 * outside > len(bounds):
+    n, outside = len(intervals), np.count_nonzero((stop < start_s) | (start > end_s))
+    if 2 * outside > n:
         raise OrlaError(
-            f"{name}: {outside} of {len(bounds)} intervals, which start at {start.min():.10g} to "
-            f"{start.max():.10g} s, lie outside the recording, {first:.10g} to {last:.10g} s; give "
-            "them in seconds on its clock, or remove them"
+            f"{name}: {outside} of {n} intervals, which start at {start.min():.10g} to "
+            f"{start.max():.10g} s, lie outside the recording, {start_s:.10g} to {end_s:.10g} s; "
+            "give them in seconds on its clock, or remove them"
         )
     if outside:
         print(
-            f"{name}: {outside} of {len(bounds)} intervals lie outside the recording, {first:.10g} "
-            f"to {last:.10g} s, and are not used",
+            f"{name}: {outside} of {n} intervals lie outside the recording, {start_s:.10g} "
+            f"to {end_s:.10g} s, and are not used",
             file=sys.stderr,
         )
 

@@ -89,7 +89,7 @@ def prepare_binned(
         about["categories"] = classes.tolist()
     streams, accounts = [], {}
     for side, day, rows, target in zip("ab", days, inputs, targets, strict=True):
-        stream, account = Stream(rows, target, *day.stream_masks()), dict(day.account)
+        stream, account = Stream(rows, target, *day.scored_and_start_masks()), dict(day.account)
         if side == "b" and fit_steps:
             stream = stream.slice_steps(slice(fit_steps, None))
             seconds_of_fit = {"B's components are fitted on it": round(fit_steps * b.bin_s, 3)}

@@ -46,7 +46,7 @@ def excluded_intervals(
             raise OrlaError(f"{name}: give a start and a stop (s) each")
         distinct = {x.tobytes(): x for x in observed_by_unit if len(x)}
         for spans in distinct.values():
-            checks.require_intervals(name, spans, *span)
+            checks.check_intervals(name, spans, *span)
             gaps = _gaps_between(spans, time_s, _SHORTEST_GAP_S)
             intervals += [("not all units observed", *gap) for gap in gaps]
     if trials:
@@ -70,7 +70,7 @@ def _interval_bounds(table: pynwb.epoch.TimeIntervals, span: tuple[float, float]
     bounds = np.column_stack([*map(checks.times_in_seconds, columns)])
     last = bounds[:, 0] == np.max(bounds[:, 0], initial=-np.inf)
     bounds[last & np.isnan(bounds[:, 1]), 1] = np.inf
-    checks.require_intervals(table.name, bounds, *span)
+    checks.check_intervals(table.name, bounds, *span)
     return bounds
 
 

@@ -91,7 +91,7 @@ class OnlineRNN(base.Classifier):
             raise OrlaError(f"the class is {y!r}; leave out rows without one, or give it a name")
         if not isinstance(x, Mapping):
             raise OrlaError(f"a row is {type(x).__name__}; give a mapping of its features")
-        x = {name: _finite_number(name, value) for name, value in x.items()}
+        x = {name: _finite_or_zero(name, value) for name, value in x.items()}
         new = [x.keys() - self._features.keys(), {y} - self._classes.keys()]
         for numbers, names in zip((self._features, self._classes), new, strict=True):
             # In an order that does not depend on the row's.
@@ -179,7 +179,7 @@ class OnlineRNN(base.Classifier):
         """The row's features (features,); 0 where one is missing."""
         values = torch.zeros(len(self._features), dtype=torch.float64)
         for name in x.keys() & self._features.keys():
-            values[self._features[name]] = _finite_number(name, x[name])
+            values[self._features[name]] = _finite_or_zero(name, x[name])
         return values
 
     @torch.no_grad()
@@ -195,7 +195,7 @@ class OnlineRNN(base.Classifier):
         return probabilities
 
 
-def _finite_number(name: Hashable, value: Any) -> float:
+def _finite_or_zero(name: Hashable, value: Any) -> float:
     """A feature's value; 0 where it is None or NaN."""
     number = math.inf
     if not isinstance(value, str | bytes):  # nor a text of digits, such as a postal code

@@ -34,25 +34,25 @@ def row_microseconds(results: Iterable[str], phase: str) -> float:
     return 1e6 * seconds / rows if rows else float("nan")
 
 
-def peer_speeds(files: Mapping[str, str], peers: pd.DataFrame) -> pd.DataFrame:
+def peer_costs(task_by_table: Mapping[str, str], peers: pd.DataFrame) -> pd.DataFrame:
     """A row a task and peer: microseconds, and bytes at the end, means over seeds.
 
-    `files` has the task of each path, and `peers` these tables as one.
+    `task_by_table` has the task of each table's path, and `peers` these tables as one.
     """
     once = peers.drop_duplicates(["task", "peer", "seed"])
     table = once.groupby(["task", "peer"], as_index=False)["bytes"].mean()
-    paths = ([path for path, task in files.items() if task == name] for name in table["task"])
+    paths = ([p for p, task in task_by_table.items() if task == name] for name in table["task"])
     return table.assign(us=[*map(row_microseconds, paths, table["peer"])])
 
 
-def network_speeds(files: Mapping[str, Iterable[tuple[Mapping[str, Any], Any]]]) -> pd.DataFrame:
+def network_costs(jobs_by_table: Mapping[str, Iterable[tuple[Mapping, Any]]]) -> pd.DataFrame:
     """A row a condition: the mean microseconds of all models of its job, and bytes.
 
-    `files` has the task's specification and the job of each condition by the path of their table of
-    models.
+    `jobs_by_table` has the task's specification and the job of each condition by the path of their
+    table of models.
     """
     rows = []
-    for path, jobs in files.items():
+    for path, jobs in jobs_by_table.items():
         us = row_microseconds([path], "learners")
         for task, job in jobs:
             X, _, classes = catalogue.make("task", task).labelled_rows(0, rows=1)

@@ -198,7 +198,7 @@ def drift_table(
             learner; ``registrations``, why each cannot be answered, or "".
     """
     episode, study = task.cut(streams, split), study or {}
-    facts = pair_facts.session_facts(streams, study.get("session", "AB"), files)
+    facts = pair_facts.session_fact_rows(streams, study.get("session", "AB"), files)
     rows = [(measure, at, Interval(value), words) for measure, at, value, words in facts]
     for learner, stride in study.get("strides", {}).items():
         rows.append(("updates", learner, Interval(len(episode.adapt) // stride), ""))

@@ -21,7 +21,7 @@ from orla.tasks.recordings import Recordings
 _ABOUT = ("subject", "date", "area", "day", "placement", "recording")
 
 
-def session_facts(
+def session_fact_rows(
     streams: Streams, sessions: Sequence[str], files: Sequence[str | Path] = ()
 ) -> Iterator[tuple[str, str, float, str]]:
     """Facts of two sessions from the streams' record and files: measure, side, value and words.

@@ -186,7 +186,7 @@ def heldout_outputs(
             fit = fits[seed if whole_stream.per_seed else 0]
             by_seed.append(
                 fit.heldout_outputs_of_input_decoders
-                | {"readout": fit.fit_linear({0: hidden.__getitem__}, _RIDGE)}
+                | {"readout": fit.best_linear_outputs({0: hidden.__getitem__}, _RIDGE)}
             )
     return {name: np.stack([outputs[name] for outputs in by_seed]) for name in DECODERS}
 
@@ -256,10 +256,10 @@ class _Fits:
         inputs = LaggedInputs(self.stream)
         features = {lags: partial(inputs.rows, lags=lags) for lags in LAGS}
         settings = {"ridge": _RIDGE, "recursive": _RECURSIVE}
-        outputs = {name: self.fit_linear(features, choice) for name, choice in settings.items()}
-        return outputs | {"kalman": self.fit_kalman()}
+        outputs = {n: self.best_linear_outputs(features, choice) for n, choice in settings.items()}
+        return outputs | {"kalman": self.kalman_outputs()}
 
-    def fit_linear(
+    def best_linear_outputs(
         self, features: Mapping[int, Rows], settings: Sequence[tuple[float, float]]
     ) -> np.ndarray:
         """Outputs by the best (forgetting, penalty) and lags; recursive where it forgets."""
@@ -284,7 +284,7 @@ class _Fits:
         best = min(((lags, *s) for lags in features for s in settings), key=error)
         return outputs(False, np.arange(self.steps, len(self.stream)), *best)
 
-    def fit_kalman(self) -> np.ndarray:
+    def kalman_outputs(self) -> np.ndarray:
         """Outputs of a Kalman filter, which runs through the adapt part."""
         stream, span, starts = self.stream, self.adapt, _start_mask(self.stream)
         follows = (np.diff(span, prepend=-2) == 1) & ~starts[span]

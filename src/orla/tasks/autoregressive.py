@@ -34,9 +34,9 @@ class AR1(
     inputs: int = option(1, "Inputs of a network, and its outputs.", least=1)
     noise: float = option(0.0, "Standard deviation of the noise; the process's is 1.", least=0)
 
-    def streams(self, draws: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
+    def streams(self, rngs: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
         shape = (self.delay + self.pretraining + self.after, 2, self.inputs)
-        normals = np.stack([draw.standard_normal(shape) for draw in draws])
+        normals = np.stack([rng.standard_normal(shape) for rng in rngs])
         innovations, white = normals[:, :, 0], self.noise * normals[:, :, 1]
         change = self.delay + self.pretraining  # the first step of the changed rho
         stationary = _ar1_process(innovations, self.rho)
@@ -93,9 +93,9 @@ class AR2(
     shifted: float = option(0.071625, "Cycles a step after the shift.", above=0, most=0.49)
     delay: int = option(50, "Steps from an input to the step that it is the target of.", least=1)
 
-    def streams(self, draws: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
+    def streams(self, rngs: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
         change = self.delay + self.pretraining  # the first step of the changed frequency
-        normals = np.stack([draw.standard_normal(2 + change + self.after) for draw in draws])
+        normals = np.stack([rng.standard_normal(2 + change + self.after) for rng in rngs])
         start = self._start_factor() @ normals[:, :2].T
         innovations = normals[:, 2:]
         z = self._complex_ar1(innovations, self.frequency, start[0] + 1j * start[1])

@@ -50,7 +50,7 @@ class Bytes(
         choices=tuple(VOCABULARIES),
     )
 
-    def streams(self, draws: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
+    def streams(self, rngs: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
         table, count = _category_table(self.vocabulary)
         streams = []
         for name, steps in (
@@ -63,7 +63,7 @@ class Bytes(
                     f"task bytes: the text {name} has {len(values)} bytes and {steps + 1} are "
                     "needed; shorten pretraining, adapt or heldout"
                 )
-            begins = np.array([[draw.integers(len(values))] for draw in draws])
+            begins = np.array([[rng.integers(len(values))] for rng in rngs])
             excerpts = np.take(values, begins + np.arange(steps + 1), mode="wrap")
             streams.append(Stream(np.eye(count)[excerpts[:, :-1]], excerpts[:, 1:]))
         return tuple(streams)

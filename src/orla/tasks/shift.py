@@ -32,7 +32,7 @@ class Shift(Task):
     window: int = option(200, "Steps of a window; every part is a multiple of it.", least=1)
 
     @abstractmethod
-    def streams(self, draws: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
+    def streams(self, rngs: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
         """The unchanged stream and the changed one, with a first axis of one seed a generator.
 
         The unchanged one has `pretraining` + `after` steps. The changed one has `after` steps: it

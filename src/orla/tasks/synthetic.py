@@ -30,17 +30,17 @@ class Sine(Shift, name="sine", label="sine, {frequency:g} to {shifted:g} cycles 
     ahead: int = option(1, "Steps from an input to the value to be predicted.", least=1)
     noise: float = option(0.0, "Standard deviation of the noise; the sine's is 1.", least=0)
 
-    def streams(self, draws: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
-        pairs = [self._draw_branches(draw) for draw in draws]
+    def streams(self, rngs: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
+        pairs = [self._draw_variants(rng) for rng in rngs]
         stationary, shift = (np.stack(values)[..., None] for values in zip(*pairs, strict=True))
         return shift_targets(stationary, self.ahead), shift_targets(shift, self.ahead)
 
-    def _draw_branches(self, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    def _draw_variants(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """The unchanged sine of a seed, and the changed one."""
-        phase = draw.uniform(0, 2 * np.pi)
+        phase = rng.uniform(0, 2 * np.pi)
         cycles = self.frequency * np.arange(self.pretraining + self.after + self.ahead)
         branch = cycles[self.pretraining] + self.shifted * np.arange(self.after + self.ahead)
-        noise = self.noise * draw.standard_normal(len(cycles))
+        noise = self.noise * rng.standard_normal(len(cycles))
         stationary, shift = (np.sqrt(2) * np.sin(phase + 2 * np.pi * c) for c in (cycles, branch))
         return stationary + noise, shift + noise[self.pretraining :]
 
@@ -64,8 +64,8 @@ class Lorenz(Shift, name="lorenz", label="Lorenz, rho {rho:g} to {shifted:g}", o
     dt: float = option(0.05, "Time units between two steps.", above=0, most=1)
     noise: float = option(0.0, "Standard deviation of the noise, in z-scored units.", least=0)
 
-    def streams(self, draws: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
-        start = np.stack([draw.normal((0.0, 0.0, 25.0), 5.0) for draw in draws], axis=1)
+    def streams(self, rngs: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
+        start = np.stack([rng.normal((0.0, 0.0, 25.0), 5.0) for rng in rngs], axis=1)
         start = lorenz_trajectory(start, self.rho, SETTLING, 1)[-1]
         stationary = lorenz_trajectory(start, self.rho, self.dt, self.pretraining + self.after)
         shift = lorenz_trajectory(stationary[self.pretraining], self.shifted, self.dt, self.after)
@@ -77,7 +77,7 @@ class Lorenz(Shift, name="lorenz", label="Lorenz, rho {rho:g} to {shifted:g}", o
         mean, scale = baseline.mean(1, keepdims=True), baseline.std(1, keepdims=True)
         if not (scale > 1e-3).all():  # about 8 on the attractor at rho = 28
             raise OrlaError("task lorenz: the state stands still in pretraining; raise rho")
-        white = np.stack([draw.standard_normal(stationary.shape[1:]) for draw in draws])
+        white = np.stack([rng.standard_normal(stationary.shape[1:]) for rng in rngs])
         noise = self.noise * white
         stationary = (stationary - mean) / scale + noise
         shift = (shift - mean) / scale + noise[:, self.pretraining :]
@@ -139,27 +139,27 @@ class Mapping(Shift, name="mapping", label="linear mapping of recent inputs", or
     noise: float = option(0.3, "Standard deviation of the target's noise.", least=0)
     networks: int = option(1, "Consecutive seeds that share a stream, as one pair's do.", least=1)
 
-    def streams(self, draws: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
-        branches = zip(*map(self._draw_branches, draws), strict=True)
+    def streams(self, rngs: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
+        branches = zip(*map(self._draw_variants, rngs), strict=True)
         arrays = (zip(*branch, strict=True) for branch in branches)
         return tuple(Stream(np.stack(X), np.stack(Y)) for X, Y in arrays)
 
     def _random_generator(self, seed: int) -> np.random.Generator:
         return super()._random_generator(seed // self.networks)
 
-    def _draw_branches(self, draw: np.random.Generator) -> tuple[tuple[np.ndarray, ...], ...]:
+    def _draw_variants(self, rng: np.random.Generator) -> tuple[tuple[np.ndarray, ...], ...]:
         """Inputs and targets of a seed, unchanged; then those after the change."""
         # Each has random numbers of its own, so that a longer part only adds to them.
-        mappings, inputs, *noises = draw.spawn(4)
+        mappings, inputs, *noises = rng.spawn(4)
         shape = (self.outputs, self.inputs)
         first, goal, past_mapping = (_unit_rows(mappings.standard_normal(shape)) for _ in range(3))
         second = _unit_rows((1 - self.turn) * first + self.turn * goal)
         steps = self.pretraining + self.after
         x = inputs.standard_normal((self.delay + steps, self.inputs))
 
-        def target(mapping: np.ndarray, share: float, draw: np.random.Generator) -> np.ndarray:
+        def target(mapping: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
             present, past = x[self.delay :] @ mapping.T, x[:steps] @ past_mapping.T
-            noise = self.noise * draw.standard_normal((steps, self.outputs))
+            noise = self.noise * rng.standard_normal((steps, self.outputs))
             return np.sqrt(1 - share) * present + np.sqrt(share) * past + noise
 
         stationary = x[self.delay :], target(first, self.share, noises[0])

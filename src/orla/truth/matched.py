@@ -29,8 +29,8 @@ from orla.truth.verdicts import (
     FORMER,
     PRESENT,
     count_verdicts,
-    judge_registration,
     make_registration,
+    registration_outcome,
 )
 from orla.truth.worlds import ESTIMAND_NAME
 
@@ -117,7 +117,7 @@ def _verdicts_by_rules(
         over |= {name: study[name].min() for name in ("n_seeds", "error_n_seeds")}
         over |= cells_row(OverPairs.every_cell, study.__getitem__, settings)
         tables = {RESULT[SEED]: study, RESULT[PAIR]: pd.DataFrame([over])}
-        outcome = judge_registration(registration, tables)
+        outcome = registration_outcome(registration, tables)
         yield {"outcome": outcome, "gap": over["error_gap"], "between_sd": study["error_gap"].std()}
 
 

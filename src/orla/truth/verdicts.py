@@ -102,7 +102,7 @@ def judge_studies(
         }
         row = study_tables[RESULT[PAIR]].iloc[0]
         numbers = {"gap": row["error_gap"], "between_sd": row["error_between_sd"]}
-        outcome = judge_registration(registration, study_tables)
+        outcome = registration_outcome(registration, study_tables)
         rows.append({"study": number, "outcome": outcome, **numbers})
     return pd.DataFrame(rows)
 
@@ -126,7 +126,7 @@ def make_registration(
     )
 
 
-def judge_registration(registration: Registration, tables: Mapping[str, pd.DataFrame]) -> str:
+def registration_outcome(registration: Registration, tables: Mapping[str, pd.DataFrame]) -> str:
     """The outcome of a registration, by the rules of every study."""
     bindings = {registration.name: registration.binds}
     [verdict] = judge.judge_registrations([registration], tables, bindings=bindings)

@@ -64,12 +64,12 @@ def logits(network: nn.Module, params: Parameters, x: Tensor) -> Tensor:
     return functional_call(network, weights, x)
 
 
-def adapt(
+def error_and_gradient_norms(
     network: nn.Module,
     params: Parameters,
     batches: Iterable[tuple[Tensor, Tensor]],
     optimizer: Optimizer | None,
-    rate: float,
+    learning_rate: float,
 ) -> tuple[float, dict[str, float]]:
     """Error (%) of one adapting pass over batches, and each layer's norm of gradients.
 
@@ -83,7 +83,7 @@ def adapt(
         wrong.append(z.argmax(1) != y)
         if optimizer:
             entropy = -(z.softmax(1) * z.log_softmax(1)).sum(1).mean()
-            params, state, gradients = update_step(params, entropy, optimizer, state, rate)
+            params, state, gradients = update_step(params, entropy, optimizer, state, learning_rate)
             for name, g in gradients.items():
                 squares[name.rpartition(".")[0]] += float((g * g).sum()) / len(batches)
     error = 100 * float(torch.cat(wrong).double().mean())
@@ -120,7 +120,7 @@ def adaptation_table(
             pair = network_inputs(images[order]), torch.from_numpy(labels[order].astype(np.int64))
             batches = zip(*(values.split(settings["batch"]) for values in pair), strict=True)
             params = adaptable_parameters(network, adapts, settings["rank"], seed)
-            error, norms = adapt(network, params, batches, optimizer, rate)
+            error, norms = error_and_gradient_norms(network, params, batches, optimizer, rate)
             row = {"learning_rate": rate, "tuning": corruption in EXTRA, "corruption": corruption}
             for layer, value in ({"": error} | norms).items():
                 measure = "gradient_norm" if layer else "error"

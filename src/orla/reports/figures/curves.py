@@ -66,8 +66,8 @@ class LrCurves(
             axes.set(xscale="log", ylim=(low - 3 * pad, high + pad))
             axes.xaxis.set_major_locator(LogLocator(numticks=4))
             axes.xaxis.set_minor_locator(NullLocator())
-            for split, apart in plots.series_shifts(models["split"].unique(), _APART).items():
-                _draw_rate_curve(axes, where(models, split=split), marks[split], 10**apart)
+            for split, shift in plots.series_shifts(models["split"].unique(), _APART).items():
+                _draw_rate_curve(axes, where(models, split=split), marks[split], 10**shift)
         handles = plots.legend_handles("split", marks, study, lines=True, markersize=3, linewidth=1)
         handles += [
             plots.legend_handle("selected", **_RING),
@@ -76,11 +76,11 @@ class LrCurves(
         return plots.legend(figure, handles, ncols=5)
 
 
-def _draw_rate_curve(axes: Axes, rows: pd.DataFrame, mark: Mark, apart: float) -> None:
-    """Draw a split's models against their rates, their means, and the selected rate."""
+def _draw_rate_curve(axes: Axes, rows: pd.DataFrame, mark: Mark, x_factor: float) -> None:
+    """Draw a split's models against their rates times `x_factor`, means, and the selected rate."""
     low, high = axes.get_ylim()
     floor, bottom = (low + share * (high - low) for share in (0.14, 0.042))
-    x, y, fails = rows["learning_rate"] * apart, rows[_RECOVERY], rows["diverged"].astype(bool)
+    x, y, fails = rows["learning_rate"] * x_factor, rows[_RECOVERY], rows["diverged"].astype(bool)
     for those, height, sign in (
         (~fails, y.clip(lower=floor), {"s": 7, "alpha": 0.55, "marker": mark.marker}),
         (fails, y.where(~fails, bottom), {"s": 16, "marker": "x"}),
@@ -88,7 +88,7 @@ def _draw_rate_curve(axes: Axes, rows: pd.DataFrame, mark: Mark, apart: float) -
         axes.scatter(x[those], height[those], linewidths=0.8, color=mark.color, **sign)
     means = rows.groupby("learning_rate")[_RECOVERY].mean(skipna=False)
     line = {"color": mark.color, "linestyle": mark.line, "linewidth": 1, "zorder": 2.5}
-    axes.plot(means.index * apart, means.where(means >= floor), **line)
+    axes.plot(means.index * x_factor, means.where(means >= floor), **line)
     best = rows[rows["selected"].astype(bool)]
     if best[_RECOVERY].notna().any():
         axes.plot(x[best.index[0]], max(best[_RECOVERY].mean(), floor), zorder=4, **_RING)

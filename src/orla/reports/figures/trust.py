@@ -12,7 +12,7 @@ from orla.reports.figures.base import Figure, Selection
 from orla.reports.numbers import interval, number
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
-from orla.reports.tables.trust import CHOICES, sample_text, specifications, varying_choices
+from orla.reports.tables.trust import CHOICES, size_and_sd_text, specifications, varying_choices
 from orla.study.keys import FORMATS
 
 # Colour and hatch of each answer: they differ in grey too.
@@ -45,7 +45,7 @@ class RegistrationPower(
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         groups = selection.rows.groupby("registration", sort=False)
-        titled_rows = [(f"{name}\n{sample_text(rows.iloc[0])}", rows) for name, rows in groups]
+        titled_rows = [(f"{name}\n{size_and_sd_text(rows.iloc[0])}", rows) for name, rows in groups]
         layout = {"row_height_in": 1.55, "margin_in": 0.6, "x": "plot", "wrap": 3}
         layout |= {"xlabel": "True gap (unit of the title)", "ylabel": "Power (%)"}
         figure, panels = plots.titled_panels(titled_rows, **layout)

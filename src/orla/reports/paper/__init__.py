@@ -68,7 +68,7 @@ class Paper:
         return {kind: {row.get(kind) for row in rows} for kind in ("task", "learner")}
 
     @property
-    def sessions(self) -> list[str]:
+    def stand_in_sessions(self) -> list[str]:
         """The names of the sessions A and B that stand for the paper's."""
         return self.document["sessions"]
 

@@ -107,10 +107,10 @@ class Power(
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         for name, group in rows.groupby("registration", sort=False):
             lines = group.sort_values("true_gap").to_dict("records")
-            yield f"{name}: {sample_text(lines[0])}", lines
+            yield f"{name}: {size_and_sd_text(lines[0])}", lines
 
 
-def sample_text(row: Row) -> str:
+def size_and_sd_text(row: Row) -> str:
     """The registered sample and the scatter: "12 pairs, sd 6.2 pp"."""
     unit = "" if is_missing(row["unit"]) else f" {row['unit']}s"
     sd = number(row["sd"], 3 if row["sd"] < 1 else 1)

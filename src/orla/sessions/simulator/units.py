@@ -49,17 +49,17 @@ def draw_units(array: ArraySettings, rng: np.random.Generator) -> Units:
     is_sorted = np.ones(len(channel), dtype=bool)
     is_sorted[np.searchsorted(channel, np.arange(array.n_channels))] = False
     factors = array.channel_spread * rng.standard_normal(array.n_channels)
-    return _draw_tuning(channel, is_sorted, factors[channel], array, rng)
+    return _draw_units(channel, is_sorted, factors[channel], array, rng)
 
 
-def _draw_tuning(
+def _draw_units(
     channel: np.ndarray,
     is_sorted: np.ndarray,
     channel_log_rate: np.ndarray,
     array: ArraySettings,
     rng: np.random.Generator,
 ) -> Units:
-    """Units of these channels with a tuning that is drawn."""
+    """Units of these channels, their tuning drawn."""
     n = len(channel)
     base = np.where(is_sorted, array.unit_hz, array.crossings_hz)
     share = np.where(is_sorted, 1.0, array.crossings_share)
@@ -83,7 +83,7 @@ def drift_units(
 ) -> Units:
     """The same units on another day: turnover, rotation, gains, baselines."""
     n = len(units)
-    new_units = _draw_tuning(units.channel, units.is_sorted, units.channel_log_rate, array, rng)
+    new_units = _draw_units(units.channel, units.is_sorted, units.channel_log_rate, array, rng)
     # All draws are made at every scale, so that runs of different scales have the same draws.
     rotation, gain, baseline = rng.standard_normal((3, n)) * drift.scale
     is_new = rng.random(n) < min(1.0, drift.turnover * drift.scale)
