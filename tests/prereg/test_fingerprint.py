@@ -22,10 +22,10 @@ from orla.prereg import (
     fingerprint,
     judge,
     means,
+    part_behaviour,
     reader,
-    rehearsal,
     rows,
-    trials,
+    rule_behaviour,
 )
 from orla.prereg.lock import Lock
 from orla.prereg.registration import LATER_PARTS
@@ -59,12 +59,13 @@ def default(tmp_path_factory):
         found = fingerprint.behaviour_trials(plan, conditions, known)
         # The sweep of one learner, and the evidence over seeds, are cheaper and show as much.
         found["evidence"] = partial(
-            rehearsal.reading_behaviour, rehearsal.generic_registration(replace(known, unit="seed"))
+            rule_behaviour.reading_behaviour,
+            rule_behaviour.generic_registration(replace(known, unit="seed")),
         )
         job, _ = found[SWEEP].args[0].args
         learners = {"immediate": plan.spec("learner", "immediate")}
         found[SWEEP] = partial(
-            trials.choice_behaviour, partial(trials.sweep_behaviour, job, learners)
+            part_behaviour.choice_behaviour, partial(part_behaviour.sweep_behaviour, job, learners)
         )
         return fingerprint.behaviour_hashes({name: found[name] for name in names})
 
@@ -148,7 +149,7 @@ def test_a_changed_swap_of_units_is_noticed(monkeypatch):
         task = {"kind": "swapped", "recording": "day", "step": 9000, "pool": pool}
         task |= {"pairs": {"one": {"seed": seed, "share": share}}}
         task |= {"binned": {"files": {"day": "day.npz"}}, "preparation": {"features": {"count": 6}}}
-        return fingerprint.value_digest(trials.episode_behaviour(task))
+        return fingerprint.value_digest(part_behaviour.episode_behaviour(task))
 
     before = digest()
     assert digest() == before
@@ -231,15 +232,17 @@ def test_another_record_or_behaviour_is_untestable_by_name(write, study, words):
 )
 def test_what_decides_a_check_is_part_of_the_fingerprint(monkeypatch, change):
     checked = reader.read_registration(ROOT / "prereg/odoherty-pairs/pairs-ratio-order.yaml")
-    before = fingerprint.value_digest(rehearsal.check_behaviour(checked))
+    before = fingerprint.value_digest(rule_behaviour.check_behaviour(checked))
     monkeypatch.setattr(*change)
-    assert fingerprint.value_digest(rehearsal.check_behaviour(checked)) != before
+    assert fingerprint.value_digest(rule_behaviour.check_behaviour(checked)) != before
 
 
 def test_recordings_with_more_inputs_than_an_array_has_are_bound_too(default):
     _, plan, *_ = default
     task = plan.spec("task", "many-arrays")
-    [episode] = trials.episode_behaviour(task | {"preparation": {"features": {"count": 120}}})
+    [episode] = part_behaviour.episode_behaviour(
+        task | {"preparation": {"features": {"count": 120}}}
+    )
     assert len(episode) == 3
 
 

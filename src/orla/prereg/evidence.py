@@ -11,7 +11,7 @@ from orla.prereg.registration import (
     QUANTITIES,
     RESULT,
     SEED,
-    Reading,
+    EstimateReading,
     Registration,
     Value,
     check_columns,
@@ -109,7 +109,10 @@ def _binding_differences(
 
 
 def _interval_evidence(
-    reading: Reading, registration: Registration, tables: Tables, defaults: Mapping[str, Value]
+    reading: EstimateReading,
+    registration: Registration,
+    tables: Tables,
+    defaults: Mapping[str, Value],
 ) -> Evidence:
     """The interval of a criterion of version 1, and every reason not to judge by it."""
     columns = reading.columns
@@ -154,7 +157,7 @@ def _interval_evidence(
 
 
 def _sample_problems(
-    reading: Reading, registration: Registration, row: Row, n: int | None
+    reading: EstimateReading, registration: Registration, row: Row, n: int | None
 ) -> list[str]:
     """How the sample differs from the one registered in version 1."""
     size, least, column = registration.seeds, registration.least, reading.columns["n"]

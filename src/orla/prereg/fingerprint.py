@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orla.prereg import rehearsal, trials
+from orla.prereg import part_behaviour, rule_behaviour
 from orla.prereg.demands import find_quantities
 from orla.prereg.registration import LATER_PARTS, Registration
 from orla.programs import compiling
@@ -83,45 +83,51 @@ def behaviour_trials(
     for condition in conditions:
         task, architecture = condition.task, condition.architecture
         job = plan.job(condition)
-        job["network"] = network = trials.shrink_network(job["network"])
+        job["network"] = network = part_behaviour.shrink_network(job["network"])
         jobs.append(job)
-        parts[f"episodes of {task}"] = partial(trials.episode_behaviour, plan.spec("task", task))
-        parts[f"network {architecture}"] = partial(trials.network_behaviour, network)
+        parts[f"episodes of {task}"] = partial(
+            part_behaviour.episode_behaviour, plan.spec("task", task)
+        )
+        parts[f"network {architecture}"] = partial(part_behaviour.network_behaviour, network)
         if plan.takes_pretrained(condition):
             settings = plan.pretraining_settings(architecture)
             parts[f"pretraining of {architecture}"] = partial(
-                trials.pretraining_behaviour, network, settings
+                part_behaviour.pretraining_behaviour, network, settings
             )
         name = f"learner {condition.learner} of {architecture}"
         for kind in ("observers", "probes", "interventions"):
             if names := getattr(condition, kind):
                 name += f", {kind} {' '.join(names)}"
-        parts[name] = partial(trials.learner_behaviour, job)
+        parts[name] = partial(part_behaviour.learner_behaviour, job)
         optimizer, start = job["optimizer"], job["start"]
-        parts[f"optimizer {condition.optimizer}"] = partial(trials.optimizer_behaviour, optimizer)
-        parts[f"start {condition.start}"] = partial(trials.start_behaviour, start, network)
+        parts[f"optimizer {condition.optimizer}"] = partial(
+            part_behaviour.optimizer_behaviour, optimizer
+        )
+        parts[f"start {condition.start}"] = partial(part_behaviour.start_behaviour, start, network)
     if jobs:
         learners = list(dict.fromkeys(condition.learner for condition in conditions))[:2]
         specs = {learner: plan.spec("learner", learner) for learner in learners}
-        models = partial(trials.sweep_behaviour, jobs[0], specs)
+        models = partial(part_behaviour.sweep_behaviour, jobs[0], specs)
         reads = defaultdict(list)
         for name, columns in registration.required_columns:
             reads[name] += columns
-        parts["sweep and choice of the rate"] = partial(trials.choice_behaviour, models)
-        tables = partial(trials.statistics_behaviour, models, learners, plan.config["statistics"])
-        parts["statistics"] = partial(trials.select_columns, tables, dict(reads))
+        parts["sweep and choice of the rate"] = partial(part_behaviour.choice_behaviour, models)
+        tables = partial(
+            part_behaviour.statistics_behaviour, models, learners, plan.config["statistics"]
+        )
+        parts["statistics"] = partial(part_behaviour.select_columns, tables, dict(reads))
     for peer in peer_names(plan, conditions, registration):
-        parts[f"River's {peer}"] = partial(trials.peer_behaviour, peer)
-    parts["guards"] = partial(rehearsal.guard_behaviour)
-    parts["judge"] = partial(rehearsal.judge_behaviour, registration)
-    generic = rehearsal.generic_registration(registration)
+        parts[f"River's {peer}"] = partial(part_behaviour.peer_behaviour, peer)
+    parts["guards"] = partial(rule_behaviour.guard_behaviour)
+    parts["judge"] = partial(rule_behaviour.judge_behaviour, registration)
+    generic = rule_behaviour.generic_registration(registration)
     later = (
-        partial(rehearsal.reading_behaviour, generic),
-        partial(rehearsal.check_behaviour, registration),
-        partial(rehearsal.leave_one_out_behaviour),
-        partial(rehearsal.holm_family_behaviour, generic),
-        partial(trials.early_stopping_behaviour),
-        partial(rehearsal.drift_behaviour, generic),
+        partial(rule_behaviour.reading_behaviour, generic),
+        partial(rule_behaviour.check_behaviour, registration),
+        partial(rule_behaviour.leave_one_out_behaviour),
+        partial(rule_behaviour.holm_family_behaviour, generic),
+        partial(part_behaviour.early_stopping_behaviour),
+        partial(rule_behaviour.drift_behaviour, generic),
     )
     part_names = registration.binds.get("parts", LATER_PARTS)
     parts |= {n: part for n, part in zip(LATER_PARTS, later, strict=True) if n in part_names}

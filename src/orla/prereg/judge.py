@@ -221,7 +221,7 @@ def _verdict_columns(
         parts = zip(case.evidence, ps, strict=True) if outcome == "supported" else [(basis, p)]
         reason = "; ".join(sentences.estimate_sentence(registration, *each) for each in parts)
         differences = [
-            sentences.other_outcome(variant_outcome, variant, basis)
+            sentences.outcome_with_variant_text(variant_outcome, variant, basis)
             for variant, variant_outcome in outcomes_by_variant.items()
             if variant_outcome != outcome
         ]

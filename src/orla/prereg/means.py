@@ -240,7 +240,7 @@ def _other_estimates(
 ) -> dict[str, Estimate]:
     """Other ways to form the estimate, where some model diverged or some pair fails a guard."""
     [reading] = registration.readings
-    units = dict.fromkeys(reading.ways, n)
+    units = dict.fromkeys(reading.variants, n)
     is_skipped = {SOUND: not (registration.by_pairs and row["n_failing"])}
     is_skipped[_FROZEN] = not row["n_diverged"]
     if registration.quantity:
@@ -248,16 +248,16 @@ def _other_estimates(
     elif pairs is None:
         units[_FROZEN] = registration.seeds
     else:
-        pair_values = {way: pairs.get(variant.columns[0]) for way, variant in reading.ways.items()}
+        pair_values = {n: pairs.get(each.columns[0]) for n, each in reading.variants.items()}
         pair_values[SOUND] = pairs[reading.columns["estimate"]][pairs["guards"] == ""]
-        units = {way: int(np.isfinite(gaps).sum()) for way, gaps in pair_values.items()}
+        units = {name: int(np.isfinite(gaps).sum()) for name, gaps in pair_values.items()}
     others: dict[str, Estimate] = {}
-    for way, variant in reading.ways.items():
+    for name, variant in reading.variants.items():
         mean, low, high = map(row.number, variant.columns)
         # A runner-up that is another rate nowhere leaves the estimate as it is.
-        if is_skipped.get(way, not np.isfinite(mean)):
+        if is_skipped.get(name, not np.isfinite(mean)):
             continue
-        error, dof = np.nan, units[way] - 1
+        error, dof = np.nan, units[name] - 1
         if dof > 0:
             error = float((high - low) / 2 / scipy.stats.t.ppf(1 - registration.alpha, dof))
         words = f"{variant.words} (the highest)" if variant.words in others else variant.words

@@ -8,7 +8,7 @@ from orla.errors import OrlaError
 from orla.prereg import region
 from orla.prereg.amendments import seen_in_words
 from orla.prereg.documents import load_document, read_yaml
-from orla.prereg.registration import PAIR, QUANTITIES, SEED, Check, Reading, Registration
+from orla.prereg.registration import PAIR, QUANTITIES, SEED, Check, EstimateReading, Registration
 from orla.prereg.rules import Inside, MeanRule, rules_by_name
 from orla.results.scales import PP, SCALES
 from orla.schema import nearest
@@ -58,7 +58,7 @@ def _version_1_fields(path: Path, document: Mapping[str, Any]) -> dict[str, Any]
                 raise OrlaError(f"{name}.where: {differs}; make them agree")
         rule = Inside(region.parse_region(criterion["region"], name))
         fields = (criterion[part] for part in ("result", "where", "columns"))
-        criteria.append(Reading(*fields, rule, criterion["unit"], criterion["interval"]))
+        criteria.append(EstimateReading(*fields, rule, criterion["unit"], criterion["interval"]))
     return {
         "version": 1,
         "criteria": tuple(criteria),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from orla.errors import OrlaError
 from orla.prereg.region import Region
 from orla.prereg.rules import Inside, MeanRule
-from orla.results.scales import PP, SCALES, WAYS, Scale
+from orla.results.scales import PP, SCALES, VARIANTS, Scale
 from orla.schema import nearest
 from orla.study.keys import DEFAULTS
 
@@ -24,7 +24,7 @@ SOUND = "without_failing"
 OTHERS = {SOUND: "without the pairs that fail a guard"} | dict.fromkeys(
     ("runner_up_lowest", "runner_up_highest"), "with one condition at the runner-up of its rates"
 )
-"""Other ways to form a quantity, in words."""
+"""Variants of a quantity, formed in another way, in words."""
 
 DRIFTING = "pairs that drift"
 LATER_PARTS = ("evidence", "checks", "pairs left out", "families", "early stopping", DRIFTING)
@@ -39,19 +39,19 @@ _OF_GAP = (
 )
 
 
-class Way(NamedTuple):
-    """Another way to form an estimate: in words, and the columns of its mean and its interval."""
+class Variant(NamedTuple):
+    """An estimate formed in another way: in words, and the columns of its mean and interval."""
 
     words: str
     columns: tuple[str, str, str]
 
 
 @dataclass(frozen=True)
-class Reading:
+class EstimateReading:
     """One row of one result, and the rule that its estimate is judged by.
 
     `columns` holds what is read by its role: estimate, low, high, n, and further ones. `interval`
-    says what its interval is of, `ways` by its name each other way to form the estimate.
+    says what its interval is of, `variants` by its name each other way to form the estimate.
     """
 
     result: str
@@ -60,13 +60,13 @@ class Reading:
     rule: MeanRule | Inside
     scale: str
     interval: str
-    ways: Mapping[str, Way] = field(default_factory=dict)
+    variants: Mapping[str, Variant] = field(default_factory=dict)
 
     @property
     def column_names(self) -> list[str]:
         """The columns that the reading needs, those that only confirm the registration aside."""
-        way_columns = (column for way in self.ways.values() for column in way.columns)
-        return [*self.where, *self.columns.values(), *way_columns]
+        variant_columns = (column for each in self.variants.values() for column in each.columns)
+        return [*self.where, *self.columns.values(), *variant_columns]
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Registration:
     conditions: Mapping[str, Any] = field(default_factory=dict)
     checks: tuple[Check, ...] = ()
     outcomes: Mapping[str, str] = field(default_factory=dict)
-    criteria: tuple[Reading, ...] = ()
+    criteria: tuple[EstimateReading, ...] = ()
     rule: MeanRule | None = None
     scale: str = PP.unit
     seen_text: str = ""
@@ -145,7 +145,7 @@ class Registration:
         return self.is_tested and not self.primary
 
     @property
-    def readings(self) -> tuple[Reading, ...]:
+    def readings(self) -> tuple[EstimateReading, ...]:
         """The rows that are judged, each with its rule: one, but for version 1."""
         return (self._row_reading(self.unit),) if self.is_tested else self.criteria
 
@@ -168,7 +168,7 @@ class Registration:
             columns = [(RESULT[unit], names) for unit, names in columns_by_unit.items()]
         return columns + [(check.result, [*check.where, *check.ends]) for check in self.checks]
 
-    def _row_reading(self, unit: str) -> Reading:
+    def _row_reading(self, unit: str) -> EstimateReading:
         """The reading of the quantity's row, or of the gap over units of one kind."""
         if self.quantity:
             scale, result, where = _QUANTITY, QUANTITIES, {"quantity": self.quantity}
@@ -176,19 +176,19 @@ class Registration:
         else:
             scale, result = SCALES[self.scale], RESULT[unit]
             where = self.assumed_values | dict(self.conditions) | {"comparison": self.comparison}
-            words = {way: OTHERS.get(way, f"with {text}") for way, text in WAYS.items() if way}
+            words = {n: OTHERS.get(n, f"with {text}") for n, text in VARIANTS.items() if n}
             if unit == SEED:
                 del words[SOUND]
         columns = {
-            way: (scale.gap_column(way), *map(scale.ends_pattern(way).format, ("low", "high")))
-            for way in ("", *words)
+            name: (scale.gap_column(name), *map(scale.ends_pattern(name).format, ("low", "high")))
+            for name in ("", *words)
         }
         more = {name: scale.test_column(name) for name in ("standard_error", "dof")}
         more["n"] = scale.count.format(unit)
         roles = dict(zip(("estimate", "low", "high"), columns.pop(""), strict=True)) | more
-        ways = {way: Way(words[way], names) for way, names in columns.items()}
+        variants = {name: Variant(words[name], names) for name, names in columns.items()}
         level = f"{100 * (1 - 2 * self.alpha):g} % t interval"
-        return Reading(result, where, roles, self.rule, self.scale, level, ways)
+        return EstimateReading(result, where, roles, self.rule, self.scale, level, variants)
 
     @property
     def checked_quantities(self) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from orla.errors import OrlaError
-from orla.prereg.registration import Check, Reading, Registration, Value
+from orla.prereg.registration import Check, EstimateReading, Registration, Value
 from orla.prereg.rules import Estimate
 
 Tables = Mapping[str, pd.DataFrame]
@@ -27,7 +27,7 @@ class Evidence:
     are reasons not to judge by it, `notes` what is to be said beside it.
     """
 
-    reading: Reading
+    reading: EstimateReading
     estimate: Estimate = _NOTHING
     n: int = 0
     others: Mapping[str, Estimate] = field(default_factory=dict)
@@ -110,7 +110,7 @@ def rows_with_defaults(
     )
 
 
-def one_row(table: pd.DataFrame, reading: Reading, registration: str) -> Row | None:
+def one_row(table: pd.DataFrame, reading: EstimateReading, registration: str) -> Row | None:
     """The row that a registration (its name) reads; None without one, OrlaError for several."""
     where, result = reading.where, reading.result
     rows = matching_rows(table, where)

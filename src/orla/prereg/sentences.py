@@ -53,11 +53,11 @@ def estimate_sentence(registration: Registration, evidence: Evidence, ps: Ps) ->
     return "; ".join([sentence, *evidence.notes])
 
 
-def other_outcome(outcome: str, way: str, evidence: Evidence) -> str:
-    """The outcome with an estimate that is formed in another way, and that estimate."""
-    other = evidence.others.get(way)
+def outcome_with_variant_text(outcome: str, variant: str, evidence: Evidence) -> str:
+    """The outcome with a variant of the estimate, in words, and that variant's estimate."""
+    other = evidence.others.get(variant)
     ends = other and f"[{value_text(other.low)}, {value_text(other.high)}]"
-    return f"{outcome} {way}" + (f" ({value_text(other.mean)} {ends})" if other else "")
+    return f"{outcome} {variant}" + (f" ({value_text(other.mean)} {ends})" if other else "")
 
 
 def limits_sentence(registration: Registration) -> str:

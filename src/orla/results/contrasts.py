@@ -59,15 +59,15 @@ class Contrast:
         """Error (seeds,) of the learner that is subtracted minus the other's."""
         return self.immediate.error - self.full.error
 
-    def gaps_by_way(self) -> dict[str, np.ndarray]:
-        """Gaps (seeds,) formed in every way of `scales.WAYS` but over pairs, by their column."""
+    def gaps_by_variant(self) -> dict[str, np.ndarray]:
+        """Gaps (seeds,) in each of `scales.VARIANTS` but that over pairs, by their column."""
         full, immediate = self.sides
         frozen = (replace(side, as_frozen=True) for side in self.sides)
-        ways = {"": self, "frozen": Contrast(self.key, self.seeds, *frozen)}
-        ways["runner_up_full"] = replace(self, full=full.at_runner_up)
-        ways["runner_up_immediate"] = replace(self, immediate=immediate.at_runner_up)
-        of_recovery = {PP.gap_column(way): c.gap for way, c in ways.items()}
-        return of_recovery | {VARIANCE.gap_column(way): c.error_gap for way, c in ways.items()}
+        variants = {"": self, "frozen": Contrast(self.key, self.seeds, *frozen)}
+        variants["runner_up_full"] = replace(self, full=full.at_runner_up)
+        variants["runner_up_immediate"] = replace(self, immediate=immediate.at_runner_up)
+        of_recovery = {PP.gap_column(name): c.gap for name, c in variants.items()}
+        return of_recovery | {VARIANCE.gap_column(n): c.error_gap for n, c in variants.items()}
 
     def seed_scores(self) -> dict[str, np.ndarray]:
         """What is compared, seed by seed, under the columns of the estimates; (seeds,) each."""

@@ -12,7 +12,7 @@ from orla.results.base import Settings, Statistic
 from orla.results.contrasts import COMPARED, Contrast, contrasts
 from orla.results.estimands import TEXT
 from orla.results.grids import seed_values
-from orla.results.scales import PP, SCALES, VARIANCE, WAYS
+from orla.results.scales import PP, SCALES, VARIANCE, VARIANTS
 from orla.results.summary import (
     MEAN_DENOMINATOR,
     DerivedColumns,
@@ -45,7 +45,7 @@ _ROLES = {"full": "subtracted from", "immediate": "subtracted"}
 
 
 def _summary_cells(units: str) -> tuple[DerivedColumns, ...]:
-    """Each scale's gap with its count and test, and formed in other ways; then levels and R2."""
+    """Each scale's gap with its count, test and variants; then levels and R2."""
     cells = []
     for scale in SCALES.values():
         gap, number = scale.gap_column(), scale.count.format(units)
@@ -54,9 +54,9 @@ def _summary_cells(units: str) -> tuple[DerivedColumns, ...]:
             mean(gap, _GAPS[scale.unit].format(f"{units}s")),
             equivalence_test(gap, scale),
         ]
-        for way in ("frozen", "runner_up_full", "runner_up_immediate"):
-            text = f"The same with {WAYS[way]}"
-            cells.append(mean(scale.gap_column(way), text, t90=scale.ends_pattern(way)))
+        for name in ("frozen", "runner_up_full", "runner_up_immediate"):
+            text = f"The same with {VARIANTS[name]}"
+            cells.append(mean(scale.gap_column(name), text, t90=scale.ends_pattern(name)))
     return (
         *cells,
         significance_level("gap_pp"),
@@ -119,7 +119,7 @@ class Estimates(Statistic, name="estimates"):
 
     def _row(self, contrast: Contrast, settings: Settings) -> dict[str, Any]:
         """One contrast's row: its gap, tests, choice of rates and guards."""
-        seeds, scores = len(contrast.seeds), contrast.seed_scores() | contrast.gaps_by_way()
+        seeds, scores = len(contrast.seeds), contrast.seed_scores() | contrast.gaps_by_variant()
         distribution, share = np.empty(0), np.nan
         if seeds > 1:
             draws = draw_resamples(seeds, settings.resamples, settings.seed)

@@ -31,9 +31,9 @@ _KEYS = [name for name in KEYS if name != "pair"]
 _RUNNER_UP = "condition at the runner-up of its rates"
 
 
-def _value_columns(way: str, text: str) -> dict[str, str]:
-    """Columns of the value formed in another way."""
-    return {f"value_{way}": f"The value {text}.", **end_columns(f"t90_{{}}_{way}")}
+def _value_columns(variant: str, text: str) -> dict[str, str]:
+    """Columns of a variant of the value."""
+    return {f"value_{variant}": f"The value {text}.", **end_columns(f"t90_{{}}_{variant}")}
 
 
 class Quantities(Statistic, name="quantities"):
@@ -226,7 +226,7 @@ def _condition_key(where: Mapping[str, str]) -> Where:
 
 
 def _quantity_row(quantity: Quantity, models: pd.DataFrame, settings: Settings) -> dict[str, Any]:
-    """A quantity's row: its value over seeds or pairs, in every way, with its guards."""
+    """A quantity's row: its value over seeds or pairs, with its variants and guards."""
     every, absence = _pair_quantities(quantity, models, settings)
     pairs = [pair for pair in every if pair.has_meaning]
     sound = [pair for pair in pairs if not pair.guards]
@@ -248,9 +248,9 @@ def _quantity_row(quantity: Quantity, models: pd.DataFrame, settings: Settings) 
         others = [_estimate(quantity, other, settings) for other in _with_runner_up(pairs)]
         for end, best in (("lowest", min), ("highest", max)):
             if others:
-                row |= _way_columns(best(others, key=lambda e: e["value"]), f"runner_up_{end}")
+                row |= _variant_columns(best(others, key=lambda e: e["value"]), f"runner_up_{end}")
     if quantity.unit == "pair" and len(sound) > 1:
-        row |= _way_columns(_estimate(quantity, sound, settings), "without_failing")
+        row |= _variant_columns(_estimate(quantity, sound, settings), "without_failing")
     return row
 
 
@@ -265,9 +265,9 @@ def _with_runner_up(pairs: list[_PairQuantity]) -> Iterator[list[_PairQuantity]]
             ]
 
 
-def _way_columns(estimate: Mapping[str, Any], way: str) -> dict[str, Any]:
-    """The columns of an estimate that was formed in another way."""
-    return {f"{name}_{way}": estimate[name] for name in ("value", "t90_low", "t90_high")}
+def _variant_columns(estimate: Mapping[str, Any], variant: str) -> dict[str, Any]:
+    """The columns of a variant of an estimate."""
+    return {f"{name}_{variant}": estimate[name] for name in ("value", "t90_low", "t90_high")}
 
 
 def _estimate(quantity: Quantity, pairs: list[_PairQuantity], settings: Settings) -> dict[str, Any]:

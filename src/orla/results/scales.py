@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-WAYS = {
+VARIANTS = {
     "": "",
     "frozen": "diverged models scored as the frozen network",
     "runner_up_full": "its first learner at the runner-up of its rates",
     "runner_up_immediate": "its second learner at the runner-up of its rates",
     "without_failing": "the pairs without guards",
 }
-"""Ways to form a gap, in words; the first is the gap itself. The runner-up is the rate with the
+"""Variants of a gap, in words; the first is the gap itself. The runner-up is the rate with the
 second lowest error of validation where the two are within one standard error, else the chosen one.
 """
 
@@ -19,7 +19,7 @@ class Scale:
     """One unit, and patterns of columns.
 
     Attributes:
-        gap, end: of a gap, formed in some way, and of the ends of its interval at 1 - 2 alpha.
+        gap, end: of a variant of a gap, and of the ends of its interval at 1 - 2 alpha.
         test: of its intervals and tests, with the unit and without.
         count: of the number of units with a gap; {} is what they are.
     """
@@ -30,13 +30,13 @@ class Scale:
     test: tuple[str, str]
     count: str
 
-    def gap_column(self, way: str = "") -> str:
-        """Column of the gap formed in this way."""
-        return self.gap.format(f"_{way}" if way else "")
+    def gap_column(self, variant: str = "") -> str:
+        """Column of this variant of the gap."""
+        return self.gap.format(f"_{variant}" if variant else "")
 
-    def ends_pattern(self, way: str = "") -> str:
+    def ends_pattern(self, variant: str = "") -> str:
         """Pattern of the columns of the ends of its interval at 1 - 2 alpha."""
-        return self.end.format("{}", f"_{way}" if way else "")
+        return self.end.format("{}", f"_{variant}" if variant else "")
 
     def test_column(self, name: str) -> str:
         """Column of the test's `name`, such as "standard_error"."""

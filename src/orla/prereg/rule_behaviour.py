@@ -1,4 +1,4 @@
-"""Trials of guards and judge: verdicts on made-up rows around every bound of a registration."""
+"""Behaviour of guards and judge: verdicts on made-up rows around every bound of a registration."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -229,9 +229,8 @@ def _made_up_tables(
         columns["n"]: n,
     }
     column_means = [([columns[role] for role in ("estimate", "low", "high")], gap)]
-    column_means += [
-        (way.columns, gap + 2 * error * shift) for shift, way in enumerate(reading.ways.values())
-    ]
+    variants = enumerate(reading.variants.values())
+    column_means += [(each.columns, gap + 2 * error * shift) for shift, each in variants]
     for names, mean in column_means:
         row |= dict(zip(names, (mean, mean - half, mean + half), strict=True))
     above = settings["outlier"] * error * np.array([1.0, *[-1 / max(number - 1, 1)] * (number - 1)])
