@@ -1,4 +1,4 @@
-"""Loops that run uncompiled: as they are written, under vmap, and recorded."""
+"""Loops that run uncompiled: as they are written, under vmap, and traced."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pandas as pd
 from benchmarks import measure
 from benchmarks.engine import engine
 from benchmarks.problem import Problem
-from orla.programs import compiling, recording
+from orla.programs import compiling, traced_loops
 
 LEARNERS = (("immediate", "adam"), ("tbptt-200-200", "adam"), ("rtrl", "sgd"))
 STEPS = 400
@@ -27,7 +27,7 @@ def recorded(repeats: int) -> None:
             for models in (1, 10, 30):
                 parts = Problem(name, 16, STEPS), models, learner, optimizer
                 ways = _as_written(engine(*parts)), engine(*parts)
-                first, second = (run() for run in ways)  # the second is recorded from now on
+                first, second = (run() for run in ways)  # the second is traced from now on
                 same = all(np.array_equal(first[key], second[key]) for key in first)
                 seconds, load = measure.best_cpu_seconds(ways, repeats)
                 written, fast = (1e6 * one / STEPS for one in seconds)
@@ -40,10 +40,10 @@ def recorded(repeats: int) -> None:
 
 
 def _as_written(run: Callable[[], Any]) -> Callable[[], Any]:
-    """The run with no step that is recorded."""
+    """The run with no step that is traced."""
 
     def go() -> Any:
-        with mock.patch.object(recording, "STEPS_AS_WRITTEN", np.inf):
+        with mock.patch.object(traced_loops, "STEPS_AS_WRITTEN", np.inf):
             return run()
 
     return go

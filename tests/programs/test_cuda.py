@@ -22,7 +22,7 @@ from harness import (
 )
 
 from orla import catalogue
-from orla.programs import compiling, recording
+from orla.programs import compiling, traced_loops
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 
@@ -57,11 +57,11 @@ def assert_same_numbers(there, here):
 
 
 @pytest.mark.parametrize(("kind", "name"), in_full(LEARNED))
-def test_a_pair_of_parts_gives_the_numbers_of_the_cpu_and_the_same_bits_recorded(
+def test_a_pair_of_parts_gives_the_numbers_of_the_cpu_and_the_same_bits_traced(
     kind, name, monkeypatch
 ):
     there = on_cuda(make_loop(name, kind), kind)
-    monkeypatch.setattr(recording, "STEPS_AS_WRITTEN", 0)
+    monkeypatch.setattr(traced_loops, "STEPS_AS_WRITTEN", 0)
     again = on_cuda(make_loop(name, kind), kind)
     assert_same_numbers(there, ran(kind, name))
     for n, p in there.state.params.items():

@@ -10,8 +10,8 @@ from orla.errors import OrlaError
 from orla.sessions.binned import Binned
 from orla.sessions.channels import Correspondence
 from orla.sessions.from_bins import prepare_binned
+from orla.sessions.input_transform import InputTransform, Projection
 from orla.sessions.preparation import Features, Preparation
-from orla.sessions.reading import Projection, Reading
 from orla.sessions.session import Account
 
 DATASET = {"name": "test", "source": "made here", "simulated": True, "label": "SIMULATED"}
@@ -250,10 +250,10 @@ def test_a_reading_gives_the_inputs_of_a_stream(method, align, columns):
     a, b = array_days()
     streams = aligned(a, b, method, align, columns)
     for side, day, steps in (("a", a, 0), ("b", b, STEPS - len(streams.b))):
-        reading = Reading.from_record(streams.readings[side])
+        transform = InputTransform.from_record(streams.readings[side])
         inputs = getattr(streams, side).X
-        np.testing.assert_allclose(reading(day.inputs[steps:]), inputs, atol=1e-9)
-        two = reading.select_inputs(np.array([2, 0]))
+        np.testing.assert_allclose(transform(day.inputs[steps:]), inputs, atol=1e-9)
+        two = transform.select_inputs(np.array([2, 0]))
         np.testing.assert_allclose(two(day.inputs[steps:]), inputs[:, [2, 0]], atol=1e-9)
     target = streams.readings["target"]
     np.testing.assert_allclose(streams.a.Y * target["sd"] + target["mean"], a.targets, atol=1e-9)

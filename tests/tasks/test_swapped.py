@@ -10,7 +10,7 @@ import pytest
 from orla import catalogue
 from orla.errors import OrlaError
 from orla.sessions import mat_read, nwb, simulator
-from orla.sessions.reading import Reading
+from orla.sessions.input_transform import InputTransform
 from orla.study.simulated import simulated_streams
 from orla.tasks.recordings import Recordings
 from orla.tasks.swapped import Swapped
@@ -92,8 +92,8 @@ def test_from_the_step_on_a_share_of_the_columns_is_other_units(recording):
         assert {*before, *after} <= {*np.argsort(-variance, kind="stable")[:POOL].tolist()}
         assert found.dataset["swap"]["step"] == STEP and found.dataset["swap"]["share"] == share
         for side, span in (("a", slice(STEP)), ("b", slice(STEP, None))):
-            reading = Reading.from_record(found.readings[side])
-            np.testing.assert_allclose(reading(counts[span]), getattr(found, side).X, atol=1e-9)
+            transform = InputTransform.from_record(found.readings[side])
+            np.testing.assert_allclose(transform(counts[span]), getattr(found, side).X, atol=1e-9)
         moves.append(moved)
         # A larger share replaces what a smaller one does, and more; session A stays.
         if share:

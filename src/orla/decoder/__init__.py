@@ -13,7 +13,7 @@ from orla.architectures.base import Parameters
 from orla.engine.network import network_of
 from orla.errors import OrlaError
 from orla.provenance import networks
-from orla.sessions.reading import Reading
+from orla.sessions.input_transform import InputTransform
 
 _ARRAYS = ("columns", "weights", "offset")
 
@@ -38,7 +38,7 @@ class Decoder:
         self,
         specification: Mapping[str, Any],
         params: Parameters,
-        reading: Reading,
+        reading: InputTransform,
         mean: np.ndarray,
         sd: np.ndarray,
         batch_size: int = 1,
@@ -119,5 +119,5 @@ class Decoder:
         params = {n.partition(".")[2]: p for n, p in tensors.items() if n.startswith("params.")}
         arrays = {name: tensors[name].numpy() for name in (*_ARRAYS, "mean", "sd")}
         transform, channels = specification["transform"], specification["channels"]
-        reading = Reading(transform, channels, *(arrays[name] for name in _ARRAYS))
+        reading = InputTransform(transform, channels, *(arrays[name] for name in _ARRAYS))
         return cls(specification, params, reading, arrays["mean"], arrays["sd"], batch_size)

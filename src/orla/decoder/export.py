@@ -12,7 +12,7 @@ from orla.programs import machine
 from orla.provenance import collect, networks
 from orla.provenance.tables import read_table
 from orla.schema import nearest
-from orla.sessions.reading import Reading
+from orla.sessions.input_transform import InputTransform
 from orla.sessions.streams import Streams
 from orla.study import tidy
 from orla.study.adaptation import Episodes
@@ -64,7 +64,7 @@ def write_decoder(
             "bin_s": streams.bin_s,
         },
         {name: p[0].cpu() for name, p in params.items()},
-        Reading.from_record(record),
+        InputTransform.from_record(record),
         *(np.asarray(target[name]) for name in ("mean", "sd")),
     )
     source = collect.collect(

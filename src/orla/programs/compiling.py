@@ -19,8 +19,8 @@ from torch.utils import _pytree as pytree
 
 from orla.errors import OrlaError
 from orla.programs import packages as programs
-from orla.programs.recording import Recordings
 from orla.programs.store import lock_on, say
+from orla.programs.traced_loops import TracedLoops
 from orla.programs.tracing import layout_of
 from orla.provenance import cost
 
@@ -93,7 +93,7 @@ class Compiled:
     ) -> None:
         self.function, self.what, self.key_parts = function, what, key_parts
         self._programs: dict[Any, Callable[..., Any]] = {}
-        self._recordings: defaultdict[Any, Recordings] = defaultdict(Recordings)
+        self._traced_loops: defaultdict[Any, TracedLoops] = defaultdict(TracedLoops)
 
     def __call__(self, *arguments: Any) -> Any:
         return self.program(*arguments)(*arguments)
@@ -101,7 +101,7 @@ class Compiled:
     def program(self, *arguments: Any) -> Callable[..., Any]:
         """The compiled program for arguments of these shapes, which it does not check.
 
-        Where compilation is off, the function itself, whose loops are recorded in time.
+        Where compilation is off, the function itself, whose loops are traced in time.
         """
         if not enabled():
             return self._run_uncompiled
@@ -113,7 +113,7 @@ class Compiled:
         return self._programs[shapes]
 
     def _run_uncompiled(self, *arguments: Any) -> Any:
-        with self._recordings[_argument_layouts(arguments)].call():
+        with self._traced_loops[_argument_layouts(arguments)].call():
             return self.function(*arguments)
 
     def _load_or_make(self, shapes: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from orla.programs import torch_private
-from orla.programs.recording import in_key_order_of, run_loop
+from orla.programs.traced_loops import in_key_order_of, run_loop
 from orla.programs.tracing import TRACING, traced_body
 
 

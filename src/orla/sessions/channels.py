@@ -7,8 +7,8 @@ import numpy as np
 
 from orla.errors import OrlaError
 from orla.sessions.binned import Binned
+from orla.sessions.input_transform import METHODS
 from orla.sessions.preparation import Features, Preparation
-from orla.sessions.reading import METHODS
 from orla.sessions.session import Session
 
 

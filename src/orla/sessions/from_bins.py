@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from orla.errors import OrlaError
-from orla.sessions import channels, reading
+from orla.sessions import channels, input_transform
 from orla.sessions.binned import Binned
+from orla.sessions.input_transform import METHODS, TRANSFORMS, InputTransform, Projection, Scaling
 from orla.sessions.parts import pretraining_steps
 from orla.sessions.preparation import Features, Preparation
-from orla.sessions.reading import METHODS, TRANSFORMS, Projection, Reading, Scaling
 from orla.sessions.session import Account
 from orla.sessions.streams import Streams
 from orla.tasks.stream import Stream
@@ -58,7 +58,7 @@ def prepare_binned(
         )
         alignment = f"{OWN_COMPONENTS} {components}"
     else:
-        reading.require_enough(a.inputs.shape[1], features.count, a.name, "channels")
+        input_transform.require_enough(a.inputs.shape[1], features.count, a.name, "channels")
         on_a = np.arange(a.inputs.shape[1])
         if components:
             alignment = f"{components} of session A"
@@ -123,9 +123,9 @@ def _prepare_inputs(
     """Inputs of both sessions (steps, inputs) of their `columns`, scaled by A's first `n` steps.
 
     B's components are A's, or its own, fitted on its first `b_fit_steps`. The second are how inputs
-    are made of bins, the `Reading` of "a" and of "b" as records. The third, where B's components
-    are aligned with A's: the rows of pairs that are stable; and the pairs (channels, 2), columns of
-    A and B of one array and name.
+    are made of bins, the `InputTransform` of "a" and of "b" as records. The third, where B's
+    components are aligned with A's: the rows of pairs that are stable; and the pairs (channels, 2),
+    columns of A and B of one array and name.
     """
     features, (a, b), alignment = preparation.features, days, None
     transform, method, count = TRANSFORMS[preparation.transform], features.method, features.count
@@ -139,7 +139,7 @@ def _prepare_inputs(
         if features.align:
             pairs = [(i, b.keys.index(key)) for i, key in enumerate(a.keys) if key in b.keys]
             pairs = np.array(pairs, dtype=int).reshape(-1, 2)
-            projection_b, stable = reading.align_components(
+            projection_b, stable = input_transform.align_components(
                 projection_a, projection_b, pairs, features.align, features.stable, b.name
             )
             alignment = stable, pairs
@@ -158,8 +158,8 @@ def _prepare_inputs(
             offset = offset - projections[side].mean @ weights
         numbers = np.arange(day.inputs.shape[1])[part]
         weights, offset = weights / scaling.sd, offset / scaling.sd
-        day_reading = Reading(preparation.transform, day.channel_labels, numbers, weights, offset)
-        readings["ab"[side]] = day_reading.to_record()
+        parts = preparation.transform, day.channel_labels, numbers, weights, offset
+        readings["ab"[side]] = InputTransform(*parts).to_record()
     return [scaling(each) for each in rows], readings, alignment
 
 

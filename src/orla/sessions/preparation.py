@@ -9,7 +9,7 @@ targets) of its first steps, and B's stream begins after those steps. The datase
 from dataclasses import dataclass, field
 
 from orla.catalogue import option
-from orla.sessions.reading import ALIGNMENTS, METHODS, TRANSFORMS
+from orla.sessions.input_transform import ALIGNMENTS, METHODS, TRANSFORMS
 
 TARGETS = {"cursor": "cursor_pos", "finger": "finger_pos"}
 

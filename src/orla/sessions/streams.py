@@ -21,7 +21,7 @@ class Streams(Sealed):
         bin_s: seconds a step.
         dataset: name, source, simulated (bool), label, features, and an account of each session.
         categories: number of categories where targets are categories; None for values.
-        readings: how bins of each session become inputs, "a" and "b" (`reading.Reading.to_record`);
+        readings: how bins of each session become inputs, "a" and "b" (`InputTransform.to_record`);
             and of "target" the `mean` and `sd` of its z-score, where it is a value. None where
             they are not known.
     """

@@ -13,8 +13,8 @@ from orla.sessions.binned import Binned
 from orla.sessions.channels import Correspondence
 from orla.sessions.from_bins import prepare_binned
 from orla.sessions.from_spikes import bin_session
+from orla.sessions.input_transform import InputTransform
 from orla.sessions.parts import pretraining_steps
-from orla.sessions.reading import Reading
 from orla.sessions.session import Session
 from orla.sessions.streams import Streams
 from orla.tasks.recordings import Recordings
@@ -140,14 +140,14 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
         order = np.random.default_rng(draw.seed).permutation(len(names))
         first, second = order[:count], order[:count].copy()
         second[:n_new] = order[count : count + n_new]
-        reading, sides, account = Reading.from_record(whole.readings["a"]), {}, {}
+        transform, sides, account = InputTransform.from_record(whole.readings["a"]), {}, {}
         of_all = {"channels": count, "of_channels": len(names), "because": "units of one recording"}
         readings = dict(whole.readings)
         spans = {"a": (slice(None, self.step), first), "b": (slice(self.step, None), second)}
         for side, (span, columns) in spans.items():
             stream = whole.a.slice_steps(span)
             sides[side] = replace(stream, X=stream.X[:, columns])
-            readings[side] = reading.select_inputs(columns).to_record()
+            readings[side] = transform.select_inputs(columns).to_record()
             steps_of_side = {"steps": len(stream), "scored": int(stream.mask.sum())}
             account[side] = whole.dataset["account"]["a"] | of_all | steps_of_side
         swap = {"step": self.step, **vars(draw)}

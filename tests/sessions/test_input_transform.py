@@ -7,7 +7,7 @@ from scipy.stats import ortho_group
 from statsmodels.multivariate.factor import Factor
 
 from orla.errors import OrlaError
-from orla.sessions.reading import (
+from orla.sessions.input_transform import (
     Projection,
     Scaling,
     factor_analysis,

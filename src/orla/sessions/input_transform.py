@@ -21,7 +21,7 @@ _LEAST_LOADING = 0.01
 
 
 @dataclass(frozen=True)
-class Reading:
+class InputTransform:
     """Inputs of bins: the transform of some columns, times `weights`, plus `offset`.
 
     Attributes:
@@ -42,16 +42,16 @@ class Reading:
         return TRANSFORMS[self.transform](bins[..., self.columns]) @ self.weights + self.offset
 
     def select_inputs(self, inputs: np.ndarray) -> Self:
-        """The reading of some of the inputs, by their numbers."""
+        """The transform to some of the inputs, by their numbers."""
         return replace(self, weights=self.weights[:, inputs], offset=self.offset[inputs])
 
     def to_record(self) -> dict[str, Any]:
-        """The reading as JSON can hold it."""
+        """The transform as JSON can hold it."""
         return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in asdict(self).items()}
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Self:
-        """The reading of a record that `to_record` made."""
+        """The transform of a record that `to_record` made."""
         arrays = {name: np.asarray(record[name]) for name in ("columns", "weights", "offset")}
         return cls(record["transform"], record["channels"], **arrays)
 

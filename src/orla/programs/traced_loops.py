@@ -1,6 +1,6 @@
 """Loops that run uncompiled: a body as it is written, then as the operations that it carries out.
 
-A step under `torch.func.vmap` spends most of its time in vmap. Its operations, recorded once and
+A step under `torch.func.vmap` spends most of its time in vmap. Its operations, traced once and
 carried out one after the other, give the same bits in less time.
 """
 
@@ -18,9 +18,9 @@ from torch.utils import _pytree as pytree
 
 from orla.programs.tracing import TRACING, layout_of, trace
 
-# Steps as written before a body is recorded: fewer take less time than recording it does.
+# Steps as written before a body is traced: fewer take less time than tracing it does.
 STEPS_AS_WRITTEN = 200
-# First steps of a loop at which a recording is looked for: tensors may come to a loop in another
+# First steps of a loop at which a traced body is looked for: tensors may come to a loop in another
 # memory layout than its steps give them.
 _FIRST_STEPS = 3
 
@@ -28,7 +28,7 @@ Leaves = list[Tensor]
 
 
 @dataclass
-class Recording:
+class TracedBody:
     """A body's operations: from the leaves of its arguments to those of the carry and output."""
 
     run: Callable[..., Leaves]
@@ -37,13 +37,13 @@ class Recording:
 
 @dataclass
 class _Loop:
-    """What is known of one loop of a program; None where its body cannot be recorded."""
+    """What is known of one loop of a program; None where its body cannot be traced."""
 
     steps: int = 0
-    recordings: dict[Any, Recording | None] = field(default_factory=dict)
+    traced_bodies: dict[Any, TracedBody | None] = field(default_factory=dict)
 
 
-class Recordings:
+class TracedLoops:
     """The loops of one function for arguments of one layout, in the order in which it runs them."""
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class Recordings:
 
     @contextmanager
     def call(self) -> Iterator[None]:
-        """A block that is one call of the function: its loops, not those within, are recorded."""
+        """A block that is one call of the function: its loops, not those within, are traced."""
         self._next = 0
         with _activate(self):
             yield
@@ -66,12 +66,12 @@ class Recordings:
 
 
 # Whose call runs now, the last; None where none does, and within a loop's body.
-_active: list[Recordings | None] = [None]
+_active: list[TracedLoops | None] = [None]
 
 
 @contextmanager
-def _activate(recordings: Recordings | None) -> Iterator[None]:
-    _active.append(recordings)
+def _activate(loops: TracedLoops | None) -> Iterator[None]:
+    _active.append(loops)
     try:
         yield
     finally:
@@ -95,17 +95,17 @@ def run_loop(
     constant_leaves = pytree.tree_leaves(constants)
     rows = [leaf.unbind(0) for leaf in input_leaves]
     outputs: list[Leaves] = []
-    recording, output_structure = None, None
+    traced, output_structure = None, None
     for count, index in enumerate(order):
         entry_leaves = [row[index] for row in rows]
-        if recording is None:
+        if traced is None:
             carry = pytree.tree_unflatten(carry_leaves, carry_structure)
             arguments = carry, pytree.tree_unflatten(entry_leaves, input_structure), constants
             if loop and count < _FIRST_STEPS:
-                recording = _recording(loop, body, arguments, count)
-        if recording:
-            results = recording.run(*carry_leaves, *entry_leaves, *constant_leaves)
-            output_structure = recording.output_structure
+                traced = _find_or_trace(loop, body, arguments, count)
+        if traced:
+            results = traced.run(*carry_leaves, *entry_leaves, *constant_leaves)
+            output_structure = traced.output_structure
             carry_leaves, output = results[: len(carry_leaves)], results[len(carry_leaves) :]
         else:
             with _activate(None):
@@ -113,7 +113,7 @@ def run_loop(
             carry_leaves = pytree.tree_leaves(in_key_order_of(carry, new_carry))
             output, output_structure = pytree.tree_flatten(output)
         outputs.append(output)
-    if loop and recording is None:
+    if loop and traced is None:
         loop.steps += len(outputs)
     stacked = [torch.stack(leaves) for leaves in zip(*outputs, strict=True)]
     last = pytree.tree_unflatten(carry_leaves, carry_structure)
@@ -125,18 +125,18 @@ def in_key_order_of(reference: Any, mapping: Any) -> Any:
     return pytree.tree_map(lambda _, new: new, reference, mapping)
 
 
-def _recording(
+def _find_or_trace(
     loop: _Loop, body: Callable[..., tuple[Any, Any]], trees: tuple[Any, ...], steps: int
-) -> Recording | None:
-    """The recording for arguments of this structure and layout; made after enough steps."""
+) -> TracedBody | None:
+    """The traced body for arguments of this structure and layout; made after enough steps."""
     leaves, structure = pytree.tree_flatten(trees)
     key = structure, tuple(map(layout_of, leaves))
-    if key not in loop.recordings and loop.steps + steps >= STEPS_AS_WRITTEN:
-        loop.recordings[key] = _record(body, trees)
-    return loop.recordings.get(key)
+    if key not in loop.traced_bodies and loop.steps + steps >= STEPS_AS_WRITTEN:
+        loop.traced_bodies[key] = _trace_body(body, trees)
+    return loop.traced_bodies.get(key)
 
 
-def _record(body: Callable[..., tuple[Any, Any]], trees: tuple[Any, ...]) -> Recording | None:
+def _trace_body(body: Callable[..., tuple[Any, Any]], trees: tuple[Any, ...]) -> TracedBody | None:
     """The body's operations; None where it is not the same at each step.
 
     That is so where its way depends on a number, where it holds a tensor that is none of its
@@ -157,7 +157,7 @@ def _record(body: Callable[..., tuple[Any, Any]], trees: tuple[Any, ...]) -> Rec
     if not same_layout or _holds_tensors(graph):
         return None
     _, output = pytree.tree_unflatten(answers, structure)
-    return Recording(graph.forward, pytree.tree_structure(output))
+    return TracedBody(graph.forward, pytree.tree_structure(output))
 
 
 def _holds_tensors(graph: GraphModule) -> bool:

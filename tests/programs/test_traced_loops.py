@@ -1,4 +1,4 @@
-"""Loops whose bodies are recorded: the bits of the loops as they are written."""
+"""Loops whose bodies are traced: the bits of the loops as they are written."""
 
 from collections import Counter
 
@@ -25,23 +25,23 @@ from harness import (
 )
 
 from orla import catalogue
-from orla.programs import recording
+from orla.programs import traced_loops
 from orla.programs.compiling import Compiled
 from orla.programs.scan import scan, while_loop
 
 
 @pytest.fixture
-def recorded(monkeypatch):
-    """Record at once: how many bodies were recorded, True, and how many could not be, False."""
-    record, counts = recording._record, Counter()
+def trace_counts(monkeypatch):
+    """Trace at once: how many bodies were traced, True, and how many could not be, False."""
+    trace, counts = traced_loops._trace_body, Counter()
 
     def counted(body, trees):
-        made = record(body, trees)
+        made = trace(body, trees)
         counts[made is not None] += 1
         return made
 
-    monkeypatch.setattr(recording, "STEPS_AS_WRITTEN", 0)
-    monkeypatch.setattr(recording, "_record", counted)
+    monkeypatch.setattr(traced_loops, "STEPS_AS_WRITTEN", 0)
+    monkeypatch.setattr(traced_loops, "_trace_body", counted)
     return counts
 
 
@@ -58,10 +58,10 @@ def assert_same_bits(ours, written):
 
 
 @pytest.mark.parametrize(("kind", "name"), in_full(PAIRS, PAIRS[::3]))
-def test_a_recorded_pair_of_parts_has_the_bits_of_the_loop_as_written(kind, name, recorded):
+def test_a_traced_pair_of_parts_has_the_bits_of_the_loop_as_written(kind, name, trace_counts):
     written = ran(kind, name)
     assert_same_bits(run(lambda: make_loop(name, kind), kind), written)
-    assert recorded[True]
+    assert trace_counts[True]
 
 
 def with_optimizer(name):
@@ -80,28 +80,28 @@ FURTHER = {name: with_optimizer(name) for name in catalogue.parts("optimizer")} 
 
 
 @pytest.mark.parametrize("name", FURTHER)
-def test_a_recorded_optimizer_probe_and_intervention_has_them_too(name, recorded, monkeypatch):
+def test_a_traced_optimizer_probe_and_intervention_has_them_too(name, trace_counts, monkeypatch):
     ours = run(FURTHER[name])
-    assert recorded[True]
-    monkeypatch.setattr(recording, "STEPS_AS_WRITTEN", STEPS)
+    assert trace_counts[True]
+    monkeypatch.setattr(traced_loops, "STEPS_AS_WRITTEN", STEPS)
     assert_same_bits(ours, run(FURTHER[name]))
 
 
-def test_recorded_kernels_have_them_too(with_kernels, recorded, monkeypatch):
+def test_traced_kernels_have_them_too(with_kernels, trace_counts, monkeypatch):
     ours = run(lambda: make_loop("rtrl", "rnn"))
-    assert recorded == {True: 1}
-    monkeypatch.setattr(recording, "STEPS_AS_WRITTEN", STEPS)
+    assert trace_counts == {True: 1}
+    monkeypatch.setattr(traced_loops, "STEPS_AS_WRITTEN", STEPS)
     assert_same_bits(ours, run(lambda: make_loop("rtrl", "rnn")))
 
 
 def looped(body):
-    """A function of one loop over numbers, which may be recorded."""
+    """A function of one loop over numbers, which may be traced."""
     return Compiled(
         lambda start, xs, *constants: scan(body, start, xs, constants=constants), "sums"
     )
 
 
-def test_a_body_is_recorded_after_so_many_steps_and_then_not_called(monkeypatch):
+def test_a_body_is_traced_after_so_many_steps_and_then_not_called(monkeypatch):
     calls = []
 
     def body(carry, x):
@@ -109,8 +109,8 @@ def test_a_body_is_recorded_after_so_many_steps_and_then_not_called(monkeypatch)
         return carry + x, 2 * carry
 
     program, xs = looped(body), torch.arange(1.0, 5.0)
-    monkeypatch.setattr(recording, "STEPS_AS_WRITTEN", 6)
-    for count in (4, 7, 7):  # two more steps as written, and one that is recorded
+    monkeypatch.setattr(traced_loops, "STEPS_AS_WRITTEN", 6)
+    for count in (4, 7, 7):  # two more steps as written, and one that is traced
         last, doubled = program(torch.zeros(()), xs)
         assert last.item() == 10.0 and doubled.tolist() == [0.0, 2.0, 6.0, 12.0]
         assert len(calls) == count
@@ -118,7 +118,7 @@ def test_a_body_is_recorded_after_so_many_steps_and_then_not_called(monkeypatch)
     assert len(calls) == 11
 
 
-def test_each_loop_of_a_function_has_its_own_recording(recorded):
+def test_each_loop_of_a_function_has_its_own_traced_body(trace_counts):
     def both(start, xs):
         first = scan(lambda c, x: (c + x, c), start, xs)
         return first, scan(lambda c, x: (c * x, c), start, xs, reverse=True)
@@ -128,10 +128,10 @@ def test_each_loop_of_a_function_has_its_own_recording(recorded):
         (total, _), (product, before) = program(torch.ones(()), torch.arange(1.0, 5.0))
         assert [total.item(), product.item()] == [11.0, 24.0]
         assert before.tolist() == [24.0, 12.0, 4.0, 1.0]
-    assert recorded == {True: 2}
+    assert trace_counts == {True: 2}
 
 
-def test_another_number_of_loops_mixes_no_recordings_up(recorded):
+def test_another_number_of_loops_mixes_no_traced_bodies_up(trace_counts):
     def last_of_each(start, rows):
         factor = len(rows)
         results = [scan(lambda c, x: (factor * c + x, c), start, row)[0] for row in rows]
@@ -142,7 +142,7 @@ def test_another_number_of_loops_mixes_no_recordings_up(recorded):
         assert program(torch.zeros(()), row.expand(count, 4)).tolist() == [expected] * count
 
 
-def test_loops_within_a_body_are_recorded_with_it(recorded):
+def test_loops_within_a_body_are_traced_with_it(trace_counts):
     def body(carry, x):
         within, _ = scan(lambda c, y: (c + y, c), carry, x)
         halved = while_loop(lambda c: c > 10, lambda c: (c / 2,), (within,))
@@ -150,10 +150,10 @@ def test_loops_within_a_body_are_recorded_with_it(recorded):
 
     last, sums = looped(body)(torch.zeros(()), torch.arange(6.0).view(3, 2))
     assert sums.tolist() == [1.0, 6.0, 15.0] and last.item() == 7.5
-    assert recorded == {True: 1}
+    assert trace_counts == {True: 1}
 
 
-def test_what_cannot_be_recorded_runs_as_it_is_written(recorded):
+def test_what_cannot_be_traced_runs_as_it_is_written(trace_counts):
     def growing(carry, x):
         return torch.cat([carry, x[None]]), carry.sum()
 
@@ -165,27 +165,27 @@ def test_what_cannot_be_recorded_runs_as_it_is_written(recorded):
     assert grown.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0] and sums.tolist() == [0.0, 1.0, 3.0, 6.0]
     last, _ = looped(looking)(torch.zeros(()), xs)
     assert last.item() == 7.0
-    assert recorded[False] and not recorded[True]
+    assert trace_counts[False] and not trace_counts[True]
 
 
-def test_a_tensor_that_is_no_argument_is_read_anew_in_each_call(recorded):
+def test_a_tensor_that_is_no_argument_is_read_anew_in_each_call(trace_counts):
     factor = torch.ones(())
     program = looped(lambda carry, x: (carry + factor * x, carry))
     assert program(torch.zeros(()), torch.arange(4.0))[0].item() == 6.0
     factor = torch.full((), 2.0)
     assert program(torch.zeros(()), torch.arange(4.0))[0].item() == 12.0
-    assert recorded == {False: 1}
+    assert trace_counts == {False: 1}
 
 
-def test_a_carry_in_another_layout_than_the_steps_give_it(recorded):
+def test_a_carry_in_another_layout_than_the_steps_give_it(trace_counts):
     """As the initial state of all models is, which is one row in memory."""
     program = looped(lambda carry, x: (carry.clone(memory_format=torch.contiguous_format) + x, x))
     last, _ = program(torch.zeros(1).expand(3), torch.arange(4.0))
     assert last.tolist() == [6.0, 6.0, 6.0]
-    assert recorded == {False: 1, True: 1}
+    assert trace_counts == {False: 1, True: 1}
 
 
-def test_a_loop_that_fails_leaves_the_next_call_as_it_was(recorded):
+def test_a_loop_that_fails_leaves_the_next_call_as_it_was(trace_counts):
     def body(carry, x):
         if carry.shape == (2,):
             raise ValueError("two")
@@ -195,4 +195,4 @@ def test_a_loop_that_fails_leaves_the_next_call_as_it_was(recorded):
     with pytest.raises(ValueError, match="two"):
         program(torch.zeros(2), torch.arange(4.0))
     assert program(torch.zeros(()), torch.arange(4.0))[0].item() == 6.0
-    assert recording._active == [None]
+    assert traced_loops._active == [None]
