@@ -171,7 +171,7 @@ def wide(**options):
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("spec", "message"),
     [
         ("wide-100", "write wide or wide-STEPS-EVERY"),
         ("wide-1-2-3", "write wide or wide-STEPS-EVERY"),
@@ -182,7 +182,7 @@ def wide(**options):
         ("wide-٣-٤", "is unknown"),
         ("bear", 'the nearest is "bare"'),
         ("", "is unknown"),
-        *((given, "give a name, or kind: and options") for given in (None, 3, ["wide"], {})),
+        *((spec, "give a name, or kind: and options") for spec in (None, 3, ["wide"], {})),
         ({"steps": 3}, "give a name, or kind: and options"),
         (wide(stepz=3), 'sort wide: "stepz" is not a known key; the nearest is "steps"'),
         ({"kind": "wide", 3: 3}, '"3" is not a known key'),
@@ -207,8 +207,8 @@ def wide(**options):
         ({"kind": "wide-2", "network": "mine"}, '"network" is not a known key'),
     ],
 )
-def test_what_is_no_part_or_option_is_refused_with_what_to_write(sort, given, message):
-    assert message in refusal(catalogue.make, "sort", given)
+def test_what_is_no_part_or_option_is_refused_with_what_to_write(sort, spec, message):
+    assert message in refusal(catalogue.make, "sort", spec)
 
 
 def test_options_are_set_in_their_types_and_the_others_keep_their_defaults(sort):
@@ -309,7 +309,7 @@ def test_two_folders_of_one_name_are_refused(tmp_path):
     assert "two folders called mine" in message and "rename one" in message
 
 
-def test_files_whose_names_differ_in_signs_alone_are_both_read(plugins):
+def test_files_whose_names_differ_only_in_punctuation_are_both_read(plugins):
     plugins("a-b.py", LOSS.format(cls="One", name="one", order=1))
     plugins("a_b.py", LOSS.format(cls="Two", name="two", order=1))
     assert {"one", "two"} <= set(catalogue.parts("loss"))
@@ -377,8 +377,8 @@ def test_an_error_of_a_part_from_outside_names_its_file_and_line(plugins):
     part = catalogue.make("loss", "failing")
     with pytest.raises(OrlaError) as failed, importing.name_failing_part(part):
         part.f()
-    said = f"{file}: loss failing fails ({division}, in line {len(code.splitlines())}); mend it"
-    assert str(failed.value) == said
+    message = f"{file}: loss failing fails ({division}, in line {len(code.splitlines())}); mend it"
+    assert str(failed.value) == message
     of_orla = importing.name_failing_part(catalogue.make("loss", "squared_error"))
     with pytest.raises(ZeroDivisionError), of_orla:
         part.f()
@@ -388,7 +388,7 @@ def test_an_error_of_a_part_from_outside_names_its_file_and_line(plugins):
 
 
 @pytest.mark.parametrize(
-    ("declared", "said"),
+    ("declared", "message"),
     [
         ({"name": "wrong", "need": 1}, '"needs"'),
         ({"label": "wrong"}, "declares .* and no name"),
@@ -398,8 +398,8 @@ def test_an_error_of_a_part_from_outside_names_its_file_and_line(plugins):
         ({"name": "mine", "mark": "#8a3b12"}, "make it Mark"),
     ],
 )
-def test_a_declaration_that_cannot_be_is_refused(declared, said):
-    with pytest.raises(TypeError, match=said):
+def test_a_declaration_that_cannot_be_is_refused(declared, message):
+    with pytest.raises(TypeError, match=message):
         type("Mine", (Sort,), {}, **declared)
 
 
@@ -415,7 +415,7 @@ def test_a_marker_that_matplotlib_does_not_have_is_refused():
     ("default", "limits"),
     [(1.99, {"most": 1}), (-1, {"least": 0}), (0, {"above": 0}), ("c", {"choices": ["a", "b"]})],
 )
-def test_a_default_keeps_to_its_own_limits(default, limits):
+def test_an_option_whose_default_breaks_its_limits_is_refused(default, limits):
     with pytest.raises(TypeError, match="its own limits forbid its default"):
         option(default, "A number.", **limits)
 

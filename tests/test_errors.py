@@ -32,7 +32,7 @@ def test_a_full_disk_swallows_the_log_and_not_the_error(capsys):
 
 
 @pytest.mark.parametrize(
-    ("error", "status", "said"),
+    ("error", "status", "message"),
     [
         (KeyError("a defect"), 1, "Traceback .*KeyError: 'a defect'\n"),
         (OrlaError("a.mat: t is missing"), 1, "error: a.mat: t is missing\n"),
@@ -40,13 +40,13 @@ def test_a_full_disk_swallows_the_log_and_not_the_error(capsys):
     ],
 )
 def test_an_error_ends_a_job_with_a_line_and_a_defect_with_its_traceback(
-    tmp_path, capsys, error, status, said
+    tmp_path, capsys, error, status, message
 ):
     with pytest.raises(SystemExit) as ended, log_stderr(tmp_path / "a.log"):
         raise error
     shown = capsys.readouterr().err
     assert ended.value.code == status and shown == (tmp_path / "a.log").read_text()
-    assert re.fullmatch(said, shown, re.DOTALL)
+    assert re.fullmatch(message, shown, re.DOTALL)
 
 
 def test_an_orla_error_ends_with_one_line_and_status_1(capsys):

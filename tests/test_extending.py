@@ -63,7 +63,7 @@ def test_every_kind_has_its_declarations_on_the_page():
         assert wanted == [], kind
 
 
-def test_what_is_called_by_hand_does_what_the_page_says():
+def test_the_code_block_that_tries_a_part_runs():
     section = PAGE.read_text().partition("## Test a part\n")[2]
     code = "\n".join(re.findall(r"^    (.*)$", section, re.MULTILINE))
     before, names = catalogue.plugin_folders(), {}

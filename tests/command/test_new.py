@@ -259,7 +259,7 @@ def test_a_long_bin_is_given_twice(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("lacks", "given", "words"),
+    ("lacks", "arguments", "words"),
     [
         ([], [], ""),
         ([0], [], ""),  # the least active one, which is not asked for
@@ -270,7 +270,7 @@ def test_a_long_bin_is_given_twice(tmp_path):
     ],
 )
 def test_a_channel_that_b_lacks_is_told_before_a_study_is_written(
-    tmp_path, capsys, lacks, given, words
+    tmp_path, capsys, lacks, arguments, words
 ):
     paths = [str(tmp_path / f"{name}.nwb") for name in ("day_a", "day_b")]
     day = session("day_a", seconds=60.0)
@@ -280,7 +280,7 @@ def test_a_channel_that_b_lacks_is_told_before_a_study_is_written(
         other.channels[i] = f"M1 1{i:02d}"
     for each, path in zip((day, other), paths, strict=True):
         write_session(each, path)
-    command = ["new", str(tmp_path / "study"), "--from", "nwb", *paths, *given]
+    command = ["new", str(tmp_path / "study"), "--from", "nwb", *paths, *arguments]
     if words:
         with pytest.raises(SystemExit):
             main(command)
@@ -289,7 +289,7 @@ def test_a_channel_that_b_lacks_is_told_before_a_study_is_written(
         main(command)
         spec = yaml.safe_load((tmp_path / "study/config.yaml").read_text())["tasks"]["recordings"]
         inputs = catalogue.make("task", spec).read_streams("pair_1", *paths).b.n_in
-        assert inputs == (6 if given else 6 - len(lacks))
+        assert inputs == (6 if arguments else 6 - len(lacks))
 
 
 def test_a_column_that_varies_in_the_tail_of_a_alone_is_no_input(tmp_path):
@@ -318,7 +318,7 @@ def test_windows_leave_forty_updates(steps, own, cut, updates):
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("arguments", "words"),
     [
         (("nwb", "day 1.nwb"), "a study takes two files"),
         (("nwb", "day 1.nwb", "day 1.nwb"), "you gave the same twice"),
@@ -332,9 +332,9 @@ def test_windows_leave_forty_updates(steps, own, cut, updates):
         (("nwb", "day 1.nwb", "day 2.nwb", "--target", "vel"), "--target says nothing about nwb"),
     ],
 )
-def test_mistakes_are_one_line_and_leave_nothing(made, tmp_path, capsys, given, words):
+def test_mistakes_are_one_line_and_leave_nothing(made, tmp_path, capsys, arguments, words):
     with pytest.raises(SystemExit):
-        made(tmp_path / "study", *given)
+        made(tmp_path / "study", *arguments)
     said = capsys.readouterr().err
     assert said.startswith("error: ") and said.count("\n") == 1 and words in said, said
     assert not [*tmp_path.iterdir()]

@@ -34,7 +34,7 @@ def test_steps_that_are_adapted_to_are_counted_a_model(ledger, name, done):
     assert ledger.open == [""]
 
 
-def test_steps_of_frozen_networks_are_counted_without_what_fills_up_a_segment(ledger):
+def test_steps_of_frozen_networks_are_counted_without_segment_padding(ledger):
     forward.outputs_of(ARCHITECTURE, networks(ARCHITECTURE, models=2), None, {"x": stream(211)[0]})
     assert ledger.steps == {"scoring": 2 * 211}
 

@@ -16,9 +16,9 @@ from tempfile import TemporaryDirectory
 
 import made
 import made_mat
-import met
 import numpy as np
 import pandas as pd
+import recording_cases
 import torch
 import yaml
 from hostile import mutations
@@ -150,14 +150,14 @@ def foreign_nwb(path):
         file.add_invalid_time_interval(start_time=1.0, stop_time=1.2, tags=["lost"])
         file.add_trial(start_time=0.1, stop_time=1.9)
 
-    met.written(
+    recording_cases.written(
         path,
         1,
         spikes=lambda trains: [x[x < 1.9] for x in trains],
-        series=lambda t, p: [met.hand(p[:500])],
+        series=lambda t, p: [recording_cases.hand(p[:500])],
         columns={
             "quality": ["good"] * 7 + ["mua"],
-            "obs_intervals": [[[0.0, 1.0], [1.1, 1.99]]] * met.UNITS,
+            "obs_intervals": [[[0.0, 1.0], [1.1, 1.99]]] * recording_cases.UNITS,
         },
         fill=fill,
     )

@@ -184,7 +184,7 @@ def test_downloads_are_bound_by_the_sums_of_their_own_sessions(config, known):
     assert record(a1="0" * 32) == record(a1="0" * 32, unread="1" * 32) != record(a1="2" * 32)
 
 
-def test_numeric_configurations_and_folders_are_bound(config, known):
+def test_changed_numerics_or_folders_change_the_bound_record(config, known):
     own = copy.deepcopy(config)
     own["quantities"], own["numerics"] = {}, {"mine": {"precision": "float64"}}
     for block in own["conditions"][-2:]:

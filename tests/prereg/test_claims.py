@@ -19,8 +19,8 @@ def judged(write):
     """Judge one document by tables, with the binding that it names."""
 
     def judged(document, tables, binding=BINDS):
-        known = reader.read_registration(write(document))
-        return judge([known], tables, {"small-gap": binding})[0]
+        registration = reader.read_registration(write(document))
+        return judge([registration], tables, {"small-gap": binding})[0]
 
     return judged
 
@@ -208,13 +208,13 @@ def test_a_verdict_holds_in_five_of_six_studies_with_one_pair_left_out(write):
     """Made-up studies with outliers, a primary and a family of two, against a loop over pairs."""
     generator, seen = np.random.default_rng(5), set()
     claims = (0.0, -0.3, 0.2)
-    known = [
+    registrations = [
         reader.read_registration(
             write(document(claim={"more_than": claim}, primary=not i), f"claim-{i}")
         )
         for i, claim in enumerate(claims)
     ]
-    bindings = dict.fromkeys((each.name for each in known), BINDS)
+    bindings = dict.fromkeys((each.name for each in registrations), BINDS)
     for _ in range(28):
         values = generator.normal(0.7, 1, 12) + generator.standard_t(2, 12).clip(-4, 4)
         whole = outcomes(values, claims)
@@ -224,7 +224,7 @@ def test_a_verdict_holds_in_five_of_six_studies_with_one_pair_left_out(write):
         if not new:
             continue  # a case like those that were judged
         seen |= new
-        for i, verdict in enumerate(judge(known, tables(values), bindings)):
+        for i, verdict in enumerate(judge(registrations, tables(values), bindings)):
             holds = whole[i] == "inconclusive" or sames[i] >= 10
             assert verdict.outcome == (whole[i] if holds else "inconclusive")
             words = f"another in {12 - sames[i]} of 12 studies with one pair left out"
@@ -338,19 +338,19 @@ def test_divergence_of_seeds_is_scored_both_ways(judged):
 
 def test_those_that_are_not_primary_are_corrected_as_a_family(write):
     claims = ({"equivalent_within": 3}, *({"more_than": p} for p in (-1.5, -0.7, -0.3)))
-    known = [
+    registrations = [
         reader.read_registration(write(document(claim=claim, primary=not i), f"claim-{i}"))
         for i, claim in enumerate(claims)
     ]
-    bindings = dict.fromkeys((each.name for each in known), BINDS)
-    found = judge(known, tables(gaps(0.5)), bindings)
+    bindings = dict.fromkeys((each.name for each in registrations), BINDS)
+    found = judge(registrations, tables(gaps(0.5)), bindings)
     assert found[0].p == found[0].p_holm
     alone = [verdict.p for verdict in found[1:]]
     assert [v.p_holm for v in found[1:]] == pytest.approx(multipletests(alone, method="holm")[1])
     for verdict in found[1:]:
         assert (verdict.p_holm < 0.05) == (verdict.outcome == "supported")
     assert (found[1].outcome, found[3].outcome) == ("supported", "inconclusive")
-    del bindings[known[3].name]  # an untestable member still counts
-    fewer = judge(known, tables(gaps(0.5)), bindings)
+    del bindings[registrations[3].name]  # an untestable member still counts
+    fewer = judge(registrations, tables(gaps(0.5)), bindings)
     assert fewer[3].outcome == "untestable" and np.isnan(fewer[3].p)
     assert fewer[1].p_holm == pytest.approx(3 * fewer[1].p)

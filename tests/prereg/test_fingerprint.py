@@ -51,16 +51,16 @@ def default(tmp_path_factory):
         patch.chdir(ROOT)
         main(["prereg", "bind", str(path)])
         plan = binding.read_plan([])
-    known = reader.read_registration(path)
+    registration = reader.read_registration(path)
 
-    conditions = demands.compared_and_checked_conditions(plan, known)
+    conditions = demands.compared_and_checked_conditions(plan, registration)
 
     def parts(*names):
-        found = fingerprint.behaviour_trials(plan, conditions, known)
+        found = fingerprint.behaviour_trials(plan, conditions, registration)
         # The sweep of one learner, and the evidence over seeds, are cheaper and show as much.
         found["evidence"] = partial(
             rule_behaviour.reading_behaviour,
-            rule_behaviour.generic_registration(replace(known, unit="seed")),
+            rule_behaviour.generic_registration(replace(registration, unit="seed")),
         )
         job, _ = found[SWEEP].args[0].args
         learners = {"immediate": plan.spec("learner", "immediate")}
@@ -69,12 +69,12 @@ def default(tmp_path_factory):
         )
         return fingerprint.behaviour_hashes({name: found[name] for name in names})
 
-    return known, plan, parts, known.binds["parts"] | parts(SWEEP, "evidence")
+    return registration, plan, parts, registration.binds["parts"] | parts(SWEEP, "evidence")
 
 
 def test_a_study_is_bound_from_the_command_line(default):
-    known, plan, parts, before = default
-    binds = dict(known.binds)
+    registration, plan, parts, before = default
+    binds = dict(registration.binds)
     same = before.keys() - {"statistics", "checks"}  # unchanged parts stay as they were bound
     assert parts(*same) == {name: before[name] for name in same}
     assert binds.pop("parts").keys() == {
@@ -84,8 +84,8 @@ def test_a_study_is_bound_from_the_command_line(default):
         *(SWEEP, "statistics", "guards", "judge", "evidence", "checks", "pairs left out"),
         *("families", "early stopping", "pairs that drift"),
     }
-    syntax = binding.syntax_hash(plan, demands.compared_and_checked_conditions(plan, known))
-    assert binds == binding.study_record(plan, known) | {
+    syntax = binding.syntax_hash(plan, demands.compared_and_checked_conditions(plan, registration))
+    assert binds == binding.study_record(plan, registration) | {
         "syntax_sha256": syntax,
         "results": ["results"],
         "recordings": {},
@@ -187,14 +187,14 @@ def test_the_syntax_is_the_same_with_other_docstrings_comments_and_layout(tmp_pa
 
 
 def test_a_verdict_says_which_folder_was_read_and_that_the_code_was_edited(write):
-    known = reader.read_registration(write(document()))
-    locks = {known.name: Lock("small-gap.yaml", "1" * 64, datetime.date(2026, 11, 25))}
+    registration = reader.read_registration(write(document()))
+    locks = {registration.name: Lock("small-gap.yaml", "1" * 64, datetime.date(2026, 11, 25))}
     given = {"locks": locks, "study": "made", "tables": tables(gaps(0.5))}
     for syntax, edited in (("b" * 64, False), ("c" * 64, True)):
         study = BINDS | {"results": "results/other", "syntax_sha256": syntax}
-        [row] = judge.verdict_table([known], bindings={known.name: study}, **given).to_dict(
-            "records"
-        )
+        [row] = judge.verdict_table(
+            [registration], bindings={registration.name: study}, **given
+        ).to_dict("records")
         assert row["outcome"] == "supported"
         assert "from results/other; the lock looked for earlier results in results" in row["limits"]
         assert row["limits"].endswith("behaves the same on what was bound") == edited
@@ -215,9 +215,9 @@ def test_a_verdict_says_which_folder_was_read_and_that_the_code_was_edited(write
 )
 def test_another_record_or_behaviour_is_untestable_by_name(write, study, words):
     sums = {"t/a": "c" * 64, "t/b": "e" * 64}
-    known = reader.read_registration(write(document(binds=BINDS | {"recordings": sums})))
+    registration = reader.read_registration(write(document(binds=BINDS | {"recordings": sums})))
     study = study and BINDS | {"recordings": sums} | study
-    [verdict] = verdicts([known], tables(gaps(0.5)), {known.name: study})
+    [verdict] = verdicts([registration], tables(gaps(0.5)), {registration.name: study})
     assert verdict.outcome == "untestable" and words in verdict.reason
 
 
@@ -247,9 +247,9 @@ def test_recordings_with_more_inputs_than_an_array_has_are_bound_too(default):
 
 
 def test_what_was_bound_before_a_part_was_there_lacks_it(default):
-    known, plan, *_ = default
+    registration, plan, *_ = default
     for bound in ({"guards", "judge"}, {"evidence", "checks"}):
-        former = replace(known, binds={"parts": dict.fromkeys(bound, "x")})
+        former = replace(registration, binds={"parts": dict.fromkeys(bound, "x")})
         conditions = demands.compared_and_checked_conditions(plan, former)
         named = fingerprint.behaviour_trials(plan, conditions, former).keys()
         assert named & {*LATER_PARTS} == bound & {*LATER_PARTS}

@@ -117,7 +117,7 @@ def test_lines_of_a_repositorys_first_commit_were_copied_there(repository):
     assert state(repository.folder) == {"one": "not checked"}
 
 
-def test_what_was_committed_before_and_after_a_removal_stays(repository):
+def test_locks_committed_before_and_after_LOCK_was_removed_keep_their_history(repository):
     repository.locked("one")
     repository.commit()
     text = repository.lock.read_text()

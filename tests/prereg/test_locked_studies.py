@@ -26,21 +26,21 @@ PRIMARY = {
 }
 FOLDERS = {study: ROOT / "prereg" / study for study in PRIMARY} | {"simulated": ROOT / "prereg"}
 EVERY = {
-    study: [known for known in reader.read_registrations(folder) if known.is_tested]
+    study: [claim for claim in reader.read_registrations(folder) if claim.is_tested]
     for study, folder in FOLDERS.items()
 }
 # Those of one kind are judged by the same lines: one of each kind is judged.
 KINDS = {
     (
         study,
-        known.rule.name,
-        known.unit,
-        known.scale,
-        bool(known.quantity),
-        len(known.checks),
-    ): known
+        claim.rule.name,
+        claim.unit,
+        claim.scale,
+        bool(claim.quantity),
+        len(claim.checks),
+    ): claim
     for study, every in EVERY.items()
-    for known in every
+    for claim in every
 }
 
 
@@ -52,19 +52,19 @@ def plan_of(study):
 @pytest.mark.parametrize("study", PRIMARY)
 def test_all_are_locked_and_are_about_what_the_study_runs(study):
     every, plan, columns = EVERY[study], plan_of(study), base.columns_by_statistic()
-    assert {known.name for known in every} <= lock.verify_folder(FOLDERS[study]).keys()
-    assert [known.name for known in every if known.primary] == [PRIMARY[study]]
-    for known in every:
-        record = {"record_sha256": known.binds["record_sha256"]}
-        assert binding.study_record(plan, known) == record, known.name  # and nothing is refused
-        assert known.binds.get("sweeps", []) == demands.sweep_paths(plan, known)
-        check_columns(known, columns)
+    assert {claim.name for claim in every} <= lock.verify_folder(FOLDERS[study]).keys()
+    assert [claim.name for claim in every if claim.primary] == [PRIMARY[study]]
+    for claim in every:
+        record = {"record_sha256": claim.binds["record_sha256"]}
+        assert binding.study_record(plan, claim) == record, claim.name  # and nothing is refused
+        assert claim.binds.get("sweeps", []) == demands.sweep_paths(plan, claim)
+        check_columns(claim, columns)
 
 
 @pytest.mark.parametrize("study", PRIMARY)
 def test_every_quantity_is_registered_or_checks_one_or_is_to_be(study):
-    read = {known.quantity for known in EVERY[study] if known.quantity}
-    checked = {check.where["quantity"][0] for known in EVERY[study] for check in known.checks}
+    read = {claim.quantity for claim in EVERY[study] if claim.quantity}
+    checked = {check.where["quantity"][0] for claim in EVERY[study] for check in claim.checks}
     named = plan_of(study).config.get(QUANTITIES, {})
     later = {
         name
@@ -74,30 +74,30 @@ def test_every_quantity_is_registered_or_checks_one_or_is_to_be(study):
     assert set(named) == read | checked | later
 
 
-def judged(known, value, scatter, moved=60.0, seeds=None, diverged=0):
+def judged(claim, value, scatter, moved=60.0, seeds=None, diverged=0):
     """The verdict on a mean over units; quantities that it checks lie at `moved`."""
-    seeds, by_pairs = seeds or known.seeds, known.unit == "pair"
-    binds = {k: v for k, v in known.binds.items() if k != "sweeps"}
-    if known.quantity:
-        n, shared = known.pairs if by_pairs else known.seeds, {"scale": known.scale}
-        shared |= {"n_pairs": known.pairs, "n_seeds": known.seeds}
+    seeds, by_pairs = seeds or claim.seeds, claim.unit == "pair"
+    binds = {k: v for k, v in claim.binds.items() if k != "sweeps"}
+    if claim.quantity:
+        n, shared = claim.pairs if by_pairs else claim.seeds, {"scale": claim.scale}
+        shared |= {"n_pairs": claim.pairs, "n_seeds": claim.seeds}
 
         def row(mean, sd, **changes):
-            return quantity_row(mean, sd, n, known.unit, known.alpha, **shared | changes)
+            return quantity_row(mean, sd, n, claim.unit, claim.alpha, **shared | changes)
 
-        own = {"quantity": known.quantity, "n_seeds": seeds, "n_diverged": diverged}
+        own = {"quantity": claim.quantity, "n_seeds": seeds, "n_diverged": diverged}
         rows = [row(value, scatter, **own)]
-        rows += [row(moved, 1.0, quantity=c.where["quantity"][0]) for c in known.checks]
+        rows += [row(moved, 1.0, quantity=c.where["quantity"][0]) for c in claim.checks]
         found = {QUANTITIES: pd.DataFrame(rows), QUANTITY_PAIRS: quantity_pairs(rows[0])}
     else:
-        key = known.readings[0].where | dict(zip(LEARNERS, known.minus, strict=True))
-        size = 150 if known.scale == "variance" else 1  # made-up tables have both scales
-        values = gaps(size * value, size * scatter, known.pairs if by_pairs else seeds - diverged)
+        key = claim.readings[0].where | dict(zip(LEARNERS, claim.minus, strict=True))
+        size = 150 if claim.scale == "variance" else 1  # made-up tables have both scales
+        values = gaps(size * value, size * scatter, claim.pairs if by_pairs else seeds - diverged)
         if by_pairs:
             found = tables(values, seeds, diverged, **key)
         else:
             found = {"estimates": pd.DataFrame([estimate(values, seeds, diverged, **key)])}
-    [verdict] = verdicts([known], found, {known.name: binds})
+    [verdict] = verdicts([claim], found, {claim.name: binds})
     return verdict
 
 
@@ -108,22 +108,22 @@ def missed(region):
     return region.low - 5 if np.isfinite(region.low) else region.high + 5
 
 
-@pytest.mark.parametrize("known", [pytest.param(k, id=k.name) for k in KINDS.values()])
-def test_every_outcome_is_reached(known):
-    size, value = max(abs(known.rule.value), 0.1), known.rule.value
+@pytest.mark.parametrize("claim", [pytest.param(k, id=k.name) for k in KINDS.values()])
+def test_every_outcome_is_reached(claim):
+    size, value = max(abs(claim.rule.value), 0.1), claim.rule.value
     inside, outside, edge = {
         "more_than": (value + size, value - size, value),
         "less_than": (value - size, value + size, value),
         "equivalent_within": (0.0, 3 * size, value + 0.1 * size),
-    }[known.rule.name]
+    }[claim.rule.name]
     for mean, scatter, more, outcome in (
         (inside, 0.05, {}, "supported"),
         (outside, 0.05, {}, "falsified"),
         (edge, 0.5, {}, "inconclusive"),
-        (inside, 0.05, {"seeds": known.seeds + 1}, "untestable"),
-        (inside, 0.05, {"diverged": known.max_diverged + 1}, "untestable"),
+        (inside, 0.05, {"seeds": claim.seeds + 1}, "untestable"),
+        (inside, 0.05, {"diverged": claim.max_diverged + 1}, "untestable"),
     ):
-        assert judged(known, mean, scatter * size, **more).outcome == outcome
-    for check in known.checks:
-        verdict = judged(known, inside, 0.05 * size, moved=missed(check.region))
+        assert judged(claim, mean, scatter * size, **more).outcome == outcome
+    for check in claim.checks:
+        verdict = judged(claim, inside, 0.05 * size, moved=missed(check.region))
         assert verdict.outcome == "untestable" and check.name in verdict.reason

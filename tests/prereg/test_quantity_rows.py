@@ -26,10 +26,10 @@ def about(unit="seed", **changes):
 @pytest.fixture
 def judged(write):
     def judged(document, *rows, binding=BINDS, values=None):
-        known = reader.read_registration(write(document))
+        registration = reader.read_registration(write(document))
         tables = {"quantities": pd.DataFrame(rows)}
         tables[QUANTITY_PAIRS] = pd.concat([by_pair(row, values) for row in rows])
-        return judge([known], tables, {"small-gap": binding})[0]
+        return judge([registration], tables, {"small-gap": binding})[0]
 
     return judged
 
@@ -130,9 +130,9 @@ def test_what_a_check_reads_has_the_sample_registered(judged, changes, words):
 
 def test_a_check_of_a_gap_is_held_to_the_sample_too(write):
     given = document(manipulation_checks=[OUTSIDE])
-    known = reader.read_registration(write(given))
+    registration = reader.read_registration(write(given))
     table = pd.DataFrame([row(3.0, n=12, unit="pair", quantity="spread", n_seeds=2)])
-    case = evidence.read_case(known, tables(gaps(0.5)) | {"quantities": table}, BINDS, {})
+    case = evidence.read_case(registration, tables(gaps(0.5)) | {"quantities": table}, BINDS, {})
     assert any("2 seeds: not the 3 registered" in told for told in case.obstacles)
 
 
@@ -164,9 +164,9 @@ def test_pairs_in_which_recovery_has_no_meaning_are_counted_as_failing(judged, w
     verdict = judged(about("pair"), given)
     assert (verdict.outcome, verdict.n) == ("supported", 11)
     assert "2 of 12 pairs fail a guard" in verdict.reason
-    known = reader.read_registration(write(about("pair")))
+    registration = reader.read_registration(write(about("pair")))
     read = {"quantities": pd.DataFrame([given]), QUANTITY_PAIRS: by_pair(given)}
-    case = evidence.read_case(known, read, BINDS, {})
+    case = evidence.read_case(registration, read, BINDS, {})
     # Ten pairs are left: of the two that fail, one has no value.
     assert case.evidence[0].others[OTHERS["without_failing"]].dof == 9
     verdict = judged(about("pair"), given | {"n_without_meaning": 0})

@@ -82,7 +82,7 @@ CONTRARY = {
 
 
 @pytest.mark.parametrize(
-    ("given", "outcomes"),
+    ("arguments", "outcomes"),
     [
         ({}, {"supported"}),
         ({"recovery": RECOVERY | CONTRARY}, {"falsified"}),
@@ -93,7 +93,7 @@ CONTRARY = {
     ],
     ids=["the paper's", "contrary", "edge", "unreliable", "few seeds", "wide scatter"],
 )
-def test_every_outcome_of_each_is_reached(given, outcomes):
+def test_every_outcome_of_each_is_reached(arguments, outcomes):
     """By the paper's numbers, contrary ones, poor runs, and seeds that scatter widely."""
-    for verdict in judge.judge_registrations(REGISTRATIONS, study(**given)):
+    for verdict in judge.judge_registrations(REGISTRATIONS, study(**arguments)):
         assert verdict["outcome"] in outcomes, verdict["registration"] + ": " + verdict["reason"]

@@ -102,7 +102,7 @@ def test_mixing_is_refused_by_name_unless_allowed(other, words):
     assert merge_provenances(again, allow_mixed=True)["keys"]["task"] == "recordings"
 
 
-def test_code_that_only_some_depend_on_may_differ_in_age_but_not_within_itself():
+def test_merging_refuses_results_made_by_two_versions_of_one_file():
     """An optimizer that changed since reruns its own results only: the others may stay."""
     sgd = with_file("orla/optimizers/sgd.py", "old")
     adam = with_file("orla/optimizers/adam.py", "new", learner="immediate")

@@ -98,7 +98,7 @@ def test_a_row_without_optimizer_is_about_the_best_where_rates_are_chosen(simula
 
 
 @pytest.mark.parametrize(
-    ("value", "low", "high", "theirs", "spread", "said"),
+    ("value", "low", "high", "theirs", "spread", "expected"),
     [
         (100, 90, 110, 108, None, AGREES),
         (100, 99, 101, 120, None, DIFFERS),
@@ -113,8 +113,8 @@ def test_a_row_without_optimizer_is_about_the_best_where_rates_are_chosen(simula
         (1.0, 0.5, 1.5, None, None, NO_ANSWER),
     ],
 )
-def test_one_rule_compares(value, low, high, theirs, spread, said):
-    assert agreement(Mean(value, low, high), theirs, spread) == said
+def test_one_rule_compares(value, low, high, theirs, spread, expected):
+    assert agreement(Mean(value, low, high), theirs, spread) == expected
 
 
 def test_without_the_learner_that_counts_as_100_nothing_is_called_diverged(simulated):
@@ -175,7 +175,7 @@ def test_rows_without_memory_and_with_other_denominators_are_not_comparable():
 
 
 @pytest.mark.parametrize("run", [True, False])
-def test_what_is_not_comparable_says_so_with_its_reason_where_it_ran(simulated, run):
+def test_a_not_comparable_row_gives_its_reason_only_if_it_was_run(simulated, run):
     tasks = ["delayed-500", "narrow-500"] if run else ["narrow-500"]
     given = [models(task=task, adapt_error=0.0079) for task in tasks]
     document, data = rows_of("horizon", simulated, *given)

@@ -80,7 +80,7 @@ def test_the_map_is_of_the_first_seed_with_rows_as_in_the_weights():
     assert "seed 1" in caption.caption
 
 
-def test_the_plane_has_a_point_an_optimizer_with_both_intervals():
+def test_ratio_gap_plane_has_a_point_per_optimizer_with_both_intervals():
     keys = {"task": "recordings", "pair": "", "architecture": "rnn", "precision": "float64"}
     keys |= {"intervention": "none", "start": "pretrained", "n_seeds": 5}
     kinds = product(enumerate(("80-20", "50-50")), enumerate(("sgd", "lars")))

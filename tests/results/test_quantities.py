@@ -194,7 +194,7 @@ def test_a_rank_correlation_along_pairs_is_of_their_means():
     assert found["standard_error"] == pytest.approx(spread([rho(x[d], y[d]) for d in drawn(5)], 5))
 
 
-def test_pairs_with_guards_are_counted_and_left_out_beside():
+def test_pairs_that_fail_a_guard_are_named_counted_and_left_out_of_without_failing():
     made = frame(lost=0.0, drawn=2).assign(edge=False)
     assert one(made, sum=[{"plus": "turn", "learner": "rtrl"}], unit="pair")["guards"] == ""
     made.loc[made["pair"] == "b", "updates"] = 3

@@ -246,7 +246,7 @@ def test_unstable_channels_are_told_and_lose_less_where_they_are():
     [(*METHODS[0], "different"), (*METHODS[2], "different"), ("pca", None, "same")]
     + [("factors", None, "same"), ("top_channels", None, "same")],
 )
-def test_a_reading_gives_the_inputs_of_a_stream(method, align, columns):
+def test_saved_input_transform_reproduces_the_stream_inputs(method, align, columns):
     a, b = array_days()
     streams = aligned(a, b, method, align, columns)
     for side, day, steps in (("a", a, 0), ("b", b, STEPS - len(streams.b))):
@@ -274,7 +274,7 @@ LATE = np.where(np.arange(900) == 700, 12, LABELS)
 
 
 @pytest.mark.parametrize(
-    ("days", "given", "message"),
+    ("days", "arguments", "message"),
     [
         ((A, B), {"count": 16}, r"session B: 15 .*fewer than the 16 .*lower features"),
         ((A, B), {"own_fit": 830}, "session B: features.own_fit is 830, .*0 of 830"),
@@ -311,10 +311,10 @@ LATE = np.where(np.arange(900) == 700, 12, LABELS)
         (NUMBERED, ALIGN, "session B has 20 columns and session A 24, so that their numbers name"),
     ],
 )
-def test_days_that_do_not_fit_are_refused(days, given, message):
+def test_days_that_do_not_fit_are_refused(days, arguments, message):
     names = [replace(day, name=f"session {name}") for name, day in zip("AB", days, strict=False)]
     with pytest.raises(OrlaError, match=message) as caught:
-        made(*names, *days[2:], **given)
+        made(*names, *days[2:], **arguments)
     assert "\n" not in str(caught.value)
 
 

@@ -162,7 +162,7 @@ OTHER = with_change("day b", cursor="hand_pos")
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("arguments", "words"),
     [
         ({"n_inputs": 5}, "day a: 4 channels, fewer than the 5 inputs.*lower features.count"),
         ({"bin_s": 40.0}, "day a: too short: 60.000 s gives 1 bins"),
@@ -188,9 +188,9 @@ OTHER = with_change("day b", cursor="hand_pos")
         ({"b": OTHER}, "day b: its cursor is hand_pos, but cursor_pos in day a"),
     ],
 )
-def test_days_and_settings_that_cannot_be_are_named_with_their_mend(given, words):
+def test_days_and_settings_that_cannot_be_are_named_with_their_mend(arguments, words):
     with pytest.raises(OrlaError, match=words) as caught:
-        make(**given)
+        make(**arguments)
     assert "\n" not in str(caught.value)
 
 

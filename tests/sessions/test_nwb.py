@@ -1,4 +1,4 @@
-"""NWB files of our own and of others; recordings as they are met, test_met.py has."""
+"""NWB files of our own and of others; recordings as they are met, test_recording_cases.py has."""
 
 import errno
 import os
@@ -9,12 +9,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import h5py
-import met
 import numpy as np
 import pynwb
 import pytest
-from met import add_electrodes, add_units
 from pynwb.behavior import Position, SpatialSeries
+from recording_cases import add_electrodes, add_units, written
 
 from orla.command import files
 from orla.errors import OrlaError
@@ -546,7 +545,7 @@ def test_nwb_in_zarr_is_read_as_in_hdf5(tmp_path):
     quality = {"quality": ["good"] * 6 + ["mua", "noise"]}
     next_day = tmp_path / "next.zarr"
     for day, file, folder in ((1, path, other), (2, tmp_path / "next.nwb", next_day)):
-        met.written(file, day, columns=quality, arrays=("M1/PMd",) * 4 + ("S1: area 2",) * 4)
+        written(file, day, columns=quality, arrays=("M1/PMd",) * 4 + ("S1: area 2",) * 4)
         source = pynwb.NWBHDF5IO(str(file), "r", load_namespaces=True)
         with source, zarr.NWBZarrIO(str(folder), "w") as target:
             target.export(src_io=source, write_args={"link_data": False})

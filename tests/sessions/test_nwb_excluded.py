@@ -1,8 +1,8 @@
 """Time that files of others exclude: on the recording's clock, or refused."""
 
-import met
 import numpy as np
 import pytest
+import recording_cases
 
 from orla.errors import OrlaError
 from orla.sessions import nwb
@@ -30,11 +30,11 @@ def trials(rows):
 
 
 def observed(rows):
-    return {"columns": {"obs_intervals": [rows] * met.UNITS}}
+    return {"columns": {"obs_intervals": [rows] * recording_cases.UNITS}}
 
 
 def read(folder, name, rows, **change):
-    met.written(folder / "day.nwb", 1, **TABLES[name](rows), **change)
+    recording_cases.written(folder / "day.nwb", 1, **TABLES[name](rows), **change)
     source = nwb.Source(cursor="hand", trials=name == "trials")
     return nwb.read_session(folder / "day.nwb", source)
 
@@ -100,14 +100,14 @@ def test_no_bin_overlaps_what_is_excluded_between_two_samples(name, rows, taken,
     def at_100_hz(time_s, position):
         at = np.arange(4001) / 100
         columns = [np.interp(at, time_s, column) for column in position.T]
-        return [met.hand(np.column_stack(columns), rate=100.0)]
+        return [recording_cases.hand(np.column_stack(columns), rate=100.0)]
 
     change = {"series": at_100_hz, "spikes": with_artefacts}
     binned = bin_session(read(tmp_path, name, rows, **change), Preparation())
     assert {"steps": len(binned.inputs), "stretches": stretches(binned)} == taken
     plain = bin_session(read(tmp_path, name, rows, series=at_100_hz), Preparation())
     artefacts = (binned.inputs - plain.inputs).sum()
-    assert artefacts == (0 if taken["stretches"] > 1 else met.UNITS * len(SHORT))
+    assert artefacts == (0 if taken["stretches"] > 1 else recording_cases.UNITS * len(SHORT))
     dropped = binned.account["seconds_dropped"]
     assert sum(dropped.values()) == pytest.approx(40 - 0.05 * len(binned.inputs))
     if taken["stretches"] > 1:

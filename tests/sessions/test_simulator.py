@@ -49,16 +49,16 @@ def many_units():
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("spec", "message"),
     [
         ({"array": {"sorted_shares": [0.0]}}, r"sorted_shares: .* are no shares"),
         ({"array": {"sorted_shares": [0.5, -0.1]}}, r"sorted_shares: .* are no shares"),
         ({"task": {"start_s": float("nan")}}, r"start_s: nan; give a finite"),
     ],
 )
-def test_a_magnitude_that_cannot_be_is_named(given, message):
+def test_a_magnitude_that_cannot_be_is_named(spec, message):
     with pytest.raises(OrlaError, match=message):
-        parse_settings(Settings, given, "config: simulated")
+        parse_settings(Settings, spec, "config: simulated")
     most = {"seed": 4, "drift": {"scale": 0.0, "lost": 1.0}}
     expected = Settings(drift=DriftSettings(scale=0.0, lost=1.0), seed=4)
     assert parse_settings(Settings, most, "config: simulated") == expected

@@ -124,7 +124,7 @@ def test_features_and_classes_come_and_go(learner):
 
 
 @pytest.mark.parametrize("network", sorted({*catalogue.parts("architecture")} - {"stack"}))
-def test_every_network_grows(network):
+def test_new_features_and_classes_widen_each_network_and_keep_its_weights(network):
     """Also one whose state holds its inputs; what it has learned stays, with a state or without."""
     model = learned(rows(3), network=network, hidden=8)
     old, state = dict(model._state.params), model._state.network
@@ -149,7 +149,7 @@ def test_it_stands_in_a_pipeline_and_learns():
 
 
 @pytest.mark.parametrize(
-    ("x", "y", "said"),
+    ("x", "y", "message"),
     [
         ({"f0": 1.0, "colour": "red"}, "typo", "feature 'colour' is 'red', no finite number"),
         ({"f0": "94103"}, "c0", "no finite number"),
@@ -161,20 +161,20 @@ def test_it_stands_in_a_pipeline_and_learns():
         ([1.0, 2.0], "c0", "a row is list; give a mapping"),
     ],
 )
-def test_nothing_of_a_refused_row_is_learned(x, y, said):
+def test_nothing_of_a_refused_row_is_learned(x, y, message):
     model = learned(rows(3))
     before = pickle.dumps(model)
-    with pytest.raises(OrlaError, match=said) as error:
+    with pytest.raises(OrlaError, match=message) as error:
         model.learn_one(x, y)
     assert "\n" not in str(error.value) and pickle.dumps(model) == before
 
 
 @pytest.mark.parametrize(
-    ("learner", "said"), [("tbptt-20-20", "updates every 20 rows"), ("nothing", "unknown")]
+    ("learner", "message"), [("tbptt-20-20", "updates every 20 rows"), ("nothing", "unknown")]
 )
-def test_a_learner_that_does_not_fit_and_a_model_that_learned_nothing_are_refused(learner, said):
+def test_a_learner_that_does_not_fit_and_a_model_that_learned_nothing_are_refused(learner, message):
     model = OnlineRNN(learner=learner)
-    with pytest.raises(OrlaError, match=said):
+    with pytest.raises(OrlaError, match=message):
         model.learn_one({"a": 1.0}, 1)
     with pytest.raises(OrlaError, match="call partial_fit"):
         model.predict([{"a": 1.0}])

@@ -114,7 +114,7 @@ def test_nothing_is_made_again_and_the_tables_are_those_of_the_conditions(folder
     ],
     ids=str,
 )
-def test_another_setting_touches_its_condition_alone(folder, change):
+def test_a_changed_setting_reruns_its_condition_alone(folder, change):
     name = "last-layer sgd"
     assert folder.adapted(JOBS | {name: JOBS[name] | change}) == {name}
     assert folder.adapted() == {name}
@@ -129,7 +129,7 @@ def test_another_setting_touches_its_condition_alone(folder, change):
         ("orla/reports/page.py", set()),
     ],
 )
-def test_another_source_file_touches_what_depends_on_it(folder, monkeypatch, change, again):
+def test_a_changed_source_file_reruns_what_depends_on_it(folder, monkeypatch, change, again):
     def sources(*roots):
         return {n: "0" * 64 if n == change else digest for n, digest in real(*roots).items()}
 
@@ -138,7 +138,7 @@ def test_another_source_file_touches_what_depends_on_it(folder, monkeypatch, cha
     assert folder.adapted() == again
 
 
-def test_other_data_arithmetic_or_machines_touch_every_condition(folder, monkeypatch):
+def test_other_data_arithmetic_or_machines_rerun_every_condition(folder, monkeypatch):
     one = {"last-layer sgd": JOBS["last-layer sgd"]}
     for change in ({"frequency": 0.03}, {"adapt": 2 * TASK["adapt"]}):
         assert folder.adapted(one, task=TASK | change) == set(one)

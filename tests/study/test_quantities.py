@@ -33,7 +33,7 @@ def test_a_term_has_its_own_condition_and_a_sign():
     assert (found.unit, found.estimand, found.along, found.x) == ("seed", "heldout", "", ())
 
 
-def test_a_correlation_along_conditions_has_a_sum_of_each():
+def test_a_rank_along_conditions_is_parsed_into_terms_of_each_condition():
     rank = {"along": {"optimizer": ["sgd", "adam", "lars"]}, "with": [{"plus": "update_ratio"}]}
     at = AT | {"learner": "rtrl"}
     found = parse_quantity("order", {"label": "x", "at": at, "sum": GAP["sum"], "rank": rank})

@@ -30,7 +30,7 @@ def r2(outputs, Y):
     return [*each, each.mean(), 1 - residual.sum() / total.sum()]
 
 
-def test_stable_scores_by_hand(study, swept):
+def test_stable_scores_are_means_over_the_last_frozen_windows(study, swept):
     models, Y = swept.wide_tables["models"], study.episode.whole.Y[HELDOUT]
     [rate] = models.loc[models.selected, "learning_rate"].unique()
     for row in models[models.selected].itertuples():

@@ -53,7 +53,7 @@ def test_one_that_works_is_taken(folder, key):
 
 
 @pytest.mark.parametrize(
-    ("key", "old", "new", "said"),
+    ("key", "old", "new", "message"),
     [
         ("networks", 'params["W_hh"]', 'params["W"]', "KeyError: 'W', in line"),
         ("networks", "    @property\n", "", "write @property above it"),
@@ -66,11 +66,11 @@ def test_one_that_works_is_taken(folder, key):
         ("starts", 'params["W_hh"]', 'params["W_hh"].sum()', "answers parameters of the shapes"),
     ],
 )
-def test_one_that_does_not_is_one_line_with_its_place(folder, key, old, new, said):
+def test_one_that_does_not_is_one_line_with_its_place(folder, key, old, new, message):
     block, sections = changed(folder, key, old, new)
     line = refusal(block, **sections)
-    assert line.startswith('config: "conditions[0]') and said in line
-    if "in line" in said:
+    assert line.startswith('config: "conditions[0]') and message in line
+    if "in line" in message:
         file = folder / "mine.py"
         assert f"{file}: " in line
         number = int(line.split("in line ")[1].split(")")[0])

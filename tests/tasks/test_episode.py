@@ -115,13 +115,13 @@ NO_EPISODES = [
 
 
 @pytest.mark.parametrize(
-    ("make", "given", "message"),
+    ("make", "arguments", "message"),
     [(Stream, *case) for case in NO_STREAMS] + [(episode, *case) for case in NO_EPISODES],
     ids=[message for _, message in NO_STREAMS + NO_EPISODES],
 )
-def test_what_is_no_stream_or_episode_is_refused_by_name(make, given, message):
+def test_what_is_no_stream_or_episode_is_refused_by_name(make, arguments, message):
     with pytest.raises(OrlaError) as refusal:
-        make(**given)
+        make(**arguments)
     assert message in str(refusal.value) and "\n" not in str(refusal.value)
 
 

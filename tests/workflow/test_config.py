@@ -23,8 +23,8 @@ from orla.study.pretraining import Pretraining
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "workflow/schemas/config.schema.yaml"
 SCHEMA = yaml.safe_load(FILE.read_text())
-OTHER = ROOT / "tests/workflow/other.yaml"
-OVERLAYS = [*sorted((ROOT / "config").glob("*.yaml")), OTHER]
+SECOND_STUDY = ROOT / "tests/workflow/second_study.yaml"
+OVERLAYS = [*sorted((ROOT / "config").glob("*.yaml")), SECOND_STUDY]
 
 
 def merged(overlay=None):
@@ -142,7 +142,7 @@ SAME |= {("tasks", "hands", "kind"), ("tasks", "hands", "source")}
 
 def test_the_other_study_has_no_setting_at_its_default():
     """Else a workflow that drops a setting would pass."""
-    default, other = merged(), merged(OTHER)
+    default, other = merged(), merged(SECOND_STUDY)
     default["tasks"]["hands"] = default["tasks"]["recordings"]
     before, after = dict(leaves(default)), dict(leaves(other))
     shared = [path for path, value in after.items() if before.get(path, ()) == value]

@@ -86,7 +86,7 @@ def test_a_changed_number_is_noticed(name):
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_what_holds_for_every_row_is_quoted(name):
+def test_values_common_to_all_rows_stand_in_a_quote_of_the_paper(name):
     file = load().document[name]
     quoted = [number for quote in file.get("quotes", ()) for number in printed(quote)]
     common = [n for key, value in file.get("common", {}).items() for n in numbers_in(key, value)]

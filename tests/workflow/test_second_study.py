@@ -1,4 +1,4 @@
-"""The second small study (other.yaml), worked out again by direct calls of the library.
+"""The second small study (second_study.yaml), worked out again by direct calls of the library.
 
 No setting of it is a default and there are two of everything, so a rule or script that drops a
 setting, or takes one thing for another, gives other numbers than these.
@@ -53,8 +53,8 @@ from orla.truth import studies, verdicts, worlds
 
 pytestmark = pytest.mark.full  # a second study from end to end
 
-OTHER = Path(__file__).with_name("other.yaml")
-CONFIG = yaml.safe_load(OTHER.read_text())
+SECOND_STUDY = Path(__file__).with_name("second_study.yaml")
+CONFIG = yaml.safe_load(SECOND_STUDY.read_text())
 RESULTS = "results/other"
 LOSSES = {"squared_error": SquaredError(), "cross_entropy": CrossEntropy()}
 KEYS = ["task", "pair", "architecture", "learner", "optimizer", "precision", "split"]
@@ -94,7 +94,7 @@ def claim(study):
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("other")
-    study = Study(folder, OTHER, registrations={"folders": ["prereg", "claims"]})
+    study = Study(folder, SECOND_STUDY, registrations={"folders": ["prereg", "claims"]})
     claim(study)
     study.made("all")
     return study.folder / RESULTS

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-import met
 import pytest
+from recording_cases import CASES, Case, table, written
 
 from orla import catalogue
 from orla.errors import OrlaError
@@ -29,7 +29,7 @@ def streams(folder, one, a=None):
         if side == "a" and a and not (one.a or one.nwb):
             ours["a"] = a
             continue
-        met.written(folder / f"{side}.nwb", day, **getattr(one, side))
+        written(folder / f"{side}.nwb", day, **getattr(one, side))
         session = nwb.read_session(folder / f"{side}.nwb", task.nwb)
         nwb.write_session(session, ours[side])
     return task.read_streams("p", ours["a"], ours["b"])
@@ -39,11 +39,11 @@ def streams(folder, one, a=None):
 def control(tmp_path_factory):
     """Our own file of day A as it is, and the streams of both days."""
     folder = tmp_path_factory.mktemp("control")
-    return folder / "a-ours.nwb", streams(folder, met.Met("", ""))
+    return folder / "a-ours.nwb", streams(folder, Case("", ""))
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("one", met.MET, ids=lambda one: one.what)
+@pytest.mark.parametrize("one", CASES, ids=lambda one: one.what)
 def test_what_is_met_is_taken_rightly_or_refused(one, control, tmp_path):
     first, expected = control
     if one.refused:
@@ -55,6 +55,6 @@ def test_what_is_met_is_taken_rightly_or_refused(one, control, tmp_path):
         assert one.held(found, expected), found.dataset["account"]["b"]
 
 
-def test_the_table_of_the_docs_is_the_one_tested():
+def test_the_table_in_reliability_md_is_up_to_date():
     page = Path(__file__).parents[2] / "docs/reliability.md"
-    assert met.table() in page.read_text(encoding="utf-8"), "run python tests/met.py"
+    assert table() in page.read_text(encoding="utf-8"), "run python tests/recording_cases.py"
