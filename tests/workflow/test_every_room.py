@@ -259,7 +259,7 @@ def test_nothing_is_left_to_do_and_verification_walks_it_all(study):
     told = study.changed(**asked).faults()
     study.changed()
     for count, words in (
-        (2 + 2 * 2, "(task.peers.tree is 2, not 4)"),
+        (2, "(task.peers.tree is 2, not 4)"),
         (6, "(network.epochs is 2, not 3)"),
         (2, "(settings.tokens is 80, not 160)"),
     ):
@@ -277,6 +277,12 @@ def test_replaced_images_and_optimizers_of_adapters_make_their_results_anew(stud
     image.write_bytes(content)
     os.utime(image, ns=(times.st_atime_ns, times.st_mtime_ns))
     assert study.planned() == []
+    jobs = study.changed(vision={"rates": {"bn": {"sgd": [0.01, 0.03, 0.1]}}}).planned()
+    assert [job for job in jobs if "corrupted" in job] == ["Adapting to corrupted images: bn, sgd"]
+    jobs = study.changed(tasks={"hyperplane": {"peers": {"forest": None}}}).planned()
+    assert sum(job.startswith("River's models") for job in jobs) == 2
+    assert not [job for job in jobs if job.startswith("Adapting")]
+    study.changed()
     language = read_table(study.folder / "results/plugins/language.parquet").attrs["provenance"]
     assert any(name.startswith("orla/optimizers/") for name in language["code"]["files"])
 

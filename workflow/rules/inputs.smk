@@ -209,6 +209,12 @@ def checkpoint_of(w):
     return {"network": network["checkpoint"]} if "checkpoint" in network else {}
 
 
+def tent_parts(w):
+    """The optimizer of a way to adapt to images, as a part."""
+    spec = TENT[w.adapts, w.optimizer]
+    return [("optimizer", spec["kind"])] if spec else []
+
+
 def probe_of(w):
     """The probe by which networks on a stream are measured, and so River's models."""
     specs = [PLAN.spec("probe", p) for c in CONDITIONS if c.domain == w.domain for p in c.probes]

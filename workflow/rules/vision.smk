@@ -9,12 +9,6 @@ with exit_in_one_line():
     TENT = {way: PLAN.spec("optimizer", way[1]) if way[1] != "-" else {} for way in WAYS}
 
 
-def tent_parts(w):
-    """The optimizer of a way to adapt to images, as a part."""
-    spec = TENT[w.adapts, w.optimizer]
-    return [("optimizer", spec["kind"])] if spec else []
-
-
 rule vision_network:
     input:
         unpack(checkpoint_of),
