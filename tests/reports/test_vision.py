@@ -9,6 +9,7 @@ from report_results import build
 from orla.reports.chapters import chapter
 from orla.reports.report import Report
 from orla.reports.study import StudyFacts
+from orla.reports.tables.others import tent_sentences
 from orla.statistics.means import moments
 
 STUDY = StudyFacts(
@@ -94,7 +95,17 @@ def test_a_study_of_vision_alone_asks_what_its_chapter_does(results):
     nothing = {"power": pd.DataFrame(), "verdicts": pd.DataFrame()}
     opening = Report(results | nothing, STUDY).opening
     assert opening.background == {"Asked": chapter("vision").sentence}
-    assert not opening.sentences
+    batch, lora = opening.sentences
+    assert batch.startswith("With batch normalization adapted, Adam recovers neither clearly more")
+    assert lora.endswith(
+        "than SGD of what corruptions cost (+12.5 [−9.0,\u00a034.0] pp over 3 corruptions)."
+    )
+    for factor, word in ((1, "more"), (-1, "less")):
+        clear = results["tta"].copy()
+        better = (clear["adapts"] == "bn") & (clear["optimizer"] == "adam") & ~clear["tuning"]
+        clear.loc[better & (clear["measure"] == "error"), "value"] -= factor * 20
+        assert f"Adam recovers {word} than SGD" in tent_sentences(clear, STUDY)[0]
+    assert tent_sentences(None, STUDY) == []
 
 
 def test_the_figure_has_optimizers_and_corruptions(results):

@@ -16,7 +16,7 @@ from orla.reports.estimates import ESTIMANDS, OF_HELDOUT, fails_guard, find_squa
 from orla.reports.numbers import estimate, is_missing, number
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
-from orla.reports.tables import language
+from orla.reports.tables import language, others
 from orla.reports.tables.drift import drift_sentences
 from orla.reports.tables.heldout import runs
 from orla.reports.verdicts import Verdict
@@ -64,10 +64,12 @@ def opening(results: Results, verdicts: list[Verdict], study: StudyFacts) -> Ope
         " ".join(macro().split("\n")).strip() for macro in (macros.asked, macros.over, macros.trust)
     )
     language_models = language.model_sentences(results.get("language"))
+    images = others.tent_sentences(results.get("tta"), study)
     chapters = question if drift else _chapter_sentences(results)
     if "heldout" not in results and chapters:  # no network has been trained on a stream
         title = language.TITLE if language_models else title
-        return Opening(title, [*drift, *language_models], [], "", False, {"Asked": chapters})
+        sentences = [*drift, *language_models, *images]
+        return Opening(title, sentences, [], "", False, {"Asked": chapters})
     background = {"The drift": " ".join(drift)} if drift else {}
     background |= {"Asked": question, "Over what": over, "How far to trust it": trust}
     answer_fields = _answer(results, models, estimates, verdicts, study)
@@ -129,9 +131,9 @@ def _template_facts(
     names = {kind: list(dict.fromkeys(study.value_names(models, kind).values())) for kind in kinds}
     is_recorded = models["task"].isin(study.recordings)
     streams = models[["task", "pair"]].drop_duplicates()["task"].isin(study.recordings)
-    pairs, others = int(streams.sum()), int((~streams).sum())
+    pairs, other = int(streams.sum()), int((~streams).sum())
     stream_counts = [f"{pluralize(pairs, 'pair')} of sessions"] * bool(pairs)
-    stream_counts += [pluralize(others, "other stream" if pairs else "stream")] * bool(others)
+    stream_counts += [pluralize(other, "other stream" if pairs else "stream")] * bool(other)
     controls = results.get("truth_controls", pd.DataFrame())
     if len(controls):  # on the margin every decision is wrong
         controls = where(controls[controls["margins"] != 1], rules="present")

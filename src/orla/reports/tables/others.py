@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pandas as pd
 
 from orla.reports.cells import Row, cell, ends, value
-from orla.reports.numbers import count, memory, number, rate
+from orla.reports.numbers import count, estimate, memory, number, rate
 from orla.reports.paper import load
-from orla.reports.study import StudyFacts
+from orla.reports.study import StudyFacts, where
 from orla.reports.tables.base import PANEL, Contents, Table
 from orla.reports.tables.shared import mean_intervals
 from orla.study.keys import KEYS
@@ -82,6 +82,7 @@ class Streaming(
 ADAPTS = {"bn": "batch normalization", "lora": "LoRA"}
 _CONTROLS = {"none": "not adapted", "statistics": "statistics of the batch alone"}
 _COLUMNS = ("error", "recovery", "over_sgd")
+_UNCLEAR = "neither clearly more nor less"
 # Columns of the paper's numbers on CIFAR-10-C -> (optimizer, measure).
 _PAPERS = {
     "adam_percent": ("adam", "recovery"),
@@ -110,6 +111,21 @@ def recovery_by_corruption(tta: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(over_sgd=(rows["recovery"] - sgd_recovery).where(rows["optimizer"] != "sgd"))
 
 
+def tent_sentences(tta: pd.DataFrame | None, study: StudyFacts) -> list[str]:
+    """Whether Adam recovers more than SGD, a sentence a kind of parameters; [] if none was run."""
+    if tta is None or tta.empty:
+        return []
+    rows = where(Tent().rows(tta, study=study), optimizer="adam").dropna(subset=["over_sgd_low"])
+    return [
+        f"With {row.panel} adapted, Adam recovers "
+        f"{'more' if row.over_sgd_low > 0 else 'less' if row.over_sgd_high < 0 else _UNCLEAR} than "
+        "SGD of what corruptions cost ("
+        f"{estimate(row.over_sgd, row.over_sgd_low, row.over_sgd_high, signed=True)} pp over "
+        f"{row.n} corruptions)."
+        for row in rows.itertuples()
+    ]
+
+
 class Tent(
     Table, name="tta", label="Test-time adaptation", chapter="vision", order=10, needs=("tta",)
 ):
@@ -119,8 +135,8 @@ class Tent(
     and recovery: the share undone of what a corruption costs the network on average. Each
     corruption begins with the network as trained. Rates are chosen on four other corruptions of
     other images. Brackets: 95 % t interval over corruptions, of means over seeds. The paper's
-    numbers are of other images and another network, a WideResNet-28-10 on CIFAR-10-C; it does not
-    say what its recovery is measured against. Its β2-only is Adam with β1 = 0."""
+    numbers are of a WideResNet-28-10 on CIFAR-10-C; it does not say what its recovery is measured
+    against. Its β2-only is Adam with β1 = 0."""
     cells = (
         value("Adapted by", "called", str, align="l"),
         value("Rate", "learning_rate", rate),
