@@ -8,6 +8,7 @@ import yaml
 from one_task import CONFIG, said_of
 
 from orla.errors import OrlaError
+from orla.study.chapter_costs import chapter_cpu_s
 from orla.study.workflow import language_jobs, vision_jobs
 
 ROOT = Path(__file__).parents[2]
@@ -61,3 +62,29 @@ def test_a_job_of_images_depends_on_its_own_rates_alone():
     config["vision"]["rates"]["lora"] = config["vision"]["rates"]["lora"] | {"sgd": [0.1, 0.3]}
     after = vision_jobs(config)
     assert [path for path in after if after[path] != before[path]] == ["vision/lora/sgd"]
+
+
+def costs(config):
+    """CPU seconds of the jobs of a chapter."""
+    jobs = [("vision_network", {})] if "vision" in config else []
+    for path in vision_jobs(config):
+        jobs.append(("vision_adapt", dict(zip(("_", "adapts", "optimizer"), path.split("/"), strict=True))))
+    for path, (name, _) in language_jobs(config).items():
+        words = {"model": name, "rank": path.rpartition("-")[2]}
+        jobs += [("language_pretraining", words), ("language_adaptation", words)]
+    return [chapter_cpu_s(config, rule, words) for rule, words in jobs]
+
+
+def test_costs_follow_the_size_of_what_is_asked(tmp_path):
+    vision, language = copy.deepcopy(CONFIGS["vision"]), copy.deepcopy(CONFIGS["language"])
+    default, small_models = sum(costs(vision)), sum(costs(language))
+    assert 900 < default < 1600 and 1000 < small_models < 2500  # as measured: docs of both
+    vision["vision"]["network"] |= {"depth": 28, "widen": 10}
+    assert sum(costs(vision)) > 300 * default
+    language["language"] |= {"tokens": 2000, "choosing": 1000}
+    few = sum(costs(language))
+    assert few < small_models / 2
+    (tmp_path / "model.safetensors").write_bytes(bytes(40_000_000))
+    language["language"]["models"]["gpt2"] = {"load": str(tmp_path)}
+    assert sum(costs(language)) > 3 * few
+    assert chapter_cpu_s(vision, "adapt", {}) == 0

@@ -15,6 +15,7 @@ from orla.command.new import render
 from orla.command.studies import Study, failure_reason
 from orla.command.watching import MARK, Watch, duration_text
 from orla.errors import OrlaError
+from orla.study.chapter_costs import chapter_cpu_s
 from orla.study.condition import Condition
 from orla.study.forecast import (
     MB_OF_FILE,
@@ -110,7 +111,7 @@ def _job_costs(
         rule, words = job["rule_name"], job["wildcards"]
         base, more, megabytes = OF_JOB.get(rule, (0.0, 0.0, 0.0))
         megabytes += file_mb * MB_OF_FILE.get(rule, 0.0)
-        cpu_s = base + more * len(plan.conditions)
+        cpu_s = base + more * len(plan.conditions) + chapter_cpu_s(plan.config, rule, words)
         if rule == "adapt":
             group = groups[_group_path(job)]
             cpu_s = forecast.adaptation_cpu_s(group, _networks_path(job) not in existing_networks)
