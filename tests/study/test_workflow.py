@@ -68,7 +68,8 @@ def costs(config):
     """CPU seconds of the jobs of a chapter."""
     jobs = [("vision_network", {})] if "vision" in config else []
     for path in vision_jobs(config):
-        jobs.append(("vision_adapt", dict(zip(("_", "adapts", "optimizer"), path.split("/"), strict=True))))
+        _, adapts, optimizer = path.split("/")
+        jobs.append(("vision_adapt", {"adapts": adapts, "optimizer": optimizer}))
     for path, (name, _) in language_jobs(config).items():
         words = {"model": name, "rank": path.rpartition("-")[2]}
         jobs += [("language_pretraining", words), ("language_adaptation", words)]
