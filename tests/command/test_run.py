@@ -48,9 +48,10 @@ def test_a_failure_is_one_line_and_the_last(study, capsys, command, old, new, wo
     config.write_text(text)
 
 
-def test_jobs_that_read_recordings_ask_for_memory_by_their_size(study, recordings, monkeypatch):
-    monkeypatch.chdir(study.parent)
-    run = Study(study)
+def test_jobs_that_read_recordings_ask_for_memory_by_their_size(
+    made, recordings, tmp_path, monkeypatch
+):
+    run = Study(made(tmp_path / "new", "nwb", "day 1.nwb", "day 2.nwb"))
     jobs = [*plan._dry_run_jobs(run)]
     sizes = [(recordings / f"day {day}.nwb").stat().st_size / 2**20 for day in (1, 2)]
     asked = [job["resources"]["mem_mb"] for job in jobs if job["rule_name"] == "convert"]

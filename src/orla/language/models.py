@@ -116,7 +116,7 @@ def require_room(
     hours = 6 * size * tokens / _flops_per_second() / 3600
     if hours > most_hours:
         raise OrlaError(
-            f"{name} would take about {hours:.0f} hours on a core and language.most_hours is "
+            f"{name} would take about {hours:.2g} hours on a core and language.most_hours is "
             f"{most_hours:g}; take a smaller model or fewer tokens, or allow more"
         )
 
