@@ -5,7 +5,9 @@ import pandas as pd
 from drawing import assert_readable, draw, series
 from report_results import build
 
+from orla.reports.report import Report
 from orla.reports.study import StudyFacts
+from orla.reports.tables.others import stream_sentences
 from orla.study.keys import KEYS
 
 STUDY = StudyFacts(
@@ -57,6 +59,22 @@ def test_streaming_table_lists_networks_and_river_models_by_task():
     assert rows["majority (the commonest class)"][:2] == ("80.00", "1")
     [note] = table.notes
     assert "0.925" in note and "0.842" in note
+
+
+def test_the_opening_has_the_best_network_beside_rivers_models():
+    nothing = {"power": pd.DataFrame(), "verdicts": pd.DataFrame()}
+    better = results()
+    held = better["measured"]["intervention"] != "none"
+    of_rbf = better["measured"]["task"] == "rbf"
+    better["measured"].loc[held, "mean"] = np.where(of_rbf[held], 95.0, 90.0)
+    opening = Report(better | nothing, STUDY).opening
+    hyperplane, rbf = opening.sentences
+    peers = "Adaptive Random Forest 80.5 %, majority (the commonest class) 80.0 %."
+    name = "RNN, immediate, per step, Adam"
+    right = f"On hyperplane, {name} is right in 92.0 [91.0,\u00a093.0] % of rows before it learns"
+    assert hyperplane == f"{right} them; {peers}"
+    assert "W_hh at zero is right in 95.0" in rbf
+    assert stream_sentences({"peers": pd.DataFrame()}, STUDY) == []
 
 
 def test_lines_follow_the_windows_and_drifts_are_marked():

@@ -68,7 +68,8 @@ def opening(results: Results, verdicts: list[Verdict], study: StudyFacts) -> Ope
     chapters = question if drift else _chapter_sentences(results)
     if "heldout" not in results and chapters:  # no network has been trained on a stream
         title = language.TITLE if language_models else title
-        sentences = [*drift, *language_models, *images]
+        streams = others.stream_sentences(results, study)
+        sentences = [*drift, *language_models, *images, *streams]
         return Opening(title, sentences, [], "", False, {"Asked": chapters})
     background = {"The drift": " ".join(drift)} if drift else {}
     background |= {"Asked": question, "Over what": over, "How far to trust it": trust}
@@ -87,6 +88,7 @@ def _answer(
     best = answer.quotable_condition(estimates, study)
     is_recorded = best is not None and best.group.keys["task"] in study.recordings
     note, subject = "", best is not None and (is_recorded or not study.recordings)
+    streams = others.stream_sentences(results, study)
     if subject:
         pairs_text = answer.pairs_sentence(results.get("over_pairs"), estimates, study)
         alone = answer.condition_sentence(best, study)
@@ -106,10 +108,11 @@ def _answer(
         fallback_text = _rtrl_share_sentence(models, study)
         fallback_text = fallback_text or (answer.condition_sentence(best, study) if best else "")
         fallback_text = fallback_text or _recovery_sentence(models, study)
-        texts = [answer.no_gap_sentence(estimates, models, study), fallback_text]
+        texts = ["" if streams else answer.no_gap_sentence(estimates, models, study), fallback_text]
     first, *further_sentences = [*filter(None, texts)] or [""]
     if verdicts and estimates.empty:  # what was registered is the answer
         first, further_sentences = "", texts[1:]
+    further_sentences += streams
     sentences = [_not_learned(models, study), first, answer.verdicts_sentence(verdicts, study)]
     return list(filter(None, sentences)), list(filter(None, further_sentences)), note, subject
 

@@ -1,7 +1,7 @@
 """Other data: tabular streams beside River's models, test-time adaptation in vision."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
@@ -77,6 +77,28 @@ class Streaming(
             for row in load().rows_in_text("accuracy_adaptive_forest")
             if row["task"] in {*contents.rows["task"]}
         ]
+
+
+def stream_sentences(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[str]:
+    """The best network beside River's models, a sentence a stream; [] where none was run."""
+    frames = [results.get(name) for name in ("measured", "peers", "speed")]
+    if any(frame is None or frame.empty for frame in frames):
+        return []
+    sentences = []
+    for stream, group in Streaming().rows(*frames, study=study).groupby(PANEL, sort=False):
+        networks = group[group["peer"].isna()].to_dict("records")
+        best = max(networks, key=lambda row: row["mean"], default=None)
+        peers = [
+            f"{model_name(row, study)} {number(row['mean'])} %"
+            for row in group[group["peer"].notna()].to_dict("records")
+        ]
+        if best and peers:
+            accuracy = estimate(best["mean"], best["t95_low"], best["t95_high"], n=best["n_seeds"])
+            sentences.append(
+                f"On {stream}, {model_name(best, study)} is right in {accuracy} % of rows before it"
+                f" learns them; {', '.join(peers)}."
+            )
+    return sentences
 
 
 ADAPTS = {"bn": "batch normalization", "lora": "LoRA"}
