@@ -71,9 +71,11 @@ def test_the_opening_has_the_best_network_beside_rivers_models():
     hyperplane, rbf = opening.sentences
     peers = "Adaptive Random Forest 80.5 %, majority (the commonest class) 80.0 %."
     name = "RNN, immediate, per step, Adam"
-    right = f"On hyperplane, {name} is right in 92.0 [91.0,\u00a093.0] % of rows before it learns"
-    assert hyperplane == f"{right} them; {peers}"
-    assert "W_hh at zero is right in 95.0" in rbf
+    right = (
+        f"On hyperplane, of the networks {name} is right most often, in 92.0 [91.0,\u00a093.0] %"
+    )
+    assert hyperplane == f"{right} of rows before it learns them; {peers}"
+    assert "W_hh at zero is right most often, in 95.0" in rbf
     assert stream_sentences({"peers": pd.DataFrame()}, STUDY) == []
 
 

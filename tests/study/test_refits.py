@@ -95,6 +95,13 @@ def test_features_of_a_few_steps_at_a_time_give_the_same_outputs(study, monkeypa
     assert max(sizes) == 7
 
 
+def test_no_steps_have_weights_of_zero_and_no_outputs():
+    none = LeastSquares(X[:0], Y[:0])
+    assert none.squares.shape == (5, 5) and none.products.shape == (5, 2)
+    weights = np.ones((5, 2))
+    assert refits.linear_outputs(X.__getitem__, np.arange(0), weights).shape == (0, 2)
+
+
 def outputs(study, episode):
     return refits.heldout_outputs(episode, study.loop.learner.architecture, study.networks)
 

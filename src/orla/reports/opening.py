@@ -64,16 +64,16 @@ def opening(results: Results, verdicts: list[Verdict], study: StudyFacts) -> Ope
         " ".join(macro().split("\n")).strip() for macro in (macros.asked, macros.over, macros.trust)
     )
     language_models = language.model_sentences(results.get("language"))
-    images = others.tent_sentences(results.get("tta"), study)
+    streams = others.stream_sentences(results, study)
     chapters = question if drift else _chapter_sentences(results)
     if "heldout" not in results and chapters:  # no network has been trained on a stream
         title = language.TITLE if language_models else title
-        streams = others.stream_sentences(results, study)
+        images = others.tent_sentences(results.get("tta"), study)
         sentences = [*drift, *language_models, *images, *streams]
         return Opening(title, sentences, [], "", False, {"Asked": chapters})
     background = {"The drift": " ".join(drift)} if drift else {}
     background |= {"Asked": question, "Over what": over, "How far to trust it": trust}
-    answer_fields = _answer(results, models, estimates, verdicts, study)
+    answer_fields = _answer(results, models, estimates, verdicts, streams, study)
     return Opening(title, *answer_fields, background)
 
 
@@ -82,13 +82,13 @@ def _answer(
     models: pd.DataFrame,
     estimates: pd.DataFrame,
     verdicts: list[Verdict],
+    streams: list[str],
     study: StudyFacts,
 ) -> tuple[list[str], list[str], str, bool]:
     """What was found: the fields of `Opening` from `sentences` to `quotes_gaps`."""
     best = answer.quotable_condition(estimates, study)
     is_recorded = best is not None and best.group.keys["task"] in study.recordings
     note, subject = "", best is not None and (is_recorded or not study.recordings)
-    streams = others.stream_sentences(results, study)
     if subject:
         pairs_text = answer.pairs_sentence(results.get("over_pairs"), estimates, study)
         alone = answer.condition_sentence(best, study)

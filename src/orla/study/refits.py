@@ -60,8 +60,9 @@ Rows = Callable[[np.ndarray], np.ndarray]
 
 
 def parts_of_steps(count: int) -> Iterator[np.ndarray]:
-    """Numbers of so many steps, from 0, in parts whose features fit in memory."""
-    yield from (np.arange(i, min(i + _STEPS, count)) for i in range(0, count, _STEPS))
+    """Numbers of so many steps, from 0, in parts whose features fit in memory; one at least."""
+    for first in range(0, max(count, 1), _STEPS):
+        yield np.arange(first, min(first + _STEPS, count))
 
 
 def linear_outputs(features: Rows, steps: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -19,8 +19,15 @@ from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
 
 VARIANT = "stream"
-# River's models that may be run beside networks (`streams.peers`).
-PEERS = ("forest", "tree", "logistic", "no-change", "majority")
+# River's models that may be run beside networks (`streams.peers`) -> what a reader calls them, in
+# the order of tables and legends.
+PEERS = {
+    "forest": "Adaptive Random Forest",
+    "tree": "Hoeffding tree",
+    "logistic": "logistic regression",
+    "no-change": "no change (the last class)",
+    "majority": "majority (the commonest class)",
+}
 
 
 @dataclass(frozen=True)

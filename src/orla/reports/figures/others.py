@@ -13,8 +13,9 @@ from orla.reports.figures.base import Figure, Selection
 from orla.reports.numbers import estimate, number
 from orla.reports.study import StudyFacts, where
 from orla.reports.tables.language import learner_text
-from orla.reports.tables.others import ADAPTS, PEERS, Tent, model_name, recovery_by_corruption
+from orla.reports.tables.others import ADAPTS, Tent, model_name, recovery_by_corruption
 from orla.results.language import PROXY
+from orla.tasks.river import PEERS
 
 # What sets models apart, which are called alike on every stream.
 _MODEL = ["peer", "architecture", "learner", "optimizer", "intervention", "start"]

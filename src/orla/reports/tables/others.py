@@ -12,16 +12,9 @@ from orla.reports.study import StudyFacts, where
 from orla.reports.tables.base import PANEL, Contents, Table
 from orla.reports.tables.shared import mean_intervals
 from orla.study.keys import KEYS
+from orla.tasks.river import PEERS
 
 MEASURE = "prequential_accuracy"
-# Name of one of River's models -> what a reader calls it, in the order of tables and legends.
-PEERS = {
-    "forest": "Adaptive Random Forest",
-    "tree": "Hoeffding tree",
-    "logistic": "logistic regression",
-    "no-change": "no change (the last class)",
-    "majority": "majority (the commonest class)",
-}
 
 
 def model_name(row: Row, study: StudyFacts) -> str:
@@ -95,8 +88,8 @@ def stream_sentences(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> 
         if best and peers:
             accuracy = estimate(best["mean"], best["t95_low"], best["t95_high"], n=best["n_seeds"])
             sentences.append(
-                f"On {stream}, {model_name(best, study)} is right in {accuracy} % of rows before it"
-                f" learns them; {', '.join(peers)}."
+                f"On {stream}, of the networks {model_name(best, study)} is right most often, in "
+                f"{accuracy} % of rows before it learns them; {', '.join(peers)}."
             )
     return sentences
 
