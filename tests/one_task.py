@@ -25,7 +25,7 @@ def config(*blocks, **sections):
     """The default config with one synthetic task and these blocks, each a change of `BLOCK`."""
     made = copy.deepcopy(CONFIG)
     made["tasks"]["wave"] = {"kind": "sine"}
-    made["horizons"]["tasks"], made["comparisons"] = [], {}
+    made["horizons"]["tasks"], made["comparisons"], made["quantities"] = [], {}, {}
     made["conditions"] = [BLOCK | block for block in blocks]
     return made | sections
 

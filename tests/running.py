@@ -12,7 +12,7 @@ import yaml
 from snakemake import cli
 
 from orla.__main__ import main
-from orla.prereg import documents as documents  # slow to import
+from orla.prereg import lock
 from orla.provenance import code
 
 ROOT = Path(__file__).parents[1]
@@ -112,6 +112,15 @@ class Study:
     def snakemake(self, *arguments):
         """As `process`, without the seconds that Snakemake takes to be imported."""
         return self.forked(cli.main, *arguments)
+
+    def registered(self, path):
+        """Bind a registration to the study and lock it, in place of what its folder had locked."""
+        folder = path.parent
+        shutil.rmtree(folder / "amendments", ignore_errors=True)
+        (folder / "LOCK").write_text("")
+        status, said = self.forked(main, "prereg", "bind", str(path))
+        assert status == 0, said
+        lock.lock_files(folder, [path])
 
     def contents(self):
         """What is sealed, and the tables: path -> bytes."""

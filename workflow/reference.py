@@ -143,7 +143,7 @@ WRITTEN = {
         "high": "Upper end of its interval.",
         "threshold": "The criterion's region, in words.",
         "n": "Units of replication.",
-        "p": "p of the claim; null in version 1.",
+        "p": "p of the claim; null where it is untestable.",
         "p_holm": "The same, Holm-corrected in the family; that of the primary is not corrected.",
         "primary": "Whether it is the primary registration of its study.",
         "registered_on": "Date of its line in LOCK.",

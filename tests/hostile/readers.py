@@ -203,7 +203,7 @@ def read_gradients(path):
     return gradients(rule, params, X, Y)
 
 
-def a_registration(path, name="adam-equivalence", version=1):
+def a_registration(path, name="many-arrays-adam-gradient"):
     shutil.copy2(sorted((ROOT / "prereg").glob(f"*{name}*.yaml"))[0], path)
 
 
@@ -372,10 +372,8 @@ READERS = {
                NPZ),
         Reader("gradients: stream", gradient_npz, read_gradients, "stream.npz", _R.NPZ, _R.npz,
                NPZ),
-        Reader("registration, version 1", a_registration, read_registration, "one.yaml",
-               _R.YAML, _R.as_yaml, REGISTRATION),
-        Reader("registration, version 3", lambda p: a_registration(p, "many-arrays-adam-gradient"),
-               read_registration, "one.yaml", _R.YAML, _R.as_yaml, REGISTRATION),
+        Reader("registration", a_registration, read_registration, "one.yaml", _R.YAML, _R.as_yaml,
+               REGISTRATION),
         Reader("LOCK", a_lock, read_lock, "LOCK", _R.LOCK, _R.as_lines),
         Reader("registration in LOCK", a_lock, read_lock, "lars-advantage.yaml",
                _R.YAML, _R.as_yaml),

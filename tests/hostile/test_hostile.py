@@ -25,7 +25,7 @@ FOUND = {
         ("in its place", "zero"),
     ],
     "gradients: stream": [("kind of number", 384, "f16", None), ("in its place", "fifo")],
-    "registration, version 1": [
+    "registration": [
         ("line", 375, "timestamp", 1176),
         ("moved", 59, None, 1),
         ("in its place", "loop"),

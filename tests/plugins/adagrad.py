@@ -20,7 +20,7 @@ class Adagrad(
     label="Adagrad",
     order=36,
     mark=Mark("#2f7d4f", "d", (0, (5, 3))),
-    grid={"step": [0.003, 0.01, 0.03], "window": [0.003, 0.01, 0.03]},
+    grid={"step": [0.01, 0.03, 0.1, 0.3, 1.0], "window": [0.01, 0.03, 0.1, 0.3]},
 ):
     """Adagrad (Duchi et al. 2011) as torch.optim.Adagrad, eps outside the root."""
 

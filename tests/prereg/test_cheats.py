@@ -31,7 +31,7 @@ def config():
 
 @pytest.fixture
 def study(write, config, tmp_path, monkeypatch):
-    """A study of two claims and one interval, its tables written and its registrations locked."""
+    """A study of two claims, its tables written and its registrations locked."""
     write(made_claims.document(), "primary")
     write(made_claims.document(primary=False, claim={"more_than": -3}), "second")
     lock.lock_files(write.folder, sorted(write.folder.glob("*.yaml")), DAY)
@@ -57,7 +57,6 @@ def study(write, config, tmp_path, monkeypatch):
             output=output,
             params=SimpleNamespace(
                 study=study,
-                assumed={},
                 bindings=dict.fromkeys(names, BINDS),
                 allow_mixed=allow_mixed,
             ),

@@ -17,6 +17,8 @@ from orla.study.keys import DEFAULTS
 
 PLUGINS = Path(__file__).parents[1] / "plugins"
 PATH = "prereg/small-gap.yaml"
+CHECK = {"name": "inside the grid", "why": "Best rates.", "result": "conditions", "column": "edge"}
+CHECK |= {"where": {"optimizer": "adam"}, "region": {"equals": False}}
 
 
 @pytest.fixture
@@ -61,11 +63,11 @@ def touch(path):
 
 def test_a_statistic_of_a_plug_in_is_known_where_its_folder_is_named(tmp_path):
     """In a process of its own, which no plug-in was loaded into."""
-    folder = shutil.copytree(PLUGINS / "registrations", tmp_path / "own")
+    folder = shutil.copytree(PLUGINS / "claims", tmp_path / "own")
     (folder / "LOCK").unlink()
     code = f"""
 from orla.__main__ import main
-given = ["prereg", "lock", {str(folder / "clip-holds.yaml")!r}]
+given = ["prereg", "lock", {str(folder / "clip-shortens.yaml")!r}]
 try:
     main(given)
 except SystemExit as refused:
@@ -76,10 +78,10 @@ main([*given, "--plugins", {str(PLUGINS)!r}])
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=600
     )
     assert 'no result "gradient_norms"' in ran.stderr
-    assert ran.stdout.startswith("1\nlocked clip-holds.yaml ")
+    assert ran.stdout.startswith("1\nlocked clip-shortens.yaml ")
 
 
-def test_lock_then_verify_then_change(orla, write, document):
+def test_lock_then_verify_then_change(orla, write, claims, document):
     path = write(document)
     assert orla("lock", PATH).startswith("locked small-gap.yaml ")
     assert orla("verify").split()[1] == "small-gap"
@@ -88,22 +90,19 @@ def test_lock_then_verify_then_change(orla, write, document):
     assert "with other content" in orla("lock", PATH)
 
 
-def test_a_column_that_does_not_exist_is_never_locked(orla, write, document):
-    document["criteria"][0]["columns"]["estimate"] = "gap_percent"
-    write(document)
-    assert 'registration small-gap: result "gaps" has no column "gap_percent"' in orla("lock", PATH)
+def test_a_column_that_does_not_exist_is_never_locked(orla, write, claims, document):
+    write(document | {"manipulation_checks": [CHECK | {"column": "edges"}]})
+    assert 'registration small-gap: result "conditions" has no column "edges"' in orla("lock", PATH)
     assert not (write.folder / "LOCK").exists()
 
 
-def test_any_table_in_results_can_be_named(orla, write, results, document):
-    document["criteria"][0]["result"] = "structure"
-    write(document)
+def test_any_table_in_results_can_be_named(orla, write, claims, document):
+    write(document | {"manipulation_checks": [CHECK | {"result": "made"}]})
     assert "there is no result" in orla("lock", PATH)
-    named = [*document["criteria"][0]["columns"].values(), "optimizer", "split"]
-    pd.DataFrame(columns=named, dtype=float).to_parquet(results / "structure.parquet")
+    pd.DataFrame(columns=["optimizer", "edge"]).to_parquet(claims / "made.parquet")
     assert orla("lock", PATH) and "small-gap" in orla("verify")
-    (results / "structure.parquet").unlink()
-    assert 'there is no result "structure"' in orla("verify")
+    (claims / "made.parquet").unlink()
+    assert 'there is no result "made"' in orla("verify")
 
 
 def test_a_claim_is_locked_with_its_primary_alone(orla, write, claims):
@@ -194,12 +193,12 @@ def test_lock_looks_at_every_folder_of_results_of_the_studies_configs(orla, writ
     assert "locked small-gap" in orla(*given)
 
 
-def test_nothing_is_locked_once_a_table_holds_its_row(orla, write, results, document):
-    row = {"optimizer": "adam", "split": "50-50", "task": "recordings"}
-    pd.DataFrame([row]).to_parquet(results / "gaps.parquet")
+def test_nothing_is_locked_once_a_table_holds_its_row(orla, write, claims, document):
+    table = made_claims.tables(made_claims.gaps(0.5))["over_pairs"]
+    table.to_parquet(claims / "over_pairs.parquet")
     write(document)
-    assert "results/gaps.parquet exists, which it would read" in orla("lock", PATH)
-    pd.DataFrame([row | {"split": "80-20"}]).to_parquet(results / "gaps.parquet")
+    assert "results/over_pairs.parquet exists, which it would read" in orla("lock", PATH)
+    table.assign(split="30-70").to_parquet(claims / "over_pairs.parquet")
     assert "locked small-gap" in orla("lock", PATH)
 
 
@@ -249,8 +248,3 @@ def test_power_is_told_before_anything_is_locked(orla, write, results):
     write(made_claims.document(primary=False, claim={"more_than": 3}), "second")
     write(made_claims.document(primary=False, claim={"more_than": 5}), "third")
     assert "alpha 0.025" in orla("power", "prereg/second.yaml", "--sd", "2")
-
-
-def test_power_is_of_later_versions(orla, write, document):
-    write(document)
-    assert "a registration of version 1" in orla("power", PATH)

@@ -224,7 +224,7 @@ def test_another_record_or_behaviour_is_untestable_by_name(write, study, words):
 @pytest.mark.parametrize(
     "change",
     [
-        (rows, "rows_with_defaults", lambda table, *given: table.iloc[:0]),
+        (rows, "matching_rows", lambda table, where: table.iloc[:0]),
         (rows, "check_failures", lambda *given: []),
         (rows, "_check_holds", lambda check, values: True),
         (means, "quantity_problems", lambda *given, **more: []),

@@ -2,6 +2,7 @@
 
 import re
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -19,16 +20,14 @@ ROOT = Path(__file__).parents[2]
 PRIMARY = {
     "simulated": "many-arrays-adam-gradient",
     "mechanism": "mechanism-structure-gap",
+    "odoherty": "adam-equivalence",
     "odoherty-pairs": "pairs-adam-gradient",
     "pretraining": "adam-pretraining",
     "structure": "energy-one-pass",
     "swapped": "swapped-adam",
 }
 FOLDERS = {study: ROOT / "prereg" / study for study in PRIMARY} | {"simulated": ROOT / "prereg"}
-EVERY = {
-    study: [claim for claim in reader.read_registrations(folder) if claim.is_tested]
-    for study, folder in FOLDERS.items()
-}
+EVERY = {study: reader.read_registrations(folder) for study, folder in FOLDERS.items()}
 # Those of one kind are judged by the same lines: one of each kind is judged.
 KINDS = {
     (
@@ -64,7 +63,7 @@ def test_all_are_locked_and_are_about_what_the_study_runs(study):
 @pytest.mark.parametrize("study", PRIMARY)
 def test_every_quantity_is_registered_or_checks_one_or_is_to_be(study):
     read = {claim.quantity for claim in EVERY[study] if claim.quantity}
-    checked = {check.where["quantity"][0] for claim in EVERY[study] for check in claim.checks}
+    checked = {name for claim in EVERY[study] for name in claim.checked_quantities}
     named = plan_of(study).config.get(QUANTITIES, {})
     later = {
         name
@@ -87,16 +86,22 @@ def judged(claim, value, scatter, moved=60.0, seeds=None, diverged=0):
 
         own = {"quantity": claim.quantity, "n_seeds": seeds, "n_diverged": diverged}
         rows = [row(value, scatter, **own)]
-        rows += [row(moved, 1.0, quantity=c.where["quantity"][0]) for c in claim.checks]
+        rows += [row(moved, 1.0, quantity=name) for name in claim.checked_quantities]
         found = {QUANTITIES: pd.DataFrame(rows), QUANTITY_PAIRS: quantity_pairs(rows[0])}
     else:
-        key = claim.readings[0].where | dict(zip(LEARNERS, claim.minus, strict=True))
+        key = claim.reading.where | dict(zip(LEARNERS, claim.minus, strict=True))
         size = 150 if claim.scale == "variance" else 1  # made-up tables have both scales
         values = gaps(size * value, size * scatter, claim.pairs if by_pairs else seeds - diverged)
         if by_pairs:
             found = tables(values, seeds, diverged, **key)
         else:
             found = {"estimates": pd.DataFrame([estimate(values, seeds, diverged, **key)])}
+    checks = [check for check in claim.checks if check.result != QUANTITIES]
+    values = {end: moved for check in checks for end in check.ends}
+    for check in checks:
+        where = [dict(zip(check.where, v, strict=True)) for v in product(*check.where.values())]
+        rows = pd.DataFrame([each | values for each in where])
+        found[check.result] = pd.concat([found.get(check.result), rows])
     [verdict] = verdicts([claim], found, {claim.name: binds})
     return verdict
 

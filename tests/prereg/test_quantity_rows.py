@@ -132,8 +132,8 @@ def test_a_check_of_a_gap_is_held_to_the_sample_too(write):
     given = document(manipulation_checks=[OUTSIDE])
     registration = reader.read_registration(write(given))
     table = pd.DataFrame([row(3.0, n=12, unit="pair", quantity="spread", n_seeds=2)])
-    case = evidence.read_case(registration, tables(gaps(0.5)) | {"quantities": table}, BINDS, {})
-    assert any("2 seeds: not the 3 registered" in told for told in case.obstacles)
+    read = evidence.read_evidence(registration, tables(gaps(0.5)) | {"quantities": table}, BINDS)
+    assert any("2 seeds: not the 3 registered" in text for text in read.obstacles)
 
 
 def sound(value, half):
@@ -165,10 +165,10 @@ def test_pairs_in_which_recovery_has_no_meaning_are_counted_as_failing(judged, w
     assert (verdict.outcome, verdict.n) == ("supported", 11)
     assert "2 of 12 pairs fail a guard" in verdict.reason
     registration = reader.read_registration(write(about("pair")))
-    read = {"quantities": pd.DataFrame([given]), QUANTITY_PAIRS: by_pair(given)}
-    case = evidence.read_case(registration, read, BINDS, {})
+    results = {"quantities": pd.DataFrame([given]), QUANTITY_PAIRS: by_pair(given)}
+    read = evidence.read_evidence(registration, results, BINDS)
     # Ten pairs are left: of the two that fail, one has no value.
-    assert case.evidence[0].others[OTHERS["without_failing"]].dof == 9
+    assert read.others[OTHERS["without_failing"]].dof == 9
     verdict = judged(about("pair"), given | {"n_without_meaning": 0})
     assert verdict.outcome == "untestable" and "11 pairs: not the 12 registered" in verdict.reason
     given |= {"n_failing": 3, "guards": "b: fewer than 20 updates"}

@@ -131,8 +131,6 @@ comparisons.paper.minus: [imediate, rtrl] -> "comparisons.paper": learner ... is
 statistics.main: papr -> "~" cannot be "papr"; the nearest is "paper"
 statistics.alpha: 0.2 -> "~" is 0.2; lower it, or set truth.studies to 0
 truth.steps.adapt: 90 -> "~" is 90 steps, no multiple of the window of 40; change one of them
-registrations.assume.task: recs -> "~" cannot be "recs"; the nearest
-registrations.assume.pair: indi -> "~" cannot be "indi"; the nearest
 pretraining.of.rmn: {window: 200} -> "pretraining.of" cannot be "rmn"; the nearest is "rnn"
 pretraining.optimizer: adem -> "~" cannot be "adem"; the nearest is "adam"
 pretraining.optimizer: {kind: adam, beta: 0.5} -> "~.beta" is not a known key; ... "beta2"

@@ -12,7 +12,6 @@ from orla.provenance.code import code_hash, files_of_parts
 from orla.sessions.streams import stream_settings
 from orla.study.config import plan_from_config
 from orla.study.forecast import MB_OF_FILE, Forecast, session_lengths
-from orla.study.keys import DEFAULTS
 from orla.study.declarations import SECTIONS, job_parts
 from orla.study.plan import STATIONARY
 from orla.study.workflow import (

@@ -11,7 +11,7 @@ TITLES = {
 UNRUN = {TITLES[c]: f"snakemake {c}" for c in EVERY_CHAPTER if c not in CHAPTERS}
 # The part of the config that names and captions come from.
 WORDED = ("name", "numerics", "statistics", "comparisons", "tasks", "networks", "pretraining")
-WORDED += ("registrations",)
+WORDED += ("conditions",)
 CAPTIONED = {key: STUDY[key] for key in (*WORDED, *SECTIONS.values()) if key in STUDY}
 # docs/findings.md of the default study, docs/findings-NAME.md of another; never asked for by `all`.
 DEFAULT_STUDY = "simulated"

@@ -8,8 +8,6 @@ ORDER = {c: i for i, c in enumerate(PLAN.conditions)}
 # The learners that stand for full RTRL: those of the study that declare themselves exact.
 EXACT = [*filter(PLAN.is_exact, dict.fromkeys(c.learner for c in CONDITIONS))]
 FOLDERS = [Path(folder) for folder in STUDY["registrations"]["folders"]]
-# Values of these columns for a registration that names none.
-ASSUMED = DEFAULTS | {k: v for k, v in STUDY["registrations"]["assume"].items() if v is not None}
 # What this study binds, for its registrations; the job of the verdict adds its behaviour.
 with exit_in_one_line():
     lock.require_locks(FOLDERS)
@@ -71,7 +69,6 @@ rule verdict:
         mem_mb=1500,
     params:
         study=STUDY["name"],
-        assumed=ASSUMED,
         bindings=BINDINGS,
         allow_mixed=ALLOW_MIXED,
         code=code(

@@ -27,11 +27,11 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
     for path, source in provenances.items():
         if not source.get("inputs"):
             raise OrlaError(f"{path}: names no file that it was made from; make it by the workflow")
-    tested = [each for each in registered if each.is_tested and params.study in each.studies]
+    claims = [each for each in registered if params.study in each.studies]
     plan = plan_from_config(snakemake.config)
     catalogue.use_plugins(plan.config.get("plugins", []))
     # Fingerprints are of the present code, which is therefore what results were made by.
-    run = [c for each in tested for c in demands.compared_and_checked_conditions(plan, each)]
+    run = [c for each in claims for c in demands.compared_and_checked_conditions(plan, each)]
     roots = binding.code_roots(plan, run)
     provenances["the present code"] = collect.collect(
         "orla.prereg.power", *roots, prereg_lock_sha256=digests
@@ -50,7 +50,7 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
     if wrong := list(find_problems(plan, results, left_over=False)):
         raise OrlaError(f"{wrong[0]} ({len(wrong)} such results)")
     cached_results = {}  # of the parts that several registrations depend on
-    for each in tested:
+    for each in claims:
         bindings[each.name] |= binding.behaviour_fingerprints(plan, each, cached_results)
         if each.binds.get("recordings"):
             bindings[each.name]["recordings"] = binding.recording_hashes(plan, each)
@@ -61,7 +61,6 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
         registered,
         by_name,
         locks,
-        params.assumed,
         study=params.study,
         bindings=bindings,
         datasets=source.get("datasets", {}),
@@ -72,4 +71,4 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
     )
     inputs = list(snakemake.input)
     write_table(verdicts, snakemake.output.verdicts, source, inputs)
-    write_table(power.power_table(tested, by_name), snakemake.output.power, source, inputs)
+    write_table(power.power_table(claims, by_name), snakemake.output.power, source, inputs)

@@ -11,8 +11,8 @@ import pyarrow.parquet
 
 from orla import catalogue
 from orla.errors import OrlaError
-from orla.prereg import agreement, amendments, existing, lock, reader
-from orla.prereg.registration import Registration, check_columns
+from orla.prereg import amendments, lock, lockable, reader
+from orla.prereg.registration import check_columns
 from orla.results.base import columns_by_statistic
 
 
@@ -58,12 +58,12 @@ def _bind_registration(arguments: argparse.Namespace) -> None:
     """Write what a registration binds into its file."""
     from orla.prereg import binding, demands  # imports the study, which the others do not need
 
-    claim = _read_claim(arguments.file)
-    agreement.check_margin(claim)
+    claim = reader.read_registration(arguments.file)
+    lockable.check_margin(claim)
     plan = binding.read_plan(arguments.configfile)
     demands.check_study_answers(plan, claim)
     catalogue.use_plugins(plan.config.get("plugins", []))
-    folders = [Path(plan.config["pathvars"]["results"]), *existing.result_folders(claim)]
+    folders = [Path(plan.config["pathvars"]["results"]), *lockable.result_folders(claim)]
     claim = replace(claim, binds={})  # so that every part is bound
     sums = binding.recording_hashes(plan, claim)
     binds = binding.study_record(plan, claim) | binding.behaviour_fingerprints(plan, claim)
@@ -93,13 +93,13 @@ def _lock_documents(arguments: argparse.Namespace) -> None:
         registration = reader.read_registration(path)
         check_columns(registration, columns)
         if path.name not in lock_lines:
-            agreement.check_lockable(registration)
-            if present := existing.existing_results(registration, arguments.results):
+            lockable.check_lockable(registration)
+            if present := lockable.existing_results(registration, arguments.results):
                 more = f", and {len(present) - 1} more" if len(present) > 1 else ""
                 name = f"registration {registration.name}"
                 wrong = f"{name}: {present[0]} exists, which it would read{more}"
                 raise OrlaError(f"{wrong}; a registration is locked before its results")
-    existing.check_one_primary_per_study(folder)
+    lockable.check_one_primary_per_study(folder)
     new_lines = lock.lock_files(folder, arguments.files)
     for line in new_lines:
         print(f"locked {line.file} {line.sha256} {line.date}")
@@ -111,7 +111,7 @@ def _check_amendment(path: Path, folder: Path, arguments: argparse.Namespace) ->
     """Refuse an amendment that says that no result was seen where one exists."""
     for amendment in amendments.read_amendments(path):
         registration = reader.read_registration(folder / amendment.registration)
-        present = existing.existing_results(registration, arguments.results)
+        present = lockable.existing_results(registration, arguments.results)
         if present and not amendment.saw_something:
             wrong = f"says that no result had been seen, and {present[0]} exists"
             raise OrlaError(f"{path}: {wrong}; state in results_seen what had been seen")
@@ -122,10 +122,9 @@ def _verify_locks(arguments: argparse.Namespace) -> None:
     locks = lock.verify_folder(arguments.folder)
     columns = _columns_by_result(arguments)
     registrations = reader.read_registrations(arguments.folder)
-    existing.check_one_primary_per_study(arguments.folder)
+    lockable.check_one_primary_per_study(arguments.folder)
     for registration in registrations:
         check_columns(registration, columns)
-        agreement.check_criterion_labels_and_units(registration)
         line = locks[registration.name]
         note = " (amended)" if line.is_amended else ""
         print(f"{line.date} {registration.name}{note} (history: {line.history})")
@@ -149,9 +148,9 @@ def _print_power(arguments: argparse.Namespace) -> None:
     """Print the power of a registration by the true gap."""
     from orla.prereg import power  # imports SciPy's distributions
 
-    claim, sd = _read_claim(arguments.file), arguments.sd
+    claim, sd = reader.read_registration(arguments.file), arguments.sd
     if sd is None:
-        path = arguments.results / f"{claim.readings[0].result}.parquet"
+        path = arguments.results / f"{claim.reading.result}.parquet"
         sd = power.gap_sd(claim, {path.stem: pd.read_parquet(path)} if path.is_file() else {})
         if np.isnan(sd):
             lacks = f"{arguments.file}: {path} has no row of it to take the scatter from"
@@ -159,7 +158,7 @@ def _print_power(arguments: argparse.Namespace) -> None:
     others = [
         each
         for each in reader.read_registrations(arguments.file.parent)
-        if each.in_family and set(each.studies) & set(claim.studies)
+        if not each.primary and set(each.studies) & set(claim.studies)
     ]
     family_size = 1 if claim.primary else max(1, len(others))
     table = power.power_by_gap(claim, sd, family_size, failing_pairs=arguments.failing)
@@ -173,11 +172,3 @@ def _print_power(arguments: argparse.Namespace) -> None:
     for row in table.itertuples():
         units_80 = "never" if np.isnan(row.n_80) else f"{row.n_80:.0f}"
         print(f"{row.true_gap:9.3g} {row.supported:9.3f} {row.falsified:9.3f} {units_80:>14}")
-
-
-def _read_claim(path: Path) -> Registration:
-    """A registration that makes a claim; one of version 1 is refused."""
-    registration = reader.read_registration(path)
-    if not registration.is_tested:
-        raise OrlaError(f"{path}: a registration of version 1; this is for later ones")
-    return registration

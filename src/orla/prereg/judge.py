@@ -10,8 +10,8 @@ import pandas as pd
 from orla.errors import OrlaError
 from orla.prereg import evidence, sentences
 from orla.prereg.lock import Lock
-from orla.prereg.registration import Registration, Value, check_primary
-from orla.prereg.rows import Case, Tables
+from orla.prereg.registration import Registration, check_primary
+from orla.prereg.rows import Evidence, Tables
 from orla.prereg.rules import Ps
 
 Binding = Mapping[str, Any]
@@ -30,9 +30,8 @@ def verdict_table(
     registrations: Iterable[Registration],
     tables: Tables,
     locks: Mapping[str, Lock],
-    defaults: Mapping[str, Value] | None = None,
     *,
-    study: str = "",
+    study: str,
     bindings: Mapping[str, Binding] | None = None,
     datasets: Mapping[str, Any] | None = None,
     provenance_difference: str = "",
@@ -43,38 +42,32 @@ def verdict_table(
     Args:
         tables: Result -> its table.
         locks: Registration -> its lock, from `orla.prereg.lock.verify_folder`.
-        assumed: Column -> value, for columns that a registration of version 1 does not name.
         study: Name of the config.
         bindings: Registration -> what the study binds, as from `orla.prereg.binding.study_record`.
         datasets: TASK[/PAIR]/SPLIT -> data set, from the tables' provenance.
-        mixed: How the tables' provenance differs; then every verdict is untestable.
+        provenance_difference: How that of the tables differs; then every verdict is untestable.
         former: Registration -> the outcome that it had by the rules before an amendment.
 
     Returns:
         One row a registration, columns `VERDICT_COLUMNS`.
 
     Raises:
-        OrlaError: As in `evidence.read_case`; one is not locked; or not exactly one is primary.
+        OrlaError: As in `evidence.read_evidence`; one is not locked; or not exactly one is primary.
     """
-    selection = [each for each in registrations if not each.is_tested or study in each.studies]
+    selection = [each for each in registrations if study in each.studies]
     for each in selection:
         if each.name not in locks:
             raise OrlaError(f"registration {each.name} is not locked; lock it before it is judged")
     check_primary("registrations.folders", selection, [study])
-    defaults, bindings = defaults or {}, bindings or {}
-    lines = []
-    for registration, verdict in zip(
-        selection, judge_registrations(selection, tables, defaults, bindings), strict=True
-    ):
+    bindings, lines = bindings or {}, []
+    verdicts = judge_registrations(selection, tables, bindings)
+    for registration, verdict in zip(selection, verdicts, strict=True):
         lock, outcome = locks[registration.name], verdict["outcome"]
         if provenance_difference:
             outcome, verdict["reason"] = "untestable", provenance_difference
         place = registration.task, registration.pair
-        if not registration.is_tested:
-            place = tuple(str(defaults.get(key, "")) for key in ("task", "pair"))
-        display_words = (
-            sentences.IN_SIMULATION if sentences.is_simulated(datasets or {}, *place) else {}
-        )
+        simulated = sentences.is_simulated(datasets or {}, *place)
+        display_words = sentences.IN_SIMULATION if simulated else {}
         network = str(registration.conditions.get("architecture", ""))
         verdict |= {
             "outcome": outcome,
@@ -101,79 +94,69 @@ def verdict_table(
 def judge_registrations(
     registrations: Sequence[Registration],
     tables: Tables,
-    defaults: Mapping[str, Value] | None = None,
     bindings: Mapping[str, Binding] | None = None,
 ) -> list[dict[str, Any]]:
     """The verdict on each registration of one study: what is decided by its results alone.
 
     A claim is supported when its p is below alpha, falsified when that of its opposite is. The p of
-    those that are tested and not primary are Holm-corrected as a family, in which an untestable one
-    counts with p 1. A verdict that would be another with diverged models scored as the frozen
-    network, without the pairs that fail a guard, or with a learner at the runner-up of its rates,
-    is inconclusive; so is one that is not the same in five of six studies with one pair left out.
+    those that are not primary are Holm-corrected as a family, in which an untestable one counts
+    with p 1. A verdict that would be another with diverged models scored as the frozen network,
+    without the pairs that fail a guard, or with a learner at the runner-up of its rates, is
+    inconclusive; so is one that is not the same in five of six studies with one pair left out.
     """
     bindings = bindings or {}
-    cases = [
-        evidence.read_case(each, tables, bindings.get(each.name), defaults or {})
-        for each in registrations
-    ]
-    return judge_cases(cases)
+    return judge_evidence(
+        [evidence.read_evidence(each, tables, bindings.get(each.name)) for each in registrations]
+    )
 
 
-def judge_cases(cases: Sequence[Case]) -> list[dict[str, Any]]:
+def judge_evidence(family: Sequence[Evidence]) -> list[dict[str, Any]]:
     """`judge_registrations` of what was read of each registration."""
     fields = ("others", "leave_one_out_estimates")
-    variants = (_outcomes_by_variant(cases, field) for field in fields)
+    variants = (_outcomes_by_variant(family, field) for field in fields)
     return [
-        _verdict_columns(case, *result, by_variant, list(leave_one_out.values()))
-        for case, result, by_variant, leave_one_out in zip(
-            cases, _outcomes(cases), *variants, strict=True
+        _verdict_columns(each, *result, by_variant, list(leave_one_out.values()))
+        for each, result, by_variant, leave_one_out in zip(
+            family, _outcomes(family), *variants, strict=True
         )
     ]
 
 
-def _outcomes_by_variant(cases: Sequence[Case], field: str) -> list[dict[str, str]]:
-    """The outcomes of each case with its evidence's estimates of a `field`, by their names."""
-    outcomes_by_case: list[dict[str, str]] = [{} for _ in cases]
-    estimates_by_case = [[getattr(each, field) for each in case.evidence] for case in cases]
-    for name in sorted({n for by_evidence in estimates_by_case for e in by_evidence for n in e}):
-        variants = []
-        for case, by_evidence in zip(cases, estimates_by_case, strict=True):
-            pairs = zip(case.evidence, by_evidence, strict=True)
-            changed = (replace(e, estimate=by_name.get(name, e.estimate)) for e, by_name in pairs)
-            variants.append(replace(case, evidence=tuple(changed)))
-        results = zip(outcomes_by_case, estimates_by_case, _outcomes(variants), strict=True)
-        for outcomes, by_evidence, (outcome, _) in results:
-            if any(name in by_name for by_name in by_evidence):
-                outcomes[name] = outcome
-    return outcomes_by_case
-
-
-def _outcomes(cases: Sequence[Case]) -> list[tuple[str, list[Ps]]]:
-    """Outcome of each case, and the p values of each of its readings."""
-    tests = [
-        [
-            (1.0, 1.0) if case.obstacles else each.reading.rule.p_values(each.estimate)
-            for each in case.evidence
+def _outcomes_by_variant(family: Sequence[Evidence], field: str) -> list[dict[str, str]]:
+    """The outcomes of each with its estimates of a `field` in place of its own, by their names."""
+    variants_of_each = [getattr(each, field) for each in family]
+    outcomes: list[dict[str, str]] = [{} for _ in family]
+    for name in sorted({name for variants in variants_of_each for name in variants}):
+        changed = [
+            replace(each, estimate=variants.get(name, each.estimate))
+            for each, variants in zip(family, variants_of_each, strict=True)
         ]
-        for case in cases
+        for i, (outcome, _) in enumerate(_outcomes(changed)):
+            if name in variants_of_each[i]:
+                outcomes[i][name] = outcome
+    return outcomes
+
+
+def _outcomes(family: Sequence[Evidence]) -> list[tuple[str, Ps]]:
+    """The outcome and the p values of each."""
+    tests = [
+        (1.0, 1.0) if each.obstacles else each.registration.rule.p_values(each.estimate)
+        for each in family
     ]
-    # Those of a family have one reading each.
-    family = [i for i, case in enumerate(cases) if case.registration.in_family]
-    adjusted_by_side = (holm_p_values([tests[i][0][side] for i in family]) for side in (0, 1))
-    holm_by_case = dict(zip(family, zip(*adjusted_by_side, strict=True), strict=True))
+    corrected = [i for i, each in enumerate(family) if not each.registration.primary]
+    adjusted_by_side = (holm_p_values([tests[i][side] for i in corrected]) for side in (0, 1))
+    holm = dict(zip(corrected, zip(*adjusted_by_side, strict=True), strict=True))
     outcomes = []
-    for i, case in enumerate(cases):
-        ps = [Ps(*p_values, *holm_by_case.get(i, p_values)) for p_values in tests[i]]
-        alpha = case.registration.alpha
-        if case.obstacles:
+    for i, each in enumerate(family):
+        p = Ps(*tests[i], *holm.get(i, tests[i]))
+        if each.obstacles:
             outcome = "untestable"
-        elif max(p.claim_holm for p in ps) < alpha:
+        elif p.claim_holm < each.registration.alpha:
             outcome = "supported"
         else:
-            is_refuted = min(p.opposite_holm for p in ps) < alpha
+            is_refuted = p.opposite_holm < each.registration.alpha
             outcome = "falsified" if is_refuted else "inconclusive"
-        outcomes.append((outcome, ps))
+        outcomes.append((outcome, p))
     return outcomes
 
 
@@ -195,9 +178,9 @@ def is_robust_to_leave_one_out(outcome: str, leave_one_out_outcomes: Sequence[st
 
 
 def _verdict_columns(
-    case: Case,
+    basis: Evidence,
     outcome: str,
-    ps: Sequence[Ps],
+    p: Ps,
     outcomes_by_variant: Mapping[str, str],
     leave_one_out_outcomes: Sequence[str],
 ) -> dict[str, Any]:
@@ -206,20 +189,12 @@ def _verdict_columns(
     `outcomes_by_variant` are those by other ways to form the estimate, `leave_one_out_outcomes`
     those without one pair.
     """
-    registration, alpha = case.registration, case.registration.alpha
-    is_decisive = {
-        "untestable": [bool(each.obstacles) for each in case.evidence],
-        "falsified": [p.opposite_holm < alpha for p in ps],
-        "inconclusive": [p.claim_holm >= alpha for p in ps],
-        "supported": [True],
-    }[outcome]
-    decisive_index = is_decisive.index(True) if True in is_decisive else 0
-    basis, p = case.evidence[decisive_index], ps[decisive_index]
-    if case.obstacles:
-        reason = "; ".join(case.obstacles)
+    registration, estimate = basis.registration, basis.estimate
+    reading = registration.reading
+    if basis.obstacles:
+        reason = "; ".join(basis.obstacles)
     else:
-        parts = zip(case.evidence, ps, strict=True) if outcome == "supported" else [(basis, p)]
-        reason = "; ".join(sentences.estimate_sentence(registration, *each) for each in parts)
+        reason = sentences.estimate_sentence(basis, p)
         differences = [
             sentences.outcome_with_variant_text(variant_outcome, variant, basis)
             for variant, variant_outcome in outcomes_by_variant.items()
@@ -235,21 +210,19 @@ def _verdict_columns(
         if differences:
             reason += f"; it would be {' and '.join(differences)}, so it is inconclusive"
             outcome = "inconclusive"
-    has_p = registration.is_tested and not case.obstacles
-    has_no_leave_one_out = registration.by_pairs and not (leave_one_out_outcomes or case.obstacles)
+    has_no_leave_one_out = registration.by_pairs and not (leave_one_out_outcomes or basis.obstacles)
     return {
         "registration": registration.name,
         "title": registration.title,
         "outcome": outcome,
         "reason": reason,
-        "estimate": basis.estimate.mean,
-        "low": basis.estimate.low,
-        "high": basis.estimate.high,
-        "threshold": basis.reading.rule.region.describe(basis.reading.scale),
+        **{name: getattr(estimate, name) for name in ("low", "high")},
+        "estimate": estimate.mean,
+        "threshold": registration.rule.region.describe(registration.scale),
         "n": basis.n,
-        "limits": f"{basis.reading.interval}{sentences.limits_sentence(registration)}"
+        "limits": f"{reading.interval}{sentences.limits_sentence(registration)}"
         + sentences.NO_PAIR_LEFT_OUT * has_no_leave_one_out,
-        "p": p.claim if has_p else np.nan,
-        "p_holm": p.claim_holm if has_p else np.nan,
+        "p": np.nan if basis.obstacles else p.claim,
+        "p_holm": np.nan if basis.obstacles else p.claim_holm,
         "primary": registration.primary,
     }

@@ -33,11 +33,11 @@ _VAGUE = (
 _NEAR = 1e-6
 
 
-def read_evidence(
+def mean_evidence(
     registration: Registration, row: Row, tables: Tables, obstacles: list[str]
 ) -> Evidence:
     """The evidence of a mean of a gap or a quantity, with obstacles after those already met."""
-    [reading] = registration.readings
+    reading = registration.reading
     estimate = Estimate(*(row.number(reading.columns[role]) for role in _ROLES))
     n, pairs = row.count(reading.columns["n"]), None
     if registration.by_pairs:
@@ -53,7 +53,7 @@ def read_evidence(
     elif not obstacles:
         _check_estimate_consistency(registration, estimate, n or 0, pairs)
     if obstacles:
-        return Evidence(reading, estimate, n or 0, obstacles=tuple(dict.fromkeys(obstacles)))
+        return Evidence(registration, estimate, n or 0, obstacles=tuple(dict.fromkeys(obstacles)))
     others = _other_estimates(registration, row, n or 0, pairs)
     if pairs is not None and not (drifts := pairs_that_drift(registration, row, pairs)).all():
         others["over the pairs that drift"] = _mean_estimate(
@@ -65,12 +65,14 @@ def read_evidence(
         notes.append(f"{int(row['n_diverged'])} diverged and left out")
     if registration.by_pairs and row["n_failing"]:
         notes.append(f"{int(row['n_failing'])} of {registration.pairs} pairs fail a guard")
-    return Evidence(reading, estimate, n or 0, others, leave_one_out_estimates, notes=tuple(notes))
+    return Evidence(
+        registration, estimate, n or 0, others, leave_one_out_estimates, notes=tuple(notes)
+    )
 
 
 def _leave_one_out(registration: Registration, pairs: pd.DataFrame) -> dict[str, Estimate]:
     """The estimate without each pair in turn, where there are three."""
-    [reading] = registration.readings
+    reading = registration.reading
     values = pairs.set_index("pair")[reading.columns["estimate"]].astype(float)
     values = values[np.isfinite(values)]
     leave_one_out_estimates = {}
@@ -145,7 +147,11 @@ def _gap_problems(
             f"{registration.comparison} is {' minus '.join(minus)}, and "
             f"{' minus '.join(registration.minus)} is registered"
         )
-    problems += row.alpha_problems(row["alpha"], registration.alpha)
+    if (alpha := row["alpha"]) != registration.alpha:
+        problems.append(
+            f"{row.result} was made at alpha {value_text(alpha)}, and {registration.alpha:g} is "
+            "registered: set statistics.alpha"
+        )
     # Two learners that both fail would agree.
     for learner, measure in LEARNERS.items():
         if row[learner] not in registration.must_recover:
@@ -185,7 +191,7 @@ def _pair_problems(
     registration: Registration, row: Row, pairs: pd.DataFrame, n: int | None
 ) -> list[str]:
     """How the pairs differ from those registered, and whether too many of them fail a guard."""
-    problems, columns = [], registration.readings[0].columns
+    problems, columns = [], registration.reading.columns
     if n is None:
         problems.append(f"{columns['n']} is {row[columns['n']]}, no count")
     if len(pairs) != registration.pairs:
@@ -213,7 +219,7 @@ def _check_estimate_consistency(
     registration: Registration, estimate: Estimate, n: int, pairs: pd.DataFrame | None
 ) -> None:
     """Refuse an estimate that disagrees with its interval, its units or the pairs' own rows."""
-    [reading] = registration.readings
+    reading = registration.reading
     what = registration.quantity or reading.columns["estimate"]
     mean, ends, near = estimate.mean, [estimate.low, estimate.high], {"rtol": _NEAR, "atol": _NEAR}
     half = scipy.stats.t.ppf(1 - registration.alpha, estimate.dof) * estimate.standard_error
@@ -239,7 +245,7 @@ def _other_estimates(
     registration: Registration, row: Row, n: int, pairs: pd.DataFrame | None
 ) -> dict[str, Estimate]:
     """Other ways to form the estimate, where some model diverged or some pair fails a guard."""
-    [reading] = registration.readings
+    reading = registration.reading
     units = dict.fromkeys(reading.variants, n)
     is_skipped = {SOUND: not (registration.by_pairs and row["n_failing"])}
     is_skipped[_FROZEN] = not row["n_diverged"]

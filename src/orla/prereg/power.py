@@ -29,7 +29,7 @@ MOST_UNITS = 5000
 def power_table(
     registrations: Sequence[Registration], tables: Mapping[str, pd.DataFrame]
 ) -> pd.DataFrame:
-    """Power of each registration of a study that is tested, a row a true gap, columns `COLUMNS`.
+    """Power of each registration of a study, a row a true gap, columns `COLUMNS`.
 
     The number of those that are not primary sets their level, at Holm's first and strictest step.
     The scatter is that of `tables`, result -> its table; a registration without a row is left out.
@@ -88,9 +88,9 @@ def gap_sd(registration: Registration, tables: Mapping[str, pd.DataFrame]) -> fl
 
     Over pairs it holds the scatter of seeds and of the choice of rates as well.
     """
-    [reading] = registration.readings
+    reading = registration.reading
     table = tables.get(reading.result)
-    row = None if table is None else rows.one_row(table, reading, registration.name)
+    row = None if table is None else rows.one_row(table, registration)
     if row is None:
         return np.nan
     n, error = (row.number(reading.columns[role]) for role in ("n", "standard_error"))

@@ -1,4 +1,4 @@
-"""The reader of registrations: files of every version into one kind of registration."""
+"""The reader of registrations: YAML files, checked against their schema and each other's parts."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,83 +7,47 @@ from typing import Any
 from orla.errors import OrlaError
 from orla.prereg import region
 from orla.prereg.amendments import seen_in_words
-from orla.prereg.documents import load_document, read_yaml
-from orla.prereg.registration import PAIR, QUANTITIES, SEED, Check, EstimateReading, Registration
-from orla.prereg.rules import Inside, MeanRule, rules_by_name
+from orla.prereg.documents import load_document
+from orla.prereg.registration import PAIR, QUANTITIES, SEED, Check, Registration
+from orla.prereg.rules import MeanRule, rules_by_name
 from orla.results.scales import PP, SCALES
 from orla.schema import nearest
 
 _GAP = ("estimand", "conditions", "comparison", "minus")
 _COPIED_FIELDS = (
-    *("title", "outcomes", "version", "primary", "task", "pair", "estimand", "unit", "alpha"),
+    *("title", "outcomes", "primary", "task", "pair", "estimand", "unit", "alpha"),
     *("scale", "conditions", "comparison", "quantity", "margin_reason", "binds"),
 )
 
 
 def read_registration(path: str | Path) -> Registration:
-    """Read one registration, a YAML file of any version; OrlaError for any mistake."""
+    """Read one registration, a YAML file; OrlaError for any mistake."""
     path = Path(path)
-    document = read_yaml(path)
-    later = isinstance(document, dict) and "version" in document
-    document = load_document(path, "version-3" if later else "version-1")
+    document = load_document(path, "registration")
+    _check_parts(path, document)
+    sample, exclusions = document["sample"], document["exclusions"]
+    [(name, value)] = document["claim"].items()
+    rule = rules_by_name()[name](float(value) if isinstance(value, int) else value)
     return Registration(
         **{name: document[name] for name in _COPIED_FIELDS if name in document},
-        **(_version_3_fields if later else _version_1_fields)(path, document),
         name=path.stem,
         folder=path.parent,
+        rule=rule,
         checks=_manipulation_checks(path, document),
-        max_diverged=document["exclusions"]["max_diverged"],
+        seen_text=seen_in_words(document["results_seen"]),
+        seeds=sample["seeds"],
+        pairs=sample.get("pairs", 1),
+        studies=tuple(document["studies"]),
+        max_diverged=exclusions["max_diverged"],
+        max_failing=exclusions.get("max_failing", 0),
+        minus=tuple(document.get("minus", ())),
+        must_recover=_learners_to_recover(path, document, rule),
     )
 
 
 def read_registrations(folder: str | Path) -> list[Registration]:
     """Read every registration of a folder, in the order of their names."""
     return [read_registration(path) for path in sorted(Path(folder).glob("*.yaml"))]
-
-
-def _version_1_fields(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields of a `Registration` that a file of version 1 gives in its own way."""
-    sample, data = document["sample"], document["existing_data"]
-    least, size = sample["minimum"], sample["size"]
-    if least > size:
-        problem = f'"sample.minimum" is {least}, more than "sample.size" {size}'
-        raise OrlaError(f"{path}: {problem}; lower it")
-    criteria = []
-    for i, criterion in enumerate(document["criteria"]):
-        name = f"{path}: criteria[{i}]"
-        for key, value in criterion["where"].items():
-            values = document["conditions"].get(key, value)
-            if value not in (values if isinstance(values, list) else [values]):
-                differs = f'{key} is {value}, and "conditions.{key}" is {values}'
-                raise OrlaError(f"{name}.where: {differs}; make them agree")
-        rule = Inside(region.parse_region(criterion["region"], name))
-        fields = (criterion[part] for part in ("result", "where", "columns"))
-        criteria.append(EstimateReading(*fields, rule, criterion["unit"], criterion["interval"]))
-    return {
-        "version": 1,
-        "criteria": tuple(criteria),
-        "seen_text": f"when locked: {data['status']} ({' '.join(data['statement'].split())})",
-        "seeds": size,
-        "least": least,
-    }
-
-
-def _version_3_fields(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields of a `Registration` that a file of a later version gives in its own way."""
-    _check_parts(path, document)
-    sample = document["sample"]
-    [(name, value)] = document["claim"].items()
-    rule = rules_by_name()[name](float(value) if isinstance(value, int) else value)
-    return {
-        "rule": rule,
-        "seen_text": seen_in_words(document["results_seen"]),
-        "seeds": sample["seeds"],
-        "studies": tuple(document["studies"]),
-        "pairs": sample.get("pairs", 1),
-        "max_failing": document["exclusions"].get("max_failing", 0),
-        "minus": tuple(document.get("minus", ())),
-        "must_recover": _learners_to_recover(path, document, rule),
-    }
 
 
 def _check_parts(path: Path, document: Mapping[str, Any]) -> None:

@@ -2,12 +2,13 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from orla.errors import OrlaError
 from orla.prereg.region import Region
-from orla.prereg.rules import Inside, MeanRule
+from orla.prereg.rules import MeanRule
 from orla.results.scales import PP, SCALES, VARIANTS, Scale
 from orla.schema import nearest
 from orla.study.keys import DEFAULTS
@@ -48,7 +49,7 @@ class Variant(NamedTuple):
 
 @dataclass(frozen=True)
 class EstimateReading:
-    """One row of one result, and the rule that its estimate is judged by.
+    """One row of one result.
 
     `columns` holds what is read by its role: estimate, low, high, n, and further ones. `interval`
     says what its interval is of, `variants` by its name each other way to form the estimate.
@@ -57,8 +58,6 @@ class EstimateReading:
     result: str
     where: Mapping[str, Value]
     columns: Mapping[str, str]
-    rule: MeanRule | Inside
-    scale: str
     interval: str
     variants: Mapping[str, Variant] = field(default_factory=dict)
 
@@ -86,15 +85,14 @@ class Check:
 
 @dataclass(frozen=True)
 class Registration:
-    """A registration of any version.
+    """A claim about a mean gap or a quantity, with all that was fixed before the results.
 
     Attributes:
         name, folder: its file's name without the suffix, and the folder that the file lies in.
-        seeds: networks a pair, those that diverged included; of version 1, units.
-        criteria, least: of version 1, what is judged, and the fewest finite units.
-        rule, scale: of later versions the claim, and its unit of measurement.
+        seeds: networks a pair, those that diverged included.
+        rule, scale: the claim, and its unit of measurement.
         seen_text: what had been seen when it was written, in words.
-        studies: names of the configs that it is for; of version 1 (), for any.
+        studies: names of the configs that it is for.
         quantity: the quantity of the config that it is about, or "" for a gap; then `comparison`
             and `minus` say which.
     """
@@ -103,16 +101,13 @@ class Registration:
     folder: Path
     seeds: int
     max_diverged: int
+    rule: MeanRule
     title: str = ""
     conditions: Mapping[str, Any] = field(default_factory=dict)
     checks: tuple[Check, ...] = ()
     outcomes: Mapping[str, str] = field(default_factory=dict)
-    criteria: tuple[EstimateReading, ...] = ()
-    rule: MeanRule | None = None
     scale: str = PP.unit
     seen_text: str = ""
-    version: int = 3
-    least: int = 0
     studies: tuple[str, ...] = ()
     primary: bool = False
     task: str = ""
@@ -130,33 +125,22 @@ class Registration:
     binds: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def is_tested(self) -> bool:
-        """Whether a test with a p value judges it; then it belongs to a study and its family."""
-        return self.version > 1
-
-    @property
     def by_pairs(self) -> bool:
         """Whether its unit is the pair of sessions, not the seed."""
         return self.unit == PAIR
 
-    @property
-    def in_family(self) -> bool:
-        """Whether its p values are corrected together with those of others."""
-        return self.is_tested and not self.primary
-
-    @property
-    def readings(self) -> tuple[EstimateReading, ...]:
-        """The rows that are judged, each with its rule: one, but for version 1."""
-        return (self._row_reading(self.unit),) if self.is_tested else self.criteria
+    @cached_property
+    def reading(self) -> EstimateReading:
+        """The row that is judged."""
+        return self._row_reading(self.unit)
 
     @property
     def required_columns(self) -> list[tuple[str, list[str]]]:
         """(result, columns) of everything that the registration reads."""
-        columns = [(reading.result, reading.column_names) for reading in self.criteria]
         if self.quantity:
-            columns = [(QUANTITIES, [*self._row_reading(self.unit).column_names, *_OF_QUANTITY])]
+            columns = [(QUANTITIES, [*self.reading.column_names, *_OF_QUANTITY])]
             columns += [(QUANTITY_PAIRS, ["quantity", "pair", "value"])] * self.by_pairs
-        elif self.is_tested:
+        else:
             # Of a gap over pairs the rows of its pairs are read too.
             columns_by_unit = {
                 unit: [*self._row_reading(unit).column_names, *_OF_GAP]
@@ -188,12 +172,12 @@ class Registration:
         roles = dict(zip(("estimate", "low", "high"), columns.pop(""), strict=True)) | more
         variants = {name: Variant(words[name], names) for name, names in columns.items()}
         level = f"{100 * (1 - 2 * self.alpha):g} % t interval"
-        return EstimateReading(result, where, roles, self.rule, self.scale, level, variants)
+        return EstimateReading(result, where, roles, level, variants)
 
     @property
     def checked_quantities(self) -> list[str]:
         """Names of the quantities that manipulation checks read, sorted."""
-        checks = [check for check in self.checks if check.result == QUANTITIES and self.is_tested]
+        checks = [check for check in self.checks if check.result == QUANTITIES]
         return sorted(str(name) for check in checks for name in check.where["quantity"])
 
     @property
@@ -222,9 +206,9 @@ def check_primary(
 ) -> None:
     """Refuse (OrlaError) a study, of `studies` or any, without exactly one primary registration.
 
-    Those of version 1 have no say; `place` says in the error where all are from.
+    `place` says in the error where all are from.
     """
-    claims = [each for each in registrations if each.is_tested]
+    claims = list(registrations)
     names = {study for each in claims for study in each.studies}
     for study in sorted(names if studies is None else names & set(studies)):
         primary = [each.name for each in claims if each.primary and study in each.studies]

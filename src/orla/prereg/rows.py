@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from orla.errors import OrlaError
-from orla.prereg.registration import Check, EstimateReading, Registration, Value
+from orla.prereg.registration import Check, Registration, Value
 from orla.prereg.rules import Estimate
 
 Tables = Mapping[str, pd.DataFrame]
@@ -21,28 +21,19 @@ _NOTHING = Estimate()
 
 @dataclass(frozen=True)
 class Evidence:
-    """What one reading gave: its estimate over `n` units, and other ways to form it.
+    """What results say on a registration: its estimate over `n` units, and other ways to form it.
 
     `leave_one_out_estimates` are those of studies with one pair left out, by the pair; `obstacles`
     are reasons not to judge by it, `notes` what is to be said beside it.
     """
 
-    reading: EstimateReading
+    registration: Registration
     estimate: Estimate = _NOTHING
     n: int = 0
     others: Mapping[str, Estimate] = field(default_factory=dict)
     leave_one_out_estimates: Mapping[str, Estimate] = field(default_factory=dict)
     obstacles: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Case:
-    """A registration with the evidence of each reading, and every obstacle in order."""
-
-    registration: Registration
-    evidence: tuple[Evidence, ...]
-    obstacles: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -79,15 +70,6 @@ class Row:
             return ["its guards are missing: build the table of estimates again"]
         return [text for text in self["guards"].split("; ") if text]
 
-    def alpha_problems(self, alpha: Any, level: float) -> list[str]:
-        """That the row was made at another level than was registered, in words; [] if not."""
-        if alpha == level:
-            return []
-        return [
-            f"{self.result} was made at alpha {value_text(alpha)}, and {level:g} is registered"
-            ": set statistics.alpha"
-        ]
-
 
 def table_rows(table: pd.DataFrame, registration: Registration, result: str) -> list[Row]:
     """Every row of a table that a registration reads."""
@@ -101,26 +83,17 @@ def matching_rows(table: pd.DataFrame, where: Mapping[str, Value]) -> pd.DataFra
     return table
 
 
-def rows_with_defaults(
-    table: pd.DataFrame, where: Mapping[str, Any], defaults: Mapping[str, Value]
-) -> pd.DataFrame:
-    """Rows that hold the assumed values, of columns that exist and that `where` does not name."""
-    return matching_rows(
-        table, {c: v for c, v in defaults.items() if c in table and c not in where}
-    )
-
-
-def one_row(table: pd.DataFrame, reading: EstimateReading, registration: str) -> Row | None:
-    """The row that a registration (its name) reads; None without one, OrlaError for several."""
-    where, result = reading.where, reading.result
+def one_row(table: pd.DataFrame, registration: Registration) -> Row | None:
+    """The row that a registration reads; None without one, OrlaError for several."""
+    name, where, result = registration.name, registration.reading.where, registration.reading.result
     rows = matching_rows(table, where)
     if len(rows) > 1:
         columns = [c for c in rows.columns if c not in where and rows[c].nunique() > 1]
         raise OrlaError(
-            f"registration {registration}: {len(rows)} rows of {result} have "
-            f"{_where_text(where)}; name one by {' or '.join(columns[:3]) or 'its seed'} too"
+            f"registration {name}: {len(rows)} rows of {result} have {_where_text(where)}; name "
+            f"one by {' or '.join(columns[:3]) or 'its seed'} too"
         )
-    return None if rows.empty else Row(registration, result, rows.iloc[0])
+    return None if rows.empty else Row(name, result, rows.iloc[0])
 
 
 def check_failures(check: Check, table: pd.DataFrame) -> list[str]:

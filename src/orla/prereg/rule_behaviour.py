@@ -48,11 +48,11 @@ def holm_family_behaviour(registration: Registration) -> list[Any]:
     for means in zip(gaps, gaps[4:], gaps[8:], strict=False):
         family = [replace(base, name=name, primary=False) for name in "xyz"]
         tables = [_made_up_tables(base, float(mean), error) for mean in means]
-        cases = [
-            evidence.read_case(each, table, each.binds, {})
+        read = [
+            evidence.read_evidence(each, table, each.binds)
             for each, table in zip(family, tables, strict=True)
         ]
-        verdicts = judge.judge_cases(cases)
+        verdicts = judge.judge_evidence(read)
         outputs += [[v[column] for v in verdicts] for column in ("outcome", "p", "p_holm")]
     return outputs
 
@@ -131,24 +131,17 @@ def check_behaviour(registration: Registration) -> Any:
 def _read_numbers(registration: Registration, tables: Tables, *binding: Any) -> Any:
     """The number of obstacles, and all estimates; "refused" where the rows cannot be read."""
     try:
-        case = evidence.read_case(registration, tables, *(binding or [registration.binds]), {})
+        read = evidence.read_evidence(registration, tables, *(binding or [registration.binds]))
     except (OrlaError, TypeError, ValueError):
         return "refused"
-    numbers = [
-        [each.n, *vars(estimate).values()]
-        for each in case.evidence
-        for estimate in (
-            each.estimate,
-            *each.others.values(),
-            *each.leave_one_out_estimates.values(),
-        )
-    ]
-    return [[len(case.obstacles), *(len(each.notes) for each in case.evidence)], *numbers]
+    others = (*read.others.values(), *read.leave_one_out_estimates.values())
+    numbers = [[read.n, *vars(estimate).values()] for estimate in (read.estimate, *others)]
+    return [[len(read.obstacles), len(read.notes)], *numbers]
 
 
 def _tables_for_check(registration: Registration, tables: Tables) -> Iterator[Tables]:
     """Tables in which rows of the check hold, fail, have another level, and are absent."""
-    [check], [reading] = registration.checks, registration.readings
+    [check], reading = registration.checks, registration.reading
     row = tables[reading.result].iloc[0].to_dict() | registration.assumed_values
     where = [dict(zip(check.where, each, strict=True)) for each in product(*check.where.values())]
     holds, fails = _example_values(check)
@@ -200,7 +193,7 @@ def _made_up_tables(
     registration: Registration, gap: float, error: float, **changes: Any
 ) -> dict[str, pd.DataFrame]:
     """Tables with one row of it, and one a pair; the first lies `outlier` errors above the mean."""
-    [reading] = registration.readings
+    reading = registration.reading
     by_pairs, columns = registration.by_pairs, reading.columns
     settings = {"recovery": 30.0, "diverged": 0, "failing": 0, "outlier": 0.0, "guard": ""}
     settings |= {name: getattr(registration, name) for name in ("seeds", "pairs", "alpha")}

@@ -40,26 +40,6 @@ class Ps:
 
 
 @dataclass(frozen=True)
-class Inside:
-    """The claim of version 1: an interval lies inside a region, compared without a p value.
-
-    It is false where the interval lies wholly outside, and open where it lies astride a bound.
-    """
-
-    region: Region
-
-    def p_values(self, estimate: Estimate) -> tuple[float, float]:
-        """p of the claim and p of its opposite: each 0 where it is shown, else 1."""
-        ends = estimate.low, estimate.high
-        return float(not self.region.contains(*ends)), float(not self.region.excludes(*ends))
-
-    def words(self, ps: Ps, scale: str, in_family: bool) -> str:
-        """What was shown of an estimate, as the end of a sentence about it."""
-        place = "partly inside" if ps.opposite else "wholly outside"
-        return f"{place if ps.claim else 'inside'} the region {self.region.describe(scale)}"
-
-
-@dataclass(frozen=True)
 class MeanRule(ABC):
     """A claim that a mean lies in a region; `value` stands after its name in `claim`.
 

@@ -39,16 +39,17 @@ def code_sentence(registration: Registration, binding: Mapping[str, Any] | None)
     return text
 
 
-def estimate_sentence(registration: Registration, evidence: Evidence, ps: Ps) -> str:
+def estimate_sentence(evidence: Evidence, ps: Ps) -> str:
     """What an estimate is, and what was shown of it."""
-    reading, estimate = evidence.reading, evidence.estimate
-    scale = f" {reading.scale}" if reading.scale else ""
-    over = f" over {evidence.n} {registration.unit}s" if registration.is_tested else ""
+    registration, estimate = evidence.registration, evidence.estimate
+    reading = registration.reading
+    scale = f" {registration.scale}" if registration.scale else ""
+    shown = registration.rule.words(ps, registration.scale, in_family=not registration.primary)
     sentence = (
         f"{registration.quantity or reading.columns['estimate']} is "
-        f"{value_text(estimate.mean)}{scale}, {reading.interval}{over} "
-        f"[{value_text(estimate.low)}, {value_text(estimate.high)}]{scale}, "
-        f"n = {evidence.n}: {reading.rule.words(ps, reading.scale, registration.in_family)}"
+        f"{value_text(estimate.mean)}{scale}, {reading.interval} over {evidence.n} "
+        f"{registration.unit}s [{value_text(estimate.low)}, {value_text(estimate.high)}]{scale}, "
+        f"n = {evidence.n}: {shown}"
     )
     return "; ".join([sentence, *evidence.notes])
 
@@ -63,8 +64,6 @@ def outcome_with_variant_text(outcome: str, variant: str, evidence: Evidence) ->
 def limits_sentence(registration: Registration) -> str:
     """What an interval does not range over."""
     task, without = registration.task, ": it holds none of the variation between pairs"
-    if not registration.is_tested:
-        return f", of one pair, one freezing step and one chosen rate{without}, steps or rates"
     if registration.quantity:
         sample = f"pairs of sessions of {task}" if registration.by_pairs else "seeds"
         more = "" if registration.by_pairs else without

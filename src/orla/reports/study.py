@@ -65,8 +65,8 @@ class StudyFacts(PartNames):
         reproduces: whether it is the paper's study: on the paper's recordings or their simulation,
             or on a synthetic task that the paper has.
         recordings: the tasks that are recorded (or simulated) sessions, as the paper's are.
-        papers_task, papers_pair: the one of them, and the pair of sessions, that the paper's
-            numbers are about; empty for any.
+        papers_task, papers_pair: the task, and the pair of sessions, that the paper's numbers are
+            about; without such a pair the first task of the conditions, and "".
         main: the comparison that a figure of one comparison shows.
         pretraining, passes: network -> steps of the window it is pretrained with; most passes.
         rates_of: the precision whose chosen rates are carried over to others.
@@ -100,8 +100,8 @@ class StudyFacts(PartNames):
         synthetic = {domain.split("/")[0] for domain in datasets} - {*recordings}
         sources = {dataset["source"] for dataset in datasets.values()}
         papers_task, papers_pair = _find_papers_pair(tasks, datasets)
-        if not papers_task:
-            papers_task = config["registrations"]["assume"]["task"] or ""
+        if not papers_task and config["conditions"]:
+            papers_task = config["conditions"][0]["tasks"][0]
         usual = config["pretraining"]
         pretraining = {n: usual | usual.get("of", {}).get(n, {}) for n in config["networks"]}
         sections = {kind: section for kind, section in SECTIONS.items() if kind != "task"}

@@ -49,11 +49,6 @@ def plan_from_config(raw: Mapping[str, Any]) -> Plan:
     config_checks.check_horizons(plan)
     config_checks.check_comparisons(plan)
     config_checks.check_quantities(plan)
-    assumption = config["registrations"]["assume"]
-    config_checks.require_one_of("registrations.assume.task", assumption["task"], config["tasks"])
-    if assumption["pair"] is not None and config["registrations"]["folders"]:
-        pairs = plan.pair_folders(assumption["task"])
-        config_checks.require_one_of("registrations.assume.pair", assumption["pair"], pairs)
     check_fit(plan)
     return plan
 
@@ -96,6 +91,8 @@ def sort_and_drop_nulls(config: Mapping[str, Any]) -> dict[str, Any]:
     last one it was goes with it.
     """
     normal = _sort_keys(config)
+    if normal.get("quantities", {}) is None:  # an overlay takes all of them away
+        del normal["quantities"]
     with suppress(AttributeError, TypeError):  # where the schema is going to refuse it
         for section in ("tasks", "networks"):
             nulls = {name for name, entry in config.get(section, {}).items() if entry is None}

@@ -260,7 +260,8 @@ def check_quantities(plan: Plan) -> None:
             conditions = [c for c in plan.conditions if where.items() <= c.keys.items()]
             if not conditions:
                 labels = ", ".join(term.where.values())
-                raise OrlaError(f"{place} needs a condition that is not run: {labels}; add it")
+                mend = "add it, or set the quantity, or all quantities, to null"
+                raise OrlaError(f"{place} needs a condition that is not run: {labels}; {mend}")
             if quantity.unit == "seed" and len(conditions) > 1:
                 raise OrlaError(f"{place}: {len(conditions)} pairs are run; name one under at.pair")
             c, columns = conditions[0], [*SCORES]

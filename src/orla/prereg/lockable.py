@@ -1,19 +1,32 @@
-"""What stands in the way of a lock: results that are there already, and another primary."""
+"""What stands in the way of a lock: results, no binds, a wide margin, another primary."""
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow.parquet
 
+from orla.errors import OrlaError
 from orla.prereg import reader, rows
 from orla.prereg.documents import read_yaml
-from orla.prereg.registration import Registration, check_primary
+from orla.prereg.registration import LATER_PARTS, Registration, check_primary
 from orla.study.condition import Condition
 from orla.study.keys import KEYS
 
 _PATH = ("architecture", "learner", "optimizer", "split")
+WIDE = {"pp": 5.0, "variance": 0.033}
+"""Scale -> the widest margin that needs no reason: of recovery, and of the target's variance."""
+
+_RANGES = {
+    r"_gap|gap_": (-np.inf, np.inf),
+    r"^n_|^updates|ratio|norm|(^|_)error|^sd_|_sd_|delta_star|learning_rate": (0, np.inf),
+    r"_p$|_share$": (0, 1),
+    r"^spearman$|^rho$": (-1, 1),
+    r"^r2_": (-np.inf, 1),
+}
 
 
 def existing_results(registration: Registration, folder: Path | None) -> list[Path]:
@@ -81,26 +94,58 @@ def _reads_sweep(registration: Registration, path: str) -> bool:
     """Whether a registration reads the sweep of this path, TASK[/PAIR]/sweeps/NETWORK/..."""
     if path in registration.binds.get("sweeps", ()):
         return True
-    if registration.quantity:
-        return False
     domain, _, rest = path.partition("/sweeps/")
-    keys = dict(registration.conditions) | {"task": registration.task or None}
-    if registration.is_tested:
-        keys["learner"] = list(registration.minus)
-    parts = dict(zip(_PATH, rest.split("/"), strict=False)) | {"task": domain.split("/")[0]}
-    criteria = {key: [v] if isinstance(v, str) else v for key, v in keys.items() if v is not None}
-    return all(
-        parts.get(key) in values for key, values in criteria.items() if key in (*_PATH, "task")
+    keys = dict(zip(_PATH, rest.split("/"), strict=False)) | {"task": domain.split("/")[0]}
+    registered_values = registration.conditions | {"task": registration.task}
+    return keys.get("learner") in registration.minus and all(
+        value == registered_values[key] for key, value in keys.items() if key != "learner"
     )
 
 
 def _table_files(registration: Registration, folder: Path) -> Iterator[Path]:
     """Tables in a folder of results that hold a row which a registration would read."""
-    for reading in registration.readings:
-        path = folder / f"{reading.result}.parquet"
-        if path.is_file():
-            present = set(pyarrow.parquet.read_schema(path).names)
-            table = pd.read_parquet(path, columns=sorted(present & {*reading.where, *KEYS}))
-            where = {k: v for k, v in reading.where.items() if k in present}
-            if not rows.matching_rows(table, where).empty:
-                yield path
+    reading = registration.reading
+    path = folder / f"{reading.result}.parquet"
+    if path.is_file():
+        present = set(pyarrow.parquet.read_schema(path).names)
+        table = pd.read_parquet(path, columns=sorted(present & {*reading.where, *KEYS}))
+        where = {k: v for k, v in reading.where.items() if k in present}
+        if not rows.matching_rows(table, where).empty:
+            yield path
+
+
+def natural_range(column: str) -> tuple[float, float]:
+    """The values that a column can hold whatever the results: a ratio of norms, from 0 up."""
+    ranges = (ends for pattern, ends in _RANGES.items() if re.search(pattern, column))
+    return next(ranges, (-np.inf, np.inf))
+
+
+def check_margin(registration: Registration) -> None:
+    """Refuse (OrlaError) a wide margin without a reason."""
+    rule, widest = registration.rule, WIDE.get(registration.scale, np.inf)
+    if rule.margin and not registration.margin_reason and rule.value > widest:
+        wide = f"a margin of {rule.value:g} {registration.scale} is wider than {widest:g}"
+        name = f"registration {registration.name}"
+        raise OrlaError(f'{name}: {wide}; say in "margin_reason" why it says something')
+
+
+def check_lockable(registration: Registration) -> None:
+    """Refuse (OrlaError) missing binds, a wide margin without a reason, and what is always true."""
+    name = f"registration {registration.name}"
+    parts, binds = registration.binds.get("parts", {}), registration.binds
+    unbound_parts = [f'part "{part}"' for part in LATER_PARTS if part not in parts]
+    unbound_parts += ["recordings"] if "recordings" not in binds else []
+    if unbound_parts:
+        path = registration.folder / f"{registration.name}.yaml"
+        what = f"no {unbound_parts[0]}" if binds else "neither config nor behaviour"
+        raise OrlaError(f"{name}: binds {what}; run: orla prereg bind {path}")
+    check_margin(registration)
+    for check, column in ((each, column) for each in registration.checks for column in each.ends):
+        low, high = (
+            np.nextafter(*ends)
+            for ends in zip(natural_range(column), (np.inf, -np.inf), strict=True)
+        )
+        if check.region and check.region.contains(low, high):
+            always = f"{column} cannot be other than {check.region.describe()}"
+            what = f'manipulation check "{check.name}" is always true: {always}'
+            raise OrlaError(f"{name}: {what}; ask what it could miss")
