@@ -43,13 +43,14 @@ class Updates:
     """The updates, in place, of the adapters' weights (models, ...) of a batch of models."""
 
     def __init__(self, weights: Mapping[str, nn.Parameter], by_optimizer: Rates) -> None:
-        self._parts: list[list[Any]] = []
-        first = 0
+        self._parts, first = [], 0
         for name, some in by_optimizer.items():
             rows = slice(first, first := first + len(some))
             params = {n: w.detach()[rows] for n, w in weights.items()}  # views
-            dtype = next(iter(params.values())).dtype
-            optimizer, lr = catalogue.make("optimizer", name), torch.tensor(some, dtype=dtype)
+            optimizer, lr = (
+                catalogue.make("optimizer", name),
+                params[next(iter(params))].new_tensor(some),
+            )
             if optimizer.elementwise:  # each number is updated alone, so that all models are one
                 update, state, lr = optimizer.update, optimizer.init(params), lr[:, None, None]
             else:
@@ -145,22 +146,20 @@ def adapt(
 
 
 def rates_to_try(
-    adapters: Mapping[str, Any], grids: Mapping[str, Mapping[str, Sequence[float]]]
-) -> dict[str, Rates]:
+    adapters: Mapping[str, Any], grids: Mapping[str, Rates]
+) -> dict[str, dict[str, Sequence[float]]]:
     """By learner the grid of each optimizer; OrlaError where ``grids`` of the config has none."""
-    by_learner: dict[str, dict[str, Sequence[float]]] = {}
-    for learner, name in product(adapters["learners"], adapters["optimizers"]):
+    by_learner = {learner: {} for learner in adapters["learners"]}
+    for learner, name in product(by_learner, adapters["optimizers"]):
         cadence = "step" if LEARNERS[learner] == 1 else "window"
         if cadence not in grids.get(name, {}):
             raise OrlaError(f'config: "grids.{name}" has no rates for an update each {cadence}')
-        by_learner.setdefault(learner, {})[name] = grids[name][cadence]
+        by_learner[learner][name] = grids[name][cadence]
     return by_learner
 
 
 def room_request(
-    settings: Mapping[str, Any],
-    adapters: Mapping[str, Any],
-    grids: Mapping[str, Mapping[str, Sequence[float]]],
+    settings: Mapping[str, Any], adapters: Mapping[str, Any], grids: Mapping[str, Rates]
 ) -> dict[str, float]:
     """What a job needs, for `models.require_room`: "models", "tokens" and "most_hours".
 
@@ -190,7 +189,7 @@ def losses_and_norms(
     domain_texts: Mapping[str, Mapping[str, str]],
     settings: Mapping[str, Any],
     adapters: Mapping[str, Any],
-    grids: Mapping[str, Mapping[str, Sequence[float]]],
+    grids: Mapping[str, Rates],
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Tables of losses and of norms of gradients, of one model that has no adapters yet.
 
@@ -214,26 +213,22 @@ def losses_and_norms(
         for part in ("choosing", "streams")
     )
     choice_tokens = texts.token_stream(choice_texts, streams[0], settings["choosing"], 0.0)
-    tokens = {
-        (i, seed): texts.token_stream(stream_texts, streams[i], length, seed / seeds)
-        for i, seed in product(range(len(streams)), range(seeds))
-    }
-    every = torch.stack(list(tokens.values()))
-    frozen = dict(zip(tokens, token_losses(steps, every), strict=True))
-    domains = pd.DataFrame(
-        {name: domain_losses(steps, text) for name, text in stream_texts.items()},
-        index=["domain_loss", "domain_error"],
-    ).T
+    places = [*product(range(len(streams)), range(seeds))]
+    tokens = torch.stack(
+        [texts.token_stream(stream_texts, streams[i], length, seed / seeds) for i, seed in places]
+    )
+    frozen = token_losses(steps, tokens)
+    domains = {name: domain_losses(steps, text) for name, text in stream_texts.items()}
     losses, norms, index = [], [], np.arange(length // size)
     for learner, rate_grids in grids_by_learner.items():
         best = _best_rates(steps, rank, choice_tokens, learner, rate_grids, len(streams[0]))
-        weights = insert_adapters(steps, rank, [seed for _, seed in tokens] * len(best))
-        by_optimizer = {name: [rate] * len(tokens) for name, (rate, _) in best.items()}
+        weights = insert_adapters(steps, rank, [seed for _, seed in places] * len(best))
+        by_optimizer = {name: [rate] * len(places) for name, (rate, _) in best.items()}
         freeze, label = round(length * (1 - settings["heldout"])), f"{learner}, rank {rank}"
         adaptation = adapt(
-            steps, weights, by_optimizer, every.repeat(len(best), 1), learner, freeze, label
+            steps, weights, by_optimizer, tokens.repeat(len(best), 1), learner, freeze, label
         )
-        for model, (name, (i, seed)) in enumerate(product(best, tokens)):
+        for model, (name, (i, seed)) in enumerate(product(best, places)):
             row = {"rank": rank, "learner": learner, "optimizer": name, "seed": seed}
             row |= {"rate": best[name][0], "edge": best[name][1], "stream": i}
             norms += [
@@ -241,12 +236,11 @@ def losses_and_norms(
                 for layer, value in adaptation.norms.items()
             ]
             segment = index * len(streams[i]) // len(index)
-            frame = pd.DataFrame(row | {"token": size * index, "segment": segment})
-            frame = frame.assign(domain=[streams[i][s] for s in segment])
-            frame = frame.join(domains, on="domain")
-            series = frozen[i, seed], adaptation.loss[model], adaptation.heldout[model]
-            for kind, values in zip(("frozen", "loss", "heldout"), series, strict=True):
-                frame[kind] = values.reshape(-1, size).mean(1)
+            row |= {"token": size * index, "segment": segment}
+            frame = pd.DataFrame(row | {"domain": [streams[i][s] for s in segment]})
+            frame[["domain_loss", "domain_error"]] = [domains[name] for name in frame["domain"]]
+            series = frozen[model % len(places)], adaptation.loss[model], adaptation.heldout[model]
+            frame[["frozen", "loss", "heldout"]] = np.reshape(series, (3, -1, size)).mean(2).T
             losses.append(frame)
     return pd.concat(losses, ignore_index=True), pd.DataFrame(norms)
 
