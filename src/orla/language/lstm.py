@@ -116,9 +116,6 @@ def load_textgenrnn(
 
 def _linear_layer(kernel: np.ndarray, bias: np.ndarray | None = None) -> nn.Linear:
     """A linear layer with a kernel (inputs, outputs) of Keras."""
-    layer = nn.Linear(*kernel.shape, bias=bias is not None)
-    with torch.no_grad():
-        layer.weight.copy_(torch.tensor(kernel.T))
-        if bias is not None:
-            layer.bias.copy_(torch.tensor(bias))
+    layer, arrays = nn.Linear(*kernel.shape, bias is not None), {"weight": kernel.T, "bias": bias}
+    layer.load_state_dict({n: torch.tensor(a) for n, a in arrays.items() if a is not None})
     return layer

@@ -22,16 +22,13 @@ from orla.language.steps import FAMILIES, GPT2, Steps
 logging.set_verbosity_error()
 logging.disable_progress_bar()
 _ADAPTER = "default"
-Encode = Callable[[str], list[int]]
-# Numbers of an adapter that are held: weight, gradient, two moments.
-_NUMBERS_PER_WEIGHT = 4
 
 
 class Language(NamedTuple):
     """A language model: its steps, how it reads text, and how many weights it has."""
 
     steps: Steps
-    encode: Encode
+    encode: Callable[[str], list[int]]
     parameters: int
 
 
@@ -106,7 +103,7 @@ def require_room(
     per_unit = 40 + 8 * getattr(config, "state_size", 0)  # numbers a unit and token, in a window
     numbers = models * 64 * (2 * config.vocab_size + per_unit * wide * deep)
     numbers += models * 2 * deep * wide * getattr(config, "n_positions", 0)
-    numbers += models * _NUMBERS_PER_WEIGHT * deep * 16 * 12 * wide
+    numbers += models * 4 * deep * 16 * 12 * wide  # of adapters: weight, gradient, two moments
     memory, free = 4 * (1.3 * size + numbers), psutil.virtual_memory().available
     if memory > free:
         raise OrlaError(
@@ -148,24 +145,19 @@ def insert_adapters(steps: Steps, rank: int, seeds: Sequence[int]) -> dict[str, 
 
     Weights are "LAYER.A" (models, rank, in) and "LAYER.B" (models, out, rank).
     """
-    config = LoraConfig(
-        r=rank,
-        lora_alpha=rank,
-        target_modules=list(steps.targets),
-        fan_in_fan_out=isinstance(steps, GPT2),  # how that keeps its matrices
-    )
+    config = LoraConfig(r=rank, lora_alpha=rank, target_modules=list(steps.targets))
+    config.fan_in_fan_out = isinstance(steps, GPT2)  # how that keeps its matrices
     if not any(isinstance(m, LoraLayer) for m in steps.model.modules()):
         inject_adapter_in_model(config, steps.model, adapter_name=_ADAPTER)
     layers = {n: m for n, m in steps.model.named_modules() if isinstance(m, LoraLayer)}
     parts = {f"{n}.{k}": getattr(m, f"lora_{k}") for n, m in layers.items() for k in "AB"}
-    weights: dict[str, list[Tensor]] = {name: [] for name in parts}
+    draws = []
     with torch.random.fork_rng(devices=[]):
         for seed in seeds:
             torch.manual_seed(seed)
             for layer in layers.values():
                 layer.update_layer(_ADAPTER, r=rank, lora_alpha=rank, config=config)
-            for name, part in parts.items():
-                weights[name].append(part[_ADAPTER].weight.detach())
-    for name, part in parts.items():
-        part[_ADAPTER] = PerModel(torch.stack(weights[name]))
+            draws.append([part[_ADAPTER].weight.detach() for part in parts.values()])
+    for part, *weights in zip(parts.values(), *draws, strict=True):
+        part[_ADAPTER] = PerModel(torch.stack(weights))
     return {name: part[_ADAPTER].weight for name, part in parts.items()}

@@ -74,7 +74,7 @@ def token_stream(
                 f"{domains.count(name) * size}; make language.tokens smaller"
             )
         start = positions.setdefault(name, int(place * len(values)))
-        tokens += [values[(start + i) % len(values)] for i in range(size)]
+        # The token after a segment is predicted at the end alone; the next segment replaces it.
+        tokens = tokens[:-1] + [values[(start + i) % len(values)] for i in range(size + 1)]
         positions[name] = start + size
-    last = categories[domains[-1]]
-    return torch.tensor([*tokens, last[positions[domains[-1]] % len(last)]])
+    return torch.tensor(tokens)

@@ -1,6 +1,5 @@
 """Tabular streams: River's generators, and tables in a file."""
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from inspect import signature
@@ -77,8 +76,8 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
         for name, seeds in self.peers.items():
             if name not in PEERS or seeds < 0:
                 raise OrlaError(
-                    f'task river: "peers" has {name}: {seeds}; give a number of seeds to each of '
-                    f"{', '.join(PEERS)}"
+                    f'task river: "peers" has {name}: {seeds}; give a number of seeds to any of '
+                    + ", ".join(PEERS)
                 )
         if self.file is not None and Path(self.file).is_file() and not self.sha256:
             raise OrlaError(
@@ -139,7 +138,7 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
             return self._read_file(rows)
         ends = [self.pretraining + row for row in self.drifts] + [self.total_rows]
         samples, classes = [], 0
-        for concept, (begin, end) in enumerate(itertools.pairwise([0, *ends])):
+        for concept, (begin, end) in enumerate(pairwise([0, *ends])):
             generator, classes = self._make_generator(seed, concept)
             samples += generator.take(min(end, rows) - begin) if begin < rows else []
         try:

@@ -107,10 +107,9 @@ def train(
     state = optimizer.init(params)
     batches = np.array_split(np.concatenate(passes), count)
     for i, rows in enumerate(progress.bar(batches, "training", "batch")):
-        loss = cross_entropy(
-            functional_call(network, params, network_inputs(images[rows])), targets[rows]
-        )
+        logits = functional_call(network, params, network_inputs(images[rows]))
         rate = settings["learning_rate"] * (1 - i / count)
+        loss = cross_entropy(logits, targets[rows])
         params, state, _ = update_step(params, loss, optimizer, state, rate)
     network.load_state_dict(params, strict=False)
     return network
