@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -52,14 +52,11 @@ class OnlineRNN(base.Classifier):
     learning_rate: float = 0.001
     hidden: int = 64
     seed: int = 0
+    _multiclass: ClassVar[bool] = True
     _features: dict[Hashable, int] = field(default_factory=dict, init=False)
     _classes: dict[Hashable, int] = field(default_factory=dict, init=False)
     _state: State | None = field(default=None, init=False)
     _loop: Loop | None = field(default=None, init=False)
-
-    @property
-    def _multiclass(self) -> bool:
-        return True
 
     def __getstate__(self) -> dict[str, Any]:
         # The loop holds functions; it is made anew of the parameters.

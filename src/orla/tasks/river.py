@@ -12,8 +12,8 @@ import pandas as pd
 
 from orla.catalogue import option
 from orla.errors import OrlaError
-from orla.files import as_one_line, sha256
-from orla.tasks.base import Task, require_windows
+from orla.files import as_one_line, require_file, sha256
+from orla.tasks.base import Task, require_parts
 from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
 
@@ -95,13 +95,8 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
 
     def episode(self, variant: str, seeds: Sequence[int]) -> Episode:
         """The episode for these seeds."""
-        if variant != VARIANT or not len(seeds):
-            raise OrlaError(
-                f"task river: {variant!r} with {len(seeds)} seeds; give the variant {VARIANT} and "
-                "at least one seed"
-            )
+        require_parts(self, variant, seeds, "rows")
         chosen_on = int(self.chosen_on * self.adapt) // self.window * self.window
-        require_windows(self, "rows")
         if chosen_on < 2 * self.window:
             raise OrlaError(
                 f"task river: a rate is chosen by {chosen_on} rows; give chosen_on and window such"
@@ -141,10 +136,9 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
         for concept, (begin, end) in enumerate(pairwise([0, *ends])):
             generator, classes = self._make_generator(seed, concept)
             samples += generator.take(min(end, rows) - begin) if begin < rows else []
-        try:
+        place = f"task river: {self.stream}"
+        with as_one_line(place, "has features that are no numbers", "take another stream"):
             X = np.array([list(x.values()) for x, _ in samples], dtype=np.float64)
-        except ValueError as error:
-            raise OrlaError(f"task river: {self.stream}: {error}; take another stream") from None
         return X, np.array([y for _, y in samples], dtype=np.int64), classes
 
     def _make_generator(self, seed: int, concept: int) -> tuple[Any, int]:
@@ -159,17 +153,13 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
         takes = signature(generator).parameters
         names = [name for name in ("seed", "seed_model", "seed_sample") if name in takes]
         seeds = dict(zip(names, map(int, numbers), strict=False))
-        try:
+        with as_one_line(f"task river: {self.stream}", "cannot be made", "correct parameters"):
             instance = generator(**self.parameters, **seeds)
-        except (TypeError, ValueError) as error:
-            raise OrlaError(f"task river: {self.stream}: {error}; correct parameters") from None
-        return instance, instance.n_classes
+            return instance, instance.n_classes
 
     def _read_file(self, rows: int) -> tuple[np.ndarray, np.ndarray, int]:
         """The first rows of the file, as `labelled_rows` answers."""
-        path, place = Path(self.file), f"task river: {self.file}"
-        if not path.is_file():
-            raise OrlaError(f"{place}: no such file; give the path of {self.stream} as file")
+        path, place = require_file(self.file), f"task river: {self.file}"
         if (digest := sha256(path)) != self.sha256:
             raise OrlaError(
                 f"{place} has the SHA-256 {digest}, not {self.sha256 or 'any given'}; get the file"
@@ -178,25 +168,20 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
         with as_one_line(path, "cannot be read as a table", "give a .csv with a head"):
             frame = pd.read_csv(path, nrows=self.total_rows)
         if self.target not in frame:
-            columns = ", ".join(map(str, frame))
-            raise OrlaError(f"{place} has no column {self.target} (target), but {columns}")
+            raise OrlaError(f"{place} has no column {self.target} (target), but {', '.join(frame)}")
         if len(frame) < self.total_rows:
             raise OrlaError(
                 f"{place} has {len(frame)} rows and {self.total_rows} are asked for; make"
                 " pretraining, adapt or heldout smaller"
             )
-        blanks = (frame.isna() | frame.isin([np.inf, -np.inf])).to_numpy()
-        if blanks.any():
-            row, column = np.argwhere(blanks)[0]
+        for row, column in np.argwhere(frame.isna() | frame.isin([np.inf, -np.inf])):
             raise OrlaError(
                 f"{place}: row {row + 1} of column {frame.columns[column]} is empty or infinite;"
                 " fill it or leave it out"
             )
         Y, classes = pd.factorize(frame.pop(self.target), sort=True)
-        try:
+        with as_one_line(path, "has columns that are no numbers", "leave them out"):
             X = frame.to_numpy(dtype=np.float64)
-        except ValueError as error:
-            raise OrlaError(f"{place}: {error}; leave out columns that are no numbers") from None
         return X[:rows], Y[:rows].astype(np.int64), len(classes)
 
     def _source_text(self) -> str:
