@@ -129,8 +129,7 @@ def adapt(
                 squares = Counter()
                 for name, gradient in gradients.items():  # "LAYER.A"
                     squares[name.rpartition(".")[0]] += gradient.square().sum((1, 2))
-                for layer, value in squares.items():
-                    norms[layer] += value.sqrt()
+                norms.update({layer: value.sqrt() for layer, value in squares.items()})
             update(gradients)
             position += len(target[0])
             bar.update(len(target[0]))
@@ -161,10 +160,10 @@ def rates_to_try(
 def room_request(
     settings: Mapping[str, Any], adapters: Mapping[str, Any], grids: Mapping[str, Rates]
 ) -> dict[str, float]:
-    """What a job needs, for `models.require_room`: "models", "tokens" and "most_hours".
+    """What a job needs, for `models.require_room`.
 
-    "models" of the largest batch (all streams and seeds, or all rates that are tried), and "tokens"
-    that all read together.
+    "models" of the largest batch (all streams and seeds, or all rates that are tried), "tokens"
+    that all read together, and "most_hours".
     """
     adapted_models = len(adapters["optimizers"]) * len(settings["streams"]) * settings["seeds"]
     rate_grids = rates_to_try(adapters, grids).values()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,22 +21,13 @@ from orla.schema import nearest
 _CHARACTERS = 2_000_000
 
 
-def train_tokenizer(texts: Iterable[str], size: int) -> PreTrainedTokenizerFast:
-    """A tokenizer by byte pairs (Sennrich et al. 2016) of these texts, of `size` tokens."""
-    byte_pairs = ByteLevelBPETokenizer()
-    byte_pairs.train_from_iterator(
-        [text[:_CHARACTERS] for text in texts], size, min_frequency=0, show_progress=False
-    )
-    return PreTrainedTokenizerFast(tokenizer_object=byte_pairs._tokenizer)
-
-
 def pretrain(
     make: Mapping[str, Any], texts: Mapping[str, str], settings: Mapping[str, Any], folder: Path
 ) -> None:
     """Pretrain a model, and write it with its tokenizer into a folder as `save_pretrained` does.
 
-    `make` are options of its configuration, model_type among them; `texts` are by domain; and
-    `settings` is ``language.pretraining`` of the config.
+    Tokens are byte pairs (Sennrich et al. 2016). `make` are options of the model's configuration,
+    model_type among them; `texts` are by domain; `settings` is ``language.pretraining``.
 
     Raises:
         OrlaError: An option of the model is unknown, its context is longer than the windows that
@@ -51,7 +42,10 @@ def pretrain(
                 f'config: "language.models" makes a {family} with "{name}", which it does not have;'
                 f" {nearest(name, options)}"
             )
-    tokenizer = train_tokenizer(texts.values(), settings["vocabulary"])
+    excerpts, byte_pairs = [text[:_CHARACTERS] for text in texts.values()], ByteLevelBPETokenizer()
+    how = {"min_frequency": 0, "show_progress": False}
+    byte_pairs.train_from_iterator(excerpts, settings["vocabulary"], **how)
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=byte_pairs._tokenizer)
     sizes = {"vocab_size": len(tokenizer), "bos_token_id": None, "eos_token_id": None}
     torch.manual_seed(settings["seed"])
     model = AutoModelForCausalLM.from_config(AutoConfig.for_model(**make, **sizes)).eval()

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from orla.errors import OrlaError
 from orla.files import read_file
-from orla.study.workflow import SHIPPED_TEXTS
+from orla.study.chapter_jobs import SHIPPED_TEXTS
 from orla.tasks import bytes as library
 
 PARTS = ("pretraining", "choosing", "streams")
