@@ -18,7 +18,7 @@ from torch.func import vmap
 from orla import catalogue, progress
 from orla.errors import OrlaError
 from orla.language import texts
-from orla.language.models import Language, insert_adapters
+from orla.language.models import insert_adapters
 from orla.language.steps import State, Steps
 from orla.provenance import cost
 from orla.statistics.means import moments
@@ -36,7 +36,10 @@ _NORM_STRIDE = 8
 _CHOICE_SEED = 1_000_000
 
 # Optimizer -> the rate of each of its models, which follow each other in a batch.
-Rates = Mapping[str, Sequence[float]]
+Rates = dict[str, Sequence[float]]
+# ``grids`` of the config: optimizer -> cadence -> rates.
+Grids = Mapping[str, Mapping[str, Sequence[float]]]
+Settings = Mapping[str, Any]
 
 
 class Updates:
@@ -144,9 +147,7 @@ def adapt(
     return Pass(loss, heldout, {n: value.numpy() / count for n, value in norms.items()})
 
 
-def rates_to_try(
-    adapters: Mapping[str, Any], grids: Mapping[str, Rates]
-) -> dict[str, dict[str, Sequence[float]]]:
+def rates_to_try(adapters: Settings, grids: Grids) -> dict[str, Rates]:
     """By learner the grid of each optimizer; OrlaError where ``grids`` of the config has none."""
     by_learner = {learner: {} for learner in adapters["learners"]}
     for learner, name in product(by_learner, adapters["optimizers"]):
@@ -157,9 +158,7 @@ def rates_to_try(
     return by_learner
 
 
-def room_request(
-    settings: Mapping[str, Any], adapters: Mapping[str, Any], grids: Mapping[str, Rates]
-) -> dict[str, float]:
+def room_request(settings: Settings, adapters: Settings, grids: Grids) -> dict[str, float]:
     """What a job needs, for `models.require_room`.
 
     "models" of the largest batch (all streams and seeds, or all rates that are tried), "tokens"
@@ -184,11 +183,11 @@ def domain_losses(steps: Steps, text: Sequence[int]) -> tuple[float, float]:
 
 
 def losses_and_norms(
-    language: Language,
+    steps: Steps,
     domain_texts: Mapping[str, Mapping[str, str]],
-    settings: Mapping[str, Any],
-    adapters: Mapping[str, Any],
-    grids: Mapping[str, Rates],
+    settings: Settings,
+    adapters: Settings,
+    grids: Grids,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Tables of losses and of norms of gradients, of one model that has no adapters yet.
 
@@ -197,18 +196,16 @@ def losses_and_norms(
     and layer.
 
     Args:
-        domain_texts: Parts of each domain's text.
+        domain_texts: Parts of each domain's text; OrlaError where one is too short.
         settings, adapters: ``language`` of the config, and an entry of its ``adapters``.
-        grids: Rates by optimizer and cadence.
-
-    Raises:
-        OrlaError: A rate that is asked for lacks, every rate diverges, or a text is too short.
+        grids: Rates by optimizer and cadence; OrlaError where one that is asked for lacks, or all
+            of a grid diverge.
     """
     grids_by_learner = rates_to_try(adapters, grids)
-    steps, rank, seeds = language.steps, adapters["rank"], settings["seeds"]
     streams, size, length = settings["streams"], settings["bin"], settings["tokens"]
+    rank, seeds = adapters["rank"], settings["seeds"]
     choice_texts, stream_texts = (
-        {name: language.encode(parts[part]) for name, parts in domain_texts.items()}
+        {name: steps.encode(parts[part]) for name, parts in domain_texts.items()}
         for part in ("choosing", "streams")
     )
     choice_tokens = texts.token_stream(choice_texts, streams[0], settings["choosing"], 0.0)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import psutil
 import torch
@@ -24,27 +24,15 @@ logging.disable_progress_bar()
 _ADAPTER = "default"
 
 
-class Language(NamedTuple):
-    """A language model: its steps, how it reads text, and how many weights it has."""
-
-    steps: Steps
-    encode: Callable[[str], list[int]]
-    parameters: int
-
-
-def open_model(spec: Mapping[str, Any], folder: str | None, room: Mapping[str, float]) -> Language:
+def open_model(spec: Mapping[str, Any], folder: str | None, room: Mapping[str, float]) -> Steps:
     """The model of an entry of ``language.models``, in float32, if `require_room` finds room.
 
-    With ``make`` it was written into `folder`.
-
-    Raises:
-        OrlaError: The model is not there, of another family, too large, or lacks weights.
+    With ``make`` it was written into `folder`. OrlaError: the model is not there, of another
+    family, too large, or lacks weights.
     """
     if "weights" in spec:
         paths = Path(spec["weights"]), Path(spec["vocabulary"])
-        steps, categories = lstm.load_textgenrnn(*paths, spec.get("sha256", ""))
-        # Characters that are not in the table are passed over.
-        encode = lambda text: [categories[c] for c in text if c in categories]  # noqa: E731
+        steps = lstm.load_textgenrnn(*paths, spec.get("sha256", ""))
     else:
         name = folder or spec["load"]
         config = _load_pretrained(AutoConfig, name)
@@ -61,17 +49,15 @@ def open_model(spec: Mapping[str, Any], folder: str | None, room: Mapping[str, f
                 f"{name} has no weights for {len(absent)} layers of its own configuration, such as"
                 f" {absent[0]}; give a folder that save_pretrained wrote of this model"
             )
-        model.eval()
         tokenizer = _load_pretrained(AutoTokenizer, name)
         if not tokenizer("a b").input_ids or len(tokenizer) > config.vocab_size:
             raise OrlaError(
                 f"{name} has {config.vocab_size} tokens and a tokenizer of {len(tokenizer)} that is"
                 " missing or another model's; give a folder that its own was saved in too"
             )
-        steps = FAMILIES[config.model_type](model)
-        encode = lambda text: tokenizer(text, add_special_tokens=False)["input_ids"]  # noqa: E731
+        steps = FAMILIES[config.model_type](model.eval(), tokenizer)
     steps.model.requires_grad_(False)
-    return Language(steps, encode, sum(p.numel() for p in steps.model.parameters()))
+    return steps
 
 
 def _load_pretrained(kind: Any, name: str, **how: Any) -> Any:

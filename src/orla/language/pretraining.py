@@ -27,11 +27,8 @@ def pretrain(
     """Pretrain a model, and write it with its tokenizer into a folder as `save_pretrained` does.
 
     Tokens are byte pairs (Sennrich et al. 2016). `make` are options of the model's configuration,
-    model_type among them; `texts` are by domain; `settings` is ``language.pretraining``.
-
-    Raises:
-        OrlaError: An option of the model is unknown, its context is longer than the windows that
-            it would be trained on, or a text is shorter than a window.
+    model_type among them; `texts` are by domain; `settings` is ``language.pretraining``. OrlaError:
+    an option is unknown, the context is longer than the windows, or a text is shorter than one.
     """
     family, window, shares = make["model_type"], settings["window"], settings["shares"]
     config = AutoConfig.for_model(family)

@@ -9,7 +9,7 @@ of a transformer the state is the keys and values of the past.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -24,7 +24,8 @@ class Steps:
     """A language model that reads a few tokens at a time.
 
     Attributes:
-        model: a causal language model of the family.
+        model: a causal language model of the family; `parameters` is how many weights it has.
+        tokenizer: how it reads text, for `encode`.
         targets: names of the layers that adapters are put into.
         context: most tokens that the state holds; 0 for any number.
     """
@@ -32,8 +33,13 @@ class Steps:
     targets: ClassVar[tuple[str, ...]]
     context = 0
 
-    def __init__(self, model: nn.Module) -> None:
-        self.model = model
+    def __init__(self, model: nn.Module, tokenizer: Any = None) -> None:
+        self.model, self.tokenizer = model, tokenizer
+        self.parameters = sum(p.numel() for p in model.parameters())
+
+    def encode(self, text: str) -> list[int]:
+        """The tokens of a text."""
+        return self.tokenizer(text, add_special_tokens=False)["input_ids"]
 
     def start(self, models: int) -> State:
         """The state of so many models before the first token."""
@@ -152,8 +158,8 @@ class GPT2(Steps):
 
     targets = ("c_attn", "c_proj", "c_fc")
 
-    def __init__(self, model: nn.Module) -> None:
-        super().__init__(model)
+    def __init__(self, model: nn.Module, tokenizer: Any = None) -> None:
+        super().__init__(model, tokenizer)
         self.context = model.config.n_positions
 
     def start(self, models: int) -> State:

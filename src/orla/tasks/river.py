@@ -17,7 +17,6 @@ from orla.tasks.base import Task, require_parts
 from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
 
-VARIANT = "stream"
 # River's models that may be run beside networks (`streams.peers`) -> what a reader calls them, in
 # the order of tables and legends.
 PEERS = {
@@ -86,7 +85,7 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
             )
 
     def variants(self) -> list[str]:
-        return [VARIANT]
+        return ["stream"]
 
     @property
     def total_rows(self) -> int:

@@ -26,8 +26,7 @@ _NAMES += ["test_batch.bin", *(f"{name}.npy" for name in ("labels", *SCORED, *EX
 def fashion_mnist(settings: Mapping[str, Any], part: str) -> LabelledImages:
     """Images (n, 32, 32, 3), uint8, three equal channels, and labels (n,): "train" or "t10k".
 
-    Raises:
-        OrlaError: A file is missing, damaged, or not the one whose SHA-256 (unpacked) is given.
+    OrlaError: a file is missing, damaged, or not the one whose SHA-256 (unpacked) is given.
     """
     pixels, labels = (_idx_array(settings, f"{part}-{name}") for name in _IDX)
     if pixels.shape != (len(labels), 28, 28):

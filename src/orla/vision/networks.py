@@ -56,13 +56,10 @@ class WideResNet(nn.Module):
         return self.fc(self.bn1(x).relu().mean((2, 3)))
 
 
-def build_network(
-    settings: Mapping[str, Any], weights: Mapping[str, Tensor] | None = None
-) -> WideResNet:
+def build_network(settings: Mapping[str, Any], weights: Parameters | None = None) -> WideResNet:
     """A network of the config's `vision.network`: of these weights, its checkpoint's, or new ones.
 
-    Raises:
-        OrlaError: There is no such checkpoint, or it holds no state of a network of this size.
+    OrlaError: there is no such checkpoint, or it holds no state of a network of this size.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings["seed"])
