@@ -30,7 +30,10 @@ def test_a_language_model_has_a_job_a_rank():
     [
         ({"streams": [["prose", "code", "prose"]]}, '"language.streams[0]" has 3 domains'),
         ({"streams": [["prose", "prose"]]}, '"language.streams[0]" has one domain twice in a row'),
-        ({"streams": [["prose", "cod"]]}, '"cod", which is no text of "language.texts"; the neare'),
+        (
+            {"streams": [["prose", "cod"]]},
+            'cannot be "cod", no text of language.texts; the nearest',
+        ),
         ({"tokens": 20250}, "segments of whole bins need a multiple of 1000"),
         (
             {"choosing": 511},

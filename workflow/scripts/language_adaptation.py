@@ -24,10 +24,8 @@ with job(snakemake.log[0], output.losses):
     room = adaptation.room_request(settings, adapters, params.grids)
     model = models.open_model(params.config["model"], folder, room)
     losses, norms = adaptation.losses_and_norms(model, domains, settings, adapters, params.grids)
-    optimizers = files_of_parts(("optimizer", name) for name in adapters["optimizers"])
-    source = collect.collect(
-        "orla.language.adaptation", *optimizers, config=params.config, datasets={}
-    )
+    parts = files_of_parts(("optimizer", name) for name in adapters["optimizers"])
+    source = collect.collect("orla.language.adaptation", *parts, config=params.config, datasets={})
     source["versions"] |= VERSIONS
     more = {"model": snakemake.wildcards.model, "parameters": model.parameters}
     for frame, path in ((losses, output.losses), (norms, output.norms)):

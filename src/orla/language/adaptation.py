@@ -221,21 +221,18 @@ def losses_and_norms(
         weights = insert_adapters(steps, rank, [seed for _, seed in places] * len(best))
         by_optimizer = {name: [rate] * len(places) for name, (rate, _) in best.items()}
         freeze, label = round(length * (1 - settings["heldout"])), f"{learner}, rank {rank}"
-        adaptation = adapt(
+        run = adapt(
             steps, weights, by_optimizer, tokens.repeat(len(best), 1), learner, freeze, label
         )
         for model, (name, (i, seed)) in enumerate(product(best, places)):
             row = {"rank": rank, "learner": learner, "optimizer": name, "seed": seed}
             row |= {"rate": best[name][0], "edge": best[name][1], "stream": i}
-            norms += [
-                row | {"layer": layer, "norm": float(value[model])}
-                for layer, value in adaptation.norms.items()
-            ]
+            norms += [row | {"layer": n, "norm": float(v[model])} for n, v in run.norms.items()]
             segment = index * len(streams[i]) // len(index)
             row |= {"token": size * index, "segment": segment}
             frame = pd.DataFrame(row | {"domain": [streams[i][s] for s in segment]})
             frame[["domain_loss", "domain_error"]] = [domains[name] for name in frame["domain"]]
-            series = frozen[model % len(places)], adaptation.loss[model], adaptation.heldout[model]
+            series = frozen[model % len(places)], run.loss[model], run.heldout[model]
             frame[["frozen", "loss", "heldout"]] = np.reshape(series, (3, -1, size)).mean(2).T
             losses.append(frame)
     return pd.concat(losses, ignore_index=True), pd.DataFrame(norms)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 
 import torch
 from torch import Tensor
@@ -26,16 +27,15 @@ def split_text(source: str, shares: Mapping[str, float]) -> dict[str, str]:
     manual prints sections twice. The source is `code`, `prose`, or the path of a file; shares are
     of the characters.
     """
-    keys, paragraphs, length = set(), [], 0
+    by_words: dict[str, str] = {}
     for paragraph in re.split(r"\n\s*\n", _read_text(source)):
-        key = " ".join(paragraph.split())
-        if key and key not in keys:
-            keys.add(key)
-            paragraphs.append((length, paragraph.rstrip() + "\n\n"))
-            length += len(paragraphs[-1][1])
+        by_words.setdefault(" ".join(paragraph.split()), paragraph.rstrip() + "\n\n")
+    by_words.pop("", None)
+    *places, length = accumulate(map(len, by_words.values()), initial=0)
     parts, low = {}, 0.0
     for name in PARTS:
         high = low + shares[name] * length / sum(shares.values())
+        paragraphs = zip(places, by_words.values(), strict=True)
         parts[name] = "".join(p for place, p in paragraphs if low <= place < high)
         low = high
     return parts

@@ -50,8 +50,7 @@ def segment_table(losses: pd.DataFrame) -> pd.DataFrame:
     Losses (nats): ``frozen``, ``loss``, and ``first``, that of the segment's first bin; and
     ``recovery`` (%) of what the domain costs over the first one, as ``before`` of `recovery_table`.
     """
-    rows = losses[(losses["stream"] > 0) & (losses["learner"] == "immediate")]
-    rows = rows[rows["optimizer"] == "adam"]
+    rows = losses.query("stream > 0 and learner == 'immediate' and optimizer == 'adam'")
     by = ["model", "rank", "stream", "seed"]
     groups = rows.groupby([*by, "segment", "domain"], sort=False)
     table = groups[["frozen", "loss"]].mean().join(groups["loss"].first().rename("first"))

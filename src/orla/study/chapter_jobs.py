@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from orla.errors import OrlaError
-from orla.schema import nearest
+from orla.schema import nearest, require_one_of
 
 SHIPPED_TEXTS = ("code", "prose")
 """Texts of language models that come with Python; others are files of the user."""
@@ -55,17 +55,13 @@ def language_jobs(config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 def _check_streams(language: Mapping[str, Any]) -> None:
     """Refuse streams of unknown texts, without a shift, or of segments that are no whole bins."""
-    streams, texts = language["streams"], language["texts"]
+    streams = language["streams"]
     for i, domains in enumerate(streams):
-        place = f'config: "language.streams[{i}]"'
+        place = f"language.streams[{i}]"
         for name in domains:
-            if name not in texts:
-                raise OrlaError(
-                    f'{place} has "{name}", which is no text of "language.texts"; '
-                    f"{nearest(name, texts)}"
-                )
-        if not all(a != b for a, b in pairwise(domains)):
-            raise OrlaError(f"{place} has one domain twice in a row, no shift; leave one out")
+            require_one_of(place, name, language["texts"], ", no text of language.texts")
+        if any(a == b for a, b in pairwise(domains)):
+            raise OrlaError(f'config: "{place}" has one domain twice in a row; leave one out')
     if len(streams[0]) != 2:
         raise OrlaError(
             f'config: "language.streams[0]" has {len(streams[0])} domains, and recovery is told of '

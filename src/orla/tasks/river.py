@@ -59,10 +59,7 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
     heldout: int = option(100, "Rows that follow, scored frozen.", least=1)
     window: int = option(100, "Rows of a window; every part is a multiple of it.", least=1)
     chosen_on: float = option(
-        0.1,
-        "Share of the adapt part, the first rows, by which the rate is chosen.",
-        above=0,
-        most=1,
+        0.1, "Share of the adapt part, the first rows, by which a rate is chosen.", above=0, most=1
     )
 
     def __post_init__(self) -> None:
