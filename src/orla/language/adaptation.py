@@ -1,7 +1,5 @@
 """Online adaptation by LoRA: one pass, an update a token or a window, no replay."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,10 +48,8 @@ class Updates:
         for name, some in by_optimizer.items():
             rows = slice(first, first := first + len(some))
             params = {n: w.detach()[rows] for n, w in weights.items()}  # views
-            optimizer, lr = (
-                catalogue.make("optimizer", name),
-                params[next(iter(params))].new_tensor(some),
-            )
+            optimizer = catalogue.make("optimizer", name)
+            lr = next(iter(params.values())).new_tensor(some)
             if optimizer.elementwise:  # each number is updated alone, so that all models are one
                 update, state, lr = optimizer.update, optimizer.init(params), lr[:, None, None]
             else:
@@ -193,13 +189,9 @@ def losses_and_norms(
 
     Losses have a row a learner, optimizer, stream, seed and bin of tokens, with the frozen model's
     over all of the bin's domain (`domain_losses`); norms a row a learner, optimizer, stream, seed
-    and layer.
-
-    Args:
-        domain_texts: Parts of each domain's text; OrlaError where one is too short.
-        settings, adapters: ``language`` of the config, and an entry of its ``adapters``.
-        grids: Rates by optimizer and cadence; OrlaError where one that is asked for lacks, or all
-            of a grid diverge.
+    and layer. `domain_texts` are parts of each domain's text, `settings` is ``language`` of the
+    config, `adapters` an entry of its ``adapters``. OrlaError: a rate that is asked for lacks,
+    every rate diverges, or a text is too short.
     """
     grids_by_learner = rates_to_try(adapters, grids)
     streams, size, length = settings["streams"], settings["bin"], settings["tokens"]

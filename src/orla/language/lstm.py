@@ -6,8 +6,6 @@ text 39 blanks and a mark. What the layers carry leaves the range that they were
 after; here they begin anew after every 20 characters, as the package begins a text.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Language models from files, folders or the hub, and LoRA adapters for several at once."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -36,10 +34,9 @@ def open_model(spec: Mapping[str, Any], folder: str | None, room: Mapping[str, f
     else:
         name = folder or spec["load"]
         config = _load_pretrained(AutoConfig, name)
-        if config.model_type not in FAMILIES:
-            raise OrlaError(
-                f"{name} is of the family {config.model_type}; give one of {', '.join(FAMILIES)}"
-            )
+        family = config.model_type
+        if family not in FAMILIES:
+            raise OrlaError(f"{name} is of the family {family}; give one of {', '.join(FAMILIES)}")
         require_room(name, config, **room)
         model, report = _load_pretrained(
             AutoModelForCausalLM, name, dtype=torch.float32, output_loading_info=True
@@ -55,7 +52,7 @@ def open_model(spec: Mapping[str, Any], folder: str | None, room: Mapping[str, f
                 f"{name} has {config.vocab_size} tokens and a tokenizer of {len(tokenizer)} that is"
                 " missing or another model's; give a folder that its own was saved in too"
             )
-        steps = FAMILIES[config.model_type](model.eval(), tokenizer)
+        steps = FAMILIES[family](model.eval(), tokenizer)
     steps.model.requires_grad_(False)
     return steps
 

@@ -1,7 +1,5 @@
 """Small language models of the library's families, pretrained on text that comes with Python."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

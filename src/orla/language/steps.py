@@ -6,8 +6,6 @@ immediate derivative ("d=0") is the gradient through one token with the state be
 of a transformer the state is the keys and values of the past.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, ClassVar
 

@@ -3,8 +3,6 @@
 `code` are the sources of its library, `prose` is its manual; another kind is a file of UTF-8 text.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
@@ -59,11 +57,9 @@ def token_stream(
 ) -> Tensor:
     """Token categories (length + 1,): segments of equal length, one a domain.
 
-    A domain's second segment goes on where its first one ended.
-
-    Args:
-        length: tokens that are predicted; a multiple of the number of segments.
-        place: where each text is entered, a fraction of it; its end is followed by its beginning.
+    A domain's second segment goes on where its first one ended. `length` tokens are predicted, a
+    multiple of the number of segments. Each text is entered at `place`, a fraction of it; its end
+    is followed by its beginning.
     """
     size, tokens, positions = length // len(domains), [], {}
     for name in domains:

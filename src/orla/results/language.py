@@ -1,7 +1,5 @@
 """Recoveries of language models that adapt online, over two denominators."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

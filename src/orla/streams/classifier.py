@@ -1,12 +1,10 @@
 """A classifier with River's interface whose learning is the engine's."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -84,7 +82,7 @@ class OnlineRNN(base.Classifier):
         """Probability of each class known so far, the row taken as the next; changes nothing."""
         return self._probabilities([x])[0] if self._state else {}
 
-    def partial_fit(self, X: Any, y: Iterable[Hashable]) -> OnlineRNN:
+    def partial_fit(self, X: Any, y: Iterable[Hashable]) -> Self:
         """Learn consecutive rows, one update each: the same bits as `learn_one` row after row.
 
         X: A table (rows, features) of pandas or NumPy, whose features are numbered, or mappings.

@@ -3,8 +3,6 @@
 The packages of those chapters are extras, and none of them is imported here.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from itertools import pairwise

@@ -94,10 +94,8 @@ def adaptation_table(
     Columns are adapts, optimizer, learning_rate, edge (whether that is the grid's), tuning (whether
     on `EXTRA`), corruption, seed, measure (error in %, or gradient_norm), layer and value.
 
-    Args:
-        network: As trained; every corruption begins with it.
-        settings, growth: The config's `vision` and `grid_growth`.
-        name, spec: The optimizer's, and what it stands for: {} where nothing is learned.
+    Every corruption begins with the network as trained. `settings` and `growth` are the config's
+    `vision` and `grid_growth`; `spec` is what the optimizer's name stands for, {} for none.
     """
     # In training batch normalization takes the statistics of the batch.
     network = copy.deepcopy(network).train(adapts != FROZEN)
