@@ -110,14 +110,16 @@ def adapt(
     goes on to learn. The progress bar has the `label`.
     """
     update, state = Updates(weights, by_optimizer), steps.start(len(tokens))
-    norms, losses, position, frozen_part = Counter(), [], 0, None
+    norms, losses, position = Counter(), [], 0
+    heldout = np.full(tokens[:, 1:].shape, np.nan)
     with (
         cost.work_phase(f"adapting by {learner}", tokens[:, 1:].numel()),
         progress.bar(tokens.shape[1] - 1, label, "token") as bar,
     ):
         for inputs, target in _input_target_windows(tokens, LEARNERS[learner]):
-            if frozen_part is None and position >= freeze:
-                frozen_part = position, {n: w.detach().clone() for n, w in weights.items()}, state
+            if position >= freeze:
+                heldout[:, position:] = token_losses(steps, tokens[:, position:], state)
+                freeze = math.inf
             logits, state = steps(inputs, state)
             loss = F.cross_entropy(logits.mT, target, reduction="none")
             grads = torch.autograd.grad(loss.mean(1).sum(), list(weights.values()))
@@ -134,13 +136,8 @@ def adapt(
             bar.update(len(target[0]))
     count = -(-len(losses) // _NORM_STRIDE)
     loss = torch.cat(losses, 1).numpy()
-    heldout = np.full_like(loss, np.nan)
-    if frozen_part:
-        position, values, state = frozen_part
-        for name, weight in weights.items():
-            weight.data.copy_(values[name])
-        heldout[:, position:] = token_losses(steps, tokens[:, position:], state)
-    return Pass(loss, heldout, {n: value.numpy() / count for n, value in norms.items()})
+    norms = {layer: value.numpy() / count for layer, value in norms.items()}
+    return Pass(loss, heldout.astype(loss.dtype), norms)
 
 
 def rates_to_try(adapters: Settings, grids: Grids) -> dict[str, Rates]:

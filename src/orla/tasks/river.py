@@ -72,8 +72,7 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
         for name, seeds in self.peers.items():
             if name not in PEERS or seeds < 0:
                 raise OrlaError(
-                    f'task river: "peers" has {name}: {seeds}; give a number of seeds to any of '
-                    + ", ".join(PEERS)
+                    f'task river: "peers" has {name}: {seeds}; give a number of seeds to {[*PEERS]}'
                 )
         if self.file is not None and Path(self.file).is_file() and not self.sha256:
             raise OrlaError(
