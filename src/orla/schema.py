@@ -57,6 +57,12 @@ def nearest(word: str, valid: Iterable[str]) -> str:
     return "there are " + ", ".join(f'"{v}"' for v in valid[:_MOST_NAMES]) + more
 
 
+def require_one_of(place: str, name: str, choices: Iterable[str], where: str = "") -> None:
+    """Raise OrlaError, with the nearest, where a name at a place of the config is not known."""
+    if name not in choices:
+        raise OrlaError(f'config: "{place}" cannot be "{name}"{where}; {nearest(name, choices)}')
+
+
 def _error_message(error: ValidationError) -> str:
     """What is wrong, and what to do, in one line."""
     key = _dotted_key(error.absolute_path)

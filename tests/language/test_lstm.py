@@ -67,9 +67,9 @@ def by_hand(weights, tokens):
 
 
 def test_probabilities_are_those_by_hand(files):
-    steps, categories = lstm.load_textgenrnn(*files[:2])
+    steps = lstm.load_textgenrnn(*files[:2])
     text = [1, 2, 3, 4, 2, 2, 1]
-    begun = [0] * 39 + [categories["<s>"]]
+    begun = [0] * 39 + [steps.tokenizer["<s>"]]
     with torch.no_grad():
         logits, _ = steps(torch.tensor([text]), steps.start(1))
         from_zeros, _ = steps.read(torch.tensor([text]), steps.zeros(1))

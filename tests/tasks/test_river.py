@@ -95,6 +95,8 @@ def test_what_it_refuses(file, tmp_path):
         with pytest.raises(OrlaError, match=said) as error:
             task(**options()).episode("stream", [0])
         assert "\n" not in str(error.value), said
-    with pytest.raises(OrlaError, match="at least one seed"):
+    with pytest.raises(OrlaError, match="'shift' is no variant"):
         task().episode("shift", [0])
+    with pytest.raises(OrlaError, match="no seed is asked for"):
+        task().episode("stream", [])
     assert replace(task(), adapt=420).total_rows == 440

@@ -69,7 +69,7 @@ def test_files_of_fashion_mnist_are_what_their_headers_say(tmp_path):
         with pytest.raises(OrlaError, match=words):
             images.fashion_mnist(damaged, "t10k")
     typo = whole | {"sha256": whole["sha256"] | {"fogg.npy": "0"}}
-    with pytest.raises(OrlaError, match=r'has fogg\.npy; the nearest is "fog'):
+    with pytest.raises(OrlaError, match=r'cannot be "fogg\.npy"; the nearest is "fog'):
         images.corruption_streams(typo, 10)
 
 

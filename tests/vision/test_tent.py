@@ -73,7 +73,7 @@ def test_tent_is_that_of_plain_pytorch(network, batches, name, monkeypatch):
         return after
 
     monkeypatch.setattr(tent, "update_step", watched)
-    adapting = tent.with_batch_statistics(network)
+    adapting = copy.deepcopy(network).train()
     params = tent.adaptable_parameters(adapting, "bn", 4, 0)
     optimizer = catalogue.make("optimizer", spec)
     assert tent.error_and_gradient_norms(adapting, params, batches, optimizer, 0.03)[0] == error
@@ -102,7 +102,7 @@ def test_adapters_begin_as_the_network_and_are_wide_as_its_convolutions(network,
 
 
 def test_norms_are_those_of_each_layers_gradient(network, batches):
-    adapting = tent.with_batch_statistics(network)
+    adapting = copy.deepcopy(network).train()
     optimizer = catalogue.make("optimizer", "sgd")
     params = tent.adaptable_parameters(adapting, "lora", 4, 0)
     _, norms = tent.error_and_gradient_norms(adapting, params, batches[:1], optimizer, 0.0)

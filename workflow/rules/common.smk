@@ -10,17 +10,12 @@ from orla.prereg import documents
 from orla.programs import store
 from orla.provenance.code import code_hash, files_of_parts
 from orla.sessions.streams import stream_settings
+from orla.study.chapter_jobs import SHIPPED_TEXTS, language_files, language_jobs, vision_jobs
 from orla.study.config import plan_from_config
 from orla.study.forecast import MB_OF_FILE, Forecast, session_lengths
 from orla.study.declarations import SECTIONS, job_parts
 from orla.study.plan import STATIONARY
-from orla.study.workflow import (
-    SHIPPED_TEXTS,
-    language_files,
-    language_jobs,
-    reset_future_times,
-    vision_jobs,
-)
+from orla.study.workflow import reset_future_times
 
 # Jobs keep the memory that they free: the C library would return it to the system at every window.
 os.environ.setdefault("GLIBC_TUNABLES", store.MALLOC)

@@ -199,7 +199,7 @@ def language_model(w):
 
 def language_parts(w):
     """The optimizers that a language model's adapters are updated by, as parts."""
-    adapters = ADAPTED[f"language/{w.model}/rank-{w.rank}"][1]["adapters"]
+    adapters = ADAPTED[f"language/{w.model}/rank-{w.rank}"]["adapters"]
     return [("optimizer", name) for name in adapters["optimizers"]]
 
 

@@ -36,7 +36,7 @@ rule language_adaptation:
     resources:
         mem_mb=3000,
     params:
-        config=lambda w: ADAPTED[f"language/{w.model}/rank-{w.rank}"][1],
+        config=lambda w: ADAPTED[f"language/{w.model}/rank-{w.rank}"],
         grids=STUDY["grids"],
         code=lambda w: code("orla.language.adaptation", parts=language_parts(w)),
     message:
@@ -46,7 +46,7 @@ rule language_adaptation:
 
 
 # Result -> the tables of its jobs, which stand below each other in it; of images too.
-JOINED = {"tta": vision_jobs(STUDY)} | {
+JOINED = {"tta": [f"vision/{adapts}/{name}" for adapts, name in vision_jobs(STUDY)]} | {
     name: [f"{path}.{kind}" for path in ADAPTED]
     for name, kind in (("language", "losses"), ("language_norms", "norms"))
 }

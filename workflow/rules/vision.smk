@@ -4,7 +4,7 @@ VISION = STUDY.get("vision", {})
 IMAGES = [*map(str, Path(VISION["images"]["folder"]).glob("[!.]*"))] if VISION else []
 # (What adapts, optimizer) -> settings, and the optimizer's specification; two ways have none, and
 # are named "-".
-WAYS = dict(vision_jobs(STUDY).values())
+WAYS = vision_jobs(STUDY)
 with exit_in_one_line():
     TENT = {way: PLAN.spec("optimizer", way[1]) if way[1] != "-" else {} for way in WAYS}
 

@@ -22,13 +22,11 @@ with job(snakemake.log[0], output.losses):
         n: texts.split_text(source, settings["shares"]) for n, source in settings["texts"].items()
     }
     room = adaptation.room_request(settings, adapters, params.grids)
-    language = models.open_model(params.config["model"], folder, room)
-    losses, norms = adaptation.losses_and_norms(language, domains, settings, adapters, params.grids)
-    optimizers = files_of_parts(("optimizer", name) for name in adapters["optimizers"])
-    source = collect.collect(
-        "orla.language.adaptation", *optimizers, config=params.config, datasets={}
-    )
+    model = models.open_model(params.config["model"], folder, room)
+    losses, norms = adaptation.losses_and_norms(model, domains, settings, adapters, params.grids)
+    parts = files_of_parts(("optimizer", name) for name in adapters["optimizers"])
+    source = collect.collect("orla.language.adaptation", *parts, config=params.config, datasets={})
     source["versions"] |= VERSIONS
-    more = {"model": snakemake.wildcards.model, "parameters": language.parameters}
+    more = {"model": snakemake.wildcards.model, "parameters": model.parameters}
     for frame, path in ((losses, output.losses), (norms, output.norms)):
         write_table(frame.assign(**more), path, source, files)

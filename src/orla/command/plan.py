@@ -15,7 +15,7 @@ from orla.command.new import render
 from orla.command.studies import Study, failure_reason
 from orla.command.watching import MARK, Watch, duration_text
 from orla.errors import OrlaError
-from orla.study.chapter_costs import chapter_cpu_s
+from orla.study.chapter_jobs import chapter_cpu_s
 from orla.study.condition import Condition
 from orla.study.forecast import (
     MB_OF_FILE,

@@ -1,7 +1,5 @@
 """Online adaptation by LoRA: one pass, an update a token or a window, no replay."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +16,7 @@ from torch.func import vmap
 from orla import catalogue, progress
 from orla.errors import OrlaError
 from orla.language import texts
-from orla.language.models import Language, insert_adapters
+from orla.language.models import insert_adapters
 from orla.language.steps import State, Steps
 from orla.provenance import cost
 from orla.statistics.means import moments
@@ -36,20 +34,22 @@ _NORM_STRIDE = 8
 _CHOICE_SEED = 1_000_000
 
 # Optimizer -> the rate of each of its models, which follow each other in a batch.
-Rates = Mapping[str, Sequence[float]]
+Rates = dict[str, Sequence[float]]
+# ``grids`` of the config: optimizer -> cadence -> rates.
+Grids = Mapping[str, Mapping[str, Sequence[float]]]
+Settings = Mapping[str, Any]
 
 
 class Updates:
     """The updates, in place, of the adapters' weights (models, ...) of a batch of models."""
 
     def __init__(self, weights: Mapping[str, nn.Parameter], by_optimizer: Rates) -> None:
-        self._parts: list[list[Any]] = []
-        first = 0
+        self._parts, first = [], 0
         for name, some in by_optimizer.items():
             rows = slice(first, first := first + len(some))
             params = {n: w.detach()[rows] for n, w in weights.items()}  # views
-            dtype = next(iter(params.values())).dtype
-            optimizer, lr = catalogue.make("optimizer", name), torch.tensor(some, dtype=dtype)
+            optimizer = catalogue.make("optimizer", name)
+            lr = next(iter(params.values())).new_tensor(some)
             if optimizer.elementwise:  # each number is updated alone, so that all models are one
                 update, state, lr = optimizer.update, optimizer.init(params), lr[:, None, None]
             else:
@@ -110,14 +110,16 @@ def adapt(
     goes on to learn. The progress bar has the `label`.
     """
     update, state = Updates(weights, by_optimizer), steps.start(len(tokens))
-    norms, losses, position, frozen_part = Counter(), [], 0, None
+    norms, losses, position = Counter(), [], 0
+    heldout = np.full(tokens[:, 1:].shape, np.nan)
     with (
         cost.work_phase(f"adapting by {learner}", tokens[:, 1:].numel()),
         progress.bar(tokens.shape[1] - 1, label, "token") as bar,
     ):
         for inputs, target in _input_target_windows(tokens, LEARNERS[learner]):
-            if frozen_part is None and position >= freeze:
-                frozen_part = position, {n: w.detach().clone() for n, w in weights.items()}, state
+            if position >= freeze:
+                heldout[:, position:] = token_losses(steps, tokens[:, position:], state)
+                freeze = math.inf
             logits, state = steps(inputs, state)
             loss = F.cross_entropy(logits.mT, target, reduction="none")
             grads = torch.autograd.grad(loss.mean(1).sum(), list(weights.values()))
@@ -128,44 +130,32 @@ def adapt(
                 squares = Counter()
                 for name, gradient in gradients.items():  # "LAYER.A"
                     squares[name.rpartition(".")[0]] += gradient.square().sum((1, 2))
-                for layer, value in squares.items():
-                    norms[layer] += value.sqrt()
+                norms.update({layer: value.sqrt() for layer, value in squares.items()})
             update(gradients)
             position += len(target[0])
             bar.update(len(target[0]))
     count = -(-len(losses) // _NORM_STRIDE)
     loss = torch.cat(losses, 1).numpy()
-    heldout = np.full_like(loss, np.nan)
-    if frozen_part:
-        position, values, state = frozen_part
-        for name, weight in weights.items():
-            weight.data.copy_(values[name])
-        heldout[:, position:] = token_losses(steps, tokens[:, position:], state)
-    return Pass(loss, heldout, {n: value.numpy() / count for n, value in norms.items()})
+    norms = {layer: value.numpy() / count for layer, value in norms.items()}
+    return Pass(loss, heldout.astype(loss.dtype), norms)
 
 
-def rates_to_try(
-    adapters: Mapping[str, Any], grids: Mapping[str, Mapping[str, Sequence[float]]]
-) -> dict[str, Rates]:
+def rates_to_try(adapters: Settings, grids: Grids) -> dict[str, Rates]:
     """By learner the grid of each optimizer; OrlaError where ``grids`` of the config has none."""
-    by_learner: dict[str, dict[str, Sequence[float]]] = {}
-    for learner, name in product(adapters["learners"], adapters["optimizers"]):
+    by_learner = {learner: {} for learner in adapters["learners"]}
+    for learner, name in product(by_learner, adapters["optimizers"]):
         cadence = "step" if LEARNERS[learner] == 1 else "window"
         if cadence not in grids.get(name, {}):
             raise OrlaError(f'config: "grids.{name}" has no rates for an update each {cadence}')
-        by_learner.setdefault(learner, {})[name] = grids[name][cadence]
+        by_learner[learner][name] = grids[name][cadence]
     return by_learner
 
 
-def room_request(
-    settings: Mapping[str, Any],
-    adapters: Mapping[str, Any],
-    grids: Mapping[str, Mapping[str, Sequence[float]]],
-) -> dict[str, float]:
-    """What a job needs, for `models.require_room`: "models", "tokens" and "most_hours".
+def room_request(settings: Settings, adapters: Settings, grids: Grids) -> dict[str, float]:
+    """What a job needs, for `models.require_room`.
 
-    "models" of the largest batch (all streams and seeds, or all rates that are tried), and "tokens"
-    that all read together.
+    "models" of the largest batch (all streams and seeds, or all rates that are tried), "tokens"
+    that all read together, and "most_hours".
     """
     adapted_models = len(adapters["optimizers"]) * len(settings["streams"]) * settings["seeds"]
     rate_grids = rates_to_try(adapters, grids).values()
@@ -186,67 +176,53 @@ def domain_losses(steps: Steps, text: Sequence[int]) -> tuple[float, float]:
 
 
 def losses_and_norms(
-    language: Language,
+    steps: Steps,
     domain_texts: Mapping[str, Mapping[str, str]],
-    settings: Mapping[str, Any],
-    adapters: Mapping[str, Any],
-    grids: Mapping[str, Mapping[str, Sequence[float]]],
+    settings: Settings,
+    adapters: Settings,
+    grids: Grids,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Tables of losses and of norms of gradients, of one model that has no adapters yet.
 
     Losses have a row a learner, optimizer, stream, seed and bin of tokens, with the frozen model's
     over all of the bin's domain (`domain_losses`); norms a row a learner, optimizer, stream, seed
-    and layer.
-
-    Args:
-        domain_texts: Parts of each domain's text.
-        settings, adapters: ``language`` of the config, and an entry of its ``adapters``.
-        grids: Rates by optimizer and cadence.
-
-    Raises:
-        OrlaError: A rate that is asked for lacks, every rate diverges, or a text is too short.
+    and layer. `domain_texts` are parts of each domain's text, `settings` is ``language`` of the
+    config, `adapters` an entry of its ``adapters``. OrlaError: a rate that is asked for lacks,
+    every rate diverges, or a text is too short.
     """
     grids_by_learner = rates_to_try(adapters, grids)
-    steps, rank, seeds = language.steps, adapters["rank"], settings["seeds"]
     streams, size, length = settings["streams"], settings["bin"], settings["tokens"]
+    rank, seeds = adapters["rank"], settings["seeds"]
     choice_texts, stream_texts = (
-        {name: language.encode(parts[part]) for name, parts in domain_texts.items()}
+        {name: steps.encode(parts[part]) for name, parts in domain_texts.items()}
         for part in ("choosing", "streams")
     )
     choice_tokens = texts.token_stream(choice_texts, streams[0], settings["choosing"], 0.0)
-    tokens = {
-        (i, seed): texts.token_stream(stream_texts, streams[i], length, seed / seeds)
-        for i, seed in product(range(len(streams)), range(seeds))
-    }
-    every = torch.stack(list(tokens.values()))
-    frozen = dict(zip(tokens, token_losses(steps, every), strict=True))
-    domains = pd.DataFrame(
-        {name: domain_losses(steps, text) for name, text in stream_texts.items()},
-        index=["domain_loss", "domain_error"],
-    ).T
+    places = [*product(range(len(streams)), range(seeds))]
+    tokens = torch.stack(
+        [texts.token_stream(stream_texts, streams[i], length, seed / seeds) for i, seed in places]
+    )
+    frozen = token_losses(steps, tokens)
+    domains = {name: domain_losses(steps, text) for name, text in stream_texts.items()}
     losses, norms, index = [], [], np.arange(length // size)
     for learner, rate_grids in grids_by_learner.items():
         best = _best_rates(steps, rank, choice_tokens, learner, rate_grids, len(streams[0]))
-        weights = insert_adapters(steps, rank, [seed for _, seed in tokens] * len(best))
-        by_optimizer = {name: [rate] * len(tokens) for name, (rate, _) in best.items()}
+        weights = insert_adapters(steps, rank, [seed for _, seed in places] * len(best))
+        by_optimizer = {name: [rate] * len(places) for name, (rate, _) in best.items()}
         freeze, label = round(length * (1 - settings["heldout"])), f"{learner}, rank {rank}"
-        adaptation = adapt(
-            steps, weights, by_optimizer, every.repeat(len(best), 1), learner, freeze, label
+        run = adapt(
+            steps, weights, by_optimizer, tokens.repeat(len(best), 1), learner, freeze, label
         )
-        for model, (name, (i, seed)) in enumerate(product(best, tokens)):
+        for model, (name, (i, seed)) in enumerate(product(best, places)):
             row = {"rank": rank, "learner": learner, "optimizer": name, "seed": seed}
             row |= {"rate": best[name][0], "edge": best[name][1], "stream": i}
-            norms += [
-                row | {"layer": layer, "norm": float(value[model])}
-                for layer, value in adaptation.norms.items()
-            ]
+            norms += [row | {"layer": n, "norm": float(v[model])} for n, v in run.norms.items()]
             segment = index * len(streams[i]) // len(index)
-            frame = pd.DataFrame(row | {"token": size * index, "segment": segment})
-            frame = frame.assign(domain=[streams[i][s] for s in segment])
-            frame = frame.join(domains, on="domain")
-            series = frozen[i, seed], adaptation.loss[model], adaptation.heldout[model]
-            for kind, values in zip(("frozen", "loss", "heldout"), series, strict=True):
-                frame[kind] = values.reshape(-1, size).mean(1)
+            row |= {"token": size * index, "segment": segment}
+            frame = pd.DataFrame(row | {"domain": [streams[i][s] for s in segment]})
+            frame[["domain_loss", "domain_error"]] = [domains[name] for name in frame["domain"]]
+            series = frozen[model % len(places)], run.loss[model], run.heldout[model]
+            frame[["frozen", "loss", "heldout"]] = np.reshape(series, (3, -1, size)).mean(2).T
             losses.append(frame)
     return pd.concat(losses, ignore_index=True), pd.DataFrame(norms)
 

@@ -6,9 +6,8 @@ text 39 blanks and a mark. What the layers carry leaves the range that they were
 after; here they begin anew after every 20 characters, as the package begins a text.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import h5py
@@ -30,17 +29,21 @@ class LSTM(Steps):
     """textgenrnn's network; the state is that of both layers, and the features that are averaged.
 
     The model has `embedding`, `attention`, `output`, and of each layer a matrix from below and one
-    from its own past; `mark` is the category of the mark of a beginning.
+    from its own past; its tokenizer is the category of each character, and of the mark.
     """
 
     targets = tuple(f"{name}_{kind}" for name in _LAYERS for kind in ("input", "recurrent"))
     context = CONTEXT
 
-    def __init__(self, model: nn.ModuleDict, mark: int) -> None:
-        super().__init__(model)
+    def __init__(self, model: nn.ModuleDict, tokenizer: Mapping[str, int]) -> None:
+        super().__init__(model, tokenizer)
         with torch.no_grad():
-            blanks = torch.tensor([[_BLANK] * (WINDOW - 1) + [mark]])
+            blanks = torch.tensor([[_BLANK] * (WINDOW - 1) + [tokenizer[_MARK]]])
             _, self._start_state = self.read(blanks, self.zeros(1))
+
+    def encode(self, text: str) -> list[int]:
+        # Characters that are not in the table are passed over.
+        return [self.tokenizer[c] for c in text if c in self.tokenizer]
 
     def zeros(self, models: int) -> State:
         """The state before anything is read."""
@@ -76,13 +79,10 @@ class LSTM(Steps):
         return self.model["output"](share @ history), [*layer_states, (history,)]
 
 
-def load_textgenrnn(
-    weights: Path, vocabulary: Path, digest: str = ""
-) -> tuple[LSTM, dict[str, int]]:
-    """The model of textgenrnn's two files, and the category of each character.
+def load_textgenrnn(weights: Path, vocabulary: Path, digest: str = "") -> LSTM:
+    """The model of textgenrnn's two files.
 
-    Raises:
-        OrlaError: A file is missing, has another SHA-256 than `digest`, or holds something else.
+    OrlaError: a file is missing, has another SHA-256 than `digest`, or holds something else.
     """
     with as_one_line(weights, "no weights of textgenrnn", "get it anew as docs/language.md says"):
         if digest and sha256(require_file(weights)) != digest:
@@ -111,14 +111,11 @@ def load_textgenrnn(
             model[f"{layer}_recurrent"] = _linear_layer(np.concatenate(recurrent_gates, 1))
         model["attention"] = _linear_layer(arrays["attention", "attention_W"])
         model["output"] = _linear_layer(arrays["output", "kernel"], arrays["output", "bias"])
-        return LSTM(model, categories[_MARK]), categories
+        return LSTM(model, categories)
 
 
 def _linear_layer(kernel: np.ndarray, bias: np.ndarray | None = None) -> nn.Linear:
     """A linear layer with a kernel (inputs, outputs) of Keras."""
-    layer = nn.Linear(*kernel.shape, bias=bias is not None)
-    with torch.no_grad():
-        layer.weight.copy_(torch.tensor(kernel.T))
-        if bias is not None:
-            layer.bias.copy_(torch.tensor(bias))
+    layer, arrays = nn.Linear(*kernel.shape, bias is not None), {"weight": kernel.T, "bias": bias}
+    layer.load_state_dict({n: torch.tensor(a) for n, a in arrays.items() if a is not None})
     return layer

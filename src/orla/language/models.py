@@ -1,11 +1,9 @@
 """Language models from files, folders or the hub, and LoRA adapters for several at once."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import psutil
 import torch
@@ -22,39 +20,23 @@ from orla.language.steps import FAMILIES, GPT2, Steps
 logging.set_verbosity_error()
 logging.disable_progress_bar()
 _ADAPTER = "default"
-Encode = Callable[[str], list[int]]
-# Numbers of an adapter that are held: weight, gradient, two moments.
-_NUMBERS_PER_WEIGHT = 4
 
 
-class Language(NamedTuple):
-    """A language model: its steps, how it reads text, and how many weights it has."""
-
-    steps: Steps
-    encode: Encode
-    parameters: int
-
-
-def open_model(spec: Mapping[str, Any], folder: str | None, room: Mapping[str, float]) -> Language:
+def open_model(spec: Mapping[str, Any], folder: str | None, room: Mapping[str, float]) -> Steps:
     """The model of an entry of ``language.models``, in float32, if `require_room` finds room.
 
-    With ``make`` it was written into `folder`.
-
-    Raises:
-        OrlaError: The model is not there, of another family, too large, or lacks weights.
+    With ``make`` it was written into `folder`. OrlaError: the model is not there, of another
+    family, too large, or lacks weights.
     """
     if "weights" in spec:
         paths = Path(spec["weights"]), Path(spec["vocabulary"])
-        steps, categories = lstm.load_textgenrnn(*paths, spec.get("sha256", ""))
-        # Characters that are not in the table are passed over.
-        encode = lambda text: [categories[c] for c in text if c in categories]  # noqa: E731
+        steps = lstm.load_textgenrnn(*paths, spec.get("sha256", ""))
     else:
         name = folder or spec["load"]
         config = _load_pretrained(AutoConfig, name)
-        if config.model_type not in FAMILIES:
-            raise OrlaError(
-                f"{name} is of the family {config.model_type}; give one of {', '.join(FAMILIES)}"
-            )
+        family = config.model_type
+        if family not in FAMILIES:
+            raise OrlaError(f"{name} is of the family {family}; give one of {', '.join(FAMILIES)}")
         require_room(name, config, **room)
         model, report = _load_pretrained(
             AutoModelForCausalLM, name, dtype=torch.float32, output_loading_info=True
@@ -64,17 +46,15 @@ def open_model(spec: Mapping[str, Any], folder: str | None, room: Mapping[str, f
                 f"{name} has no weights for {len(absent)} layers of its own configuration, such as"
                 f" {absent[0]}; give a folder that save_pretrained wrote of this model"
             )
-        model.eval()
         tokenizer = _load_pretrained(AutoTokenizer, name)
         if not tokenizer("a b").input_ids or len(tokenizer) > config.vocab_size:
             raise OrlaError(
                 f"{name} has {config.vocab_size} tokens and a tokenizer of {len(tokenizer)} that is"
                 " missing or another model's; give a folder that its own was saved in too"
             )
-        steps = FAMILIES[config.model_type](model)
-        encode = lambda text: tokenizer(text, add_special_tokens=False)["input_ids"]  # noqa: E731
+        steps = FAMILIES[family](model.eval(), tokenizer)
     steps.model.requires_grad_(False)
-    return Language(steps, encode, sum(p.numel() for p in steps.model.parameters()))
+    return steps
 
 
 def _load_pretrained(kind: Any, name: str, **how: Any) -> Any:
@@ -106,7 +86,7 @@ def require_room(
     per_unit = 40 + 8 * getattr(config, "state_size", 0)  # numbers a unit and token, in a window
     numbers = models * 64 * (2 * config.vocab_size + per_unit * wide * deep)
     numbers += models * 2 * deep * wide * getattr(config, "n_positions", 0)
-    numbers += models * _NUMBERS_PER_WEIGHT * deep * 16 * 12 * wide
+    numbers += models * 4 * deep * 16 * 12 * wide  # of adapters: weight, gradient, two moments
     memory, free = 4 * (1.3 * size + numbers), psutil.virtual_memory().available
     if memory > free:
         raise OrlaError(
@@ -148,24 +128,19 @@ def insert_adapters(steps: Steps, rank: int, seeds: Sequence[int]) -> dict[str, 
 
     Weights are "LAYER.A" (models, rank, in) and "LAYER.B" (models, out, rank).
     """
-    config = LoraConfig(
-        r=rank,
-        lora_alpha=rank,
-        target_modules=list(steps.targets),
-        fan_in_fan_out=isinstance(steps, GPT2),  # how that keeps its matrices
-    )
+    config = LoraConfig(r=rank, lora_alpha=rank, target_modules=list(steps.targets))
+    config.fan_in_fan_out = isinstance(steps, GPT2)  # how that keeps its matrices
     if not any(isinstance(m, LoraLayer) for m in steps.model.modules()):
         inject_adapter_in_model(config, steps.model, adapter_name=_ADAPTER)
     layers = {n: m for n, m in steps.model.named_modules() if isinstance(m, LoraLayer)}
     parts = {f"{n}.{k}": getattr(m, f"lora_{k}") for n, m in layers.items() for k in "AB"}
-    weights: dict[str, list[Tensor]] = {name: [] for name in parts}
+    draws = []
     with torch.random.fork_rng(devices=[]):
         for seed in seeds:
             torch.manual_seed(seed)
             for layer in layers.values():
                 layer.update_layer(_ADAPTER, r=rank, lora_alpha=rank, config=config)
-            for name, part in parts.items():
-                weights[name].append(part[_ADAPTER].weight.detach())
-    for name, part in parts.items():
-        part[_ADAPTER] = PerModel(torch.stack(weights[name]))
+            draws.append([part[_ADAPTER].weight.detach() for part in parts.values()])
+    for part, *weights in zip(parts.values(), *draws, strict=True):
+        part[_ADAPTER] = PerModel(torch.stack(weights))
     return {name: part[_ADAPTER].weight for name, part in parts.items()}

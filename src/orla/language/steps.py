@@ -6,9 +6,8 @@ immediate derivative ("d=0") is the gradient through one token with the state be
 of a transformer the state is the keys and values of the past.
 """
 
-from __future__ import annotations
-
-from typing import ClassVar
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -23,7 +22,8 @@ class Steps:
     """A language model that reads a few tokens at a time.
 
     Attributes:
-        model: a causal language model of the family.
+        model: a causal language model of the family; `parameters` is how many weights it has.
+        tokenizer: how it reads text, for `encode`.
         targets: names of the layers that adapters are put into.
         context: most tokens that the state holds; 0 for any number.
     """
@@ -31,8 +31,13 @@ class Steps:
     targets: ClassVar[tuple[str, ...]]
     context = 0
 
-    def __init__(self, model: nn.Module) -> None:
-        self.model = model
+    def __init__(self, model: nn.Module, tokenizer: Any = None) -> None:
+        self.model, self.tokenizer = model, tokenizer
+        self.parameters = sum(p.numel() for p in model.parameters())
+
+    def encode(self, text: str) -> list[int]:
+        """The tokens of a text."""
+        return self.tokenizer(text, add_special_tokens=False)["input_ids"]
 
     def start(self, models: int) -> State:
         """The state of so many models before the first token."""
@@ -51,13 +56,13 @@ class Steps:
 
         A state that is full begins anew.
         """
-        logits, position = [], 0
-        while position < tokens.shape[1]:
+        logits = []
+        while tokens.shape[1]:
             if self.context and self.token_count(state) >= self.context:
                 state = self.start(len(tokens))
             fits = self.context - self.token_count(state) if self.context else tokens.shape[1]
-            more, state = self.read(tokens[:, position : position + fits], state)
-            logits, position = [*logits, more], position + fits
+            more, state = self.read(tokens[:, :fits], state)
+            logits, tokens = [*logits, more], tokens[:, fits:]
         return torch.cat(logits, 1), state
 
 
@@ -71,13 +76,10 @@ class Mamba(Steps):
     targets = ("in_proj", "x_proj", "dt_proj")  # peft refuses out_proj
 
     def start(self, models: int) -> State:
-        mixers = [block.mixer for block in self.model.backbone.layers]
-        shapes = [
-            ((m.conv_kernel_size - 1, m.intermediate_size), (m.intermediate_size, m.ssm_state_size))
-            for m in mixers
-        ]
-        new = mixers[0].D.new_zeros
-        return [(new(models, *taps), new(models, *scan)) for taps, scan in shapes]
+        new, config = self.model.lm_head.weight.new_zeros, self.model.config
+        window = new(models, config.conv_kernel - 1, config.intermediate_size)
+        scan = new(models, config.intermediate_size, config.state_size)
+        return [(window, scan)] * config.num_hidden_layers
 
     def read(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         layer_states, x = [], self.model.backbone.embeddings(tokens)
@@ -106,47 +108,35 @@ class RWKV(Steps):
     targets = ("key", "value", "receptance", "output")
 
     def start(self, models: int) -> State:
-        attention = [block.attention for block in self.model.rwkv.blocks]
-        new, wide = attention[0].time_decay.new_zeros, self.model.config.hidden_size
-        inner = [(models, a.attention_hidden_size) for a in attention]
-        shifts = [(new(models, wide), new(models, wide)) for _ in inner]
-        sums = [(new(size), new(size), new(size) - 1e30) for size in inner]
-        return [shift + total for shift, total in zip(shifts, sums, strict=True)]
+        new, config = self.model.head.weight.new_zeros, self.model.config
+        shift, total = new(models, config.hidden_size), new(models, config.attention_hidden_size)
+        return [(shift, shift, total, total, total - 1e30)] * config.num_hidden_layers
 
     def read(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        layer_states, x = [], self.model.rwkv.embeddings(tokens)
-        for i, (block, (attention_shift, feed_shift, *sums)) in enumerate(
-            zip(self.model.rwkv.blocks, state, strict=True)
-        ):
-            a, f = block.attention, block.feed_forward
-            x = block.pre_ln(x) if i == 0 else x
-            h = block.ln1(x)
-            previous, attention_shift = _shift_right(attention_shift, h), h[:, -1]
-            key = a.key(_mix(h, previous, a.time_mix_key))
-            value = a.value(_mix(h, previous, a.time_mix_value))
-            gate = torch.sigmoid(a.receptance(_mix(h, previous, a.time_mix_receptance)))
+        layer_states, blocks = [], self.model.rwkv.blocks
+        x = blocks[0].pre_ln(self.model.rwkv.embeddings(tokens))
+        for block, (attention_shift, feed_shift, *sums) in zip(blocks, state, strict=True):
+            a, f, h = block.attention, block.feed_forward, block.ln1(x)
+            key, value, gate = _token_shift(a, h, attention_shift, "key", "value", "receptance")
             decay, outputs = -torch.exp(a.time_decay), []
             for k, v in zip(key.unbind(1), value.unbind(1), strict=True):
                 total, weight, _ = _attention_sums(*sums, k + a.time_first, v)
                 outputs.append(total / weight)
                 sums = _attention_sums(*sums[:2], sums[2] + decay, k, v)
-            x = x + a.output(gate * torch.stack(outputs, 1))
-            h = block.ln2(x)
-            previous, feed_shift = _shift_right(feed_shift, h), h[:, -1]
-            gate = torch.sigmoid(f.receptance(_mix(h, previous, f.time_mix_receptance)))
-            x = x + gate * f.value(torch.relu(f.key(_mix(h, previous, f.time_mix_key))) ** 2)
-            layer_states.append((attention_shift, feed_shift, *sums))
+            x = x + a.output(torch.sigmoid(gate) * torch.stack(outputs, 1))
+            attention_shift, h = h[:, -1], block.ln2(x)
+            key, gate = _token_shift(f, h, feed_shift, "key", "receptance")
+            x = x + torch.sigmoid(gate) * f.value(torch.relu(key) ** 2)
+            layer_states.append((attention_shift, h[:, -1], *sums))
         return self.model.head(self.model.rwkv.ln_out(x)), layer_states
 
 
-def _shift_right(previous: Tensor, x: Tensor) -> Tensor:
-    """The inputs of the steps before: `previous`, then all of `x` but its last."""
-    return torch.cat([previous[:, None], x[:, :-1]], 1)
-
-
-def _mix(h: Tensor, previous: Tensor, share: Tensor) -> Tensor:
-    """Token shift: `share` of h and the rest of what was before."""
-    return h * share + previous * (1 - share)
+def _token_shift(part: nn.Module, h: Tensor, last: Tensor, *names: str) -> Iterator[Tensor]:
+    """What layers of a part give of inputs that are mixed with those of the step before."""
+    previous = torch.cat([last[:, None], h[:, :-1]], 1)
+    for name in names:
+        share = getattr(part, f"time_mix_{name}")
+        yield getattr(part, name)(h * share + previous * (1 - share))
 
 
 def _attention_sums(
@@ -166,8 +156,8 @@ class GPT2(Steps):
 
     targets = ("c_attn", "c_proj", "c_fc")
 
-    def __init__(self, model: nn.Module) -> None:
-        super().__init__(model)
+    def __init__(self, model: nn.Module, tokenizer: Any = None) -> None:
+        super().__init__(model, tokenizer)
         self.context = model.config.n_positions
 
     def start(self, models: int) -> State:

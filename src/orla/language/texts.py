@@ -3,17 +3,16 @@
 `code` are the sources of its library, `prose` is its manual; another kind is a file of UTF-8 text.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 
 import torch
 from torch import Tensor
 
 from orla.errors import OrlaError
 from orla.files import read_file
-from orla.study.workflow import SHIPPED_TEXTS
+from orla.study.chapter_jobs import SHIPPED_TEXTS
 from orla.tasks import bytes as library
 
 PARTS = ("pretraining", "choosing", "streams")
@@ -26,16 +25,15 @@ def split_text(source: str, shares: Mapping[str, float]) -> dict[str, str]:
     manual prints sections twice. The source is `code`, `prose`, or the path of a file; shares are
     of the characters.
     """
-    keys, paragraphs, length = set(), [], 0
+    by_words: dict[str, str] = {}
     for paragraph in re.split(r"\n\s*\n", _read_text(source)):
-        key = " ".join(paragraph.split())
-        if key and key not in keys:
-            keys.add(key)
-            paragraphs.append((length, paragraph.rstrip() + "\n\n"))
-            length += len(paragraphs[-1][1])
+        by_words.setdefault(" ".join(paragraph.split()), paragraph.rstrip() + "\n\n")
+    by_words.pop("", None)
+    *places, length = accumulate(map(len, by_words.values()), initial=0)
     parts, low = {}, 0.0
     for name in PARTS:
         high = low + shares[name] * length / sum(shares.values())
+        paragraphs = zip(places, by_words.values(), strict=True)
         parts[name] = "".join(p for place, p in paragraphs if low <= place < high)
         low = high
     return parts
@@ -59,11 +57,9 @@ def token_stream(
 ) -> Tensor:
     """Token categories (length + 1,): segments of equal length, one a domain.
 
-    A domain's second segment goes on where its first one ended.
-
-    Args:
-        length: tokens that are predicted; a multiple of the number of segments.
-        place: where each text is entered, a fraction of it; its end is followed by its beginning.
+    A domain's second segment goes on where its first one ended. `length` tokens are predicted, a
+    multiple of the number of segments. Each text is entered at `place`, a fraction of it; its end
+    is followed by its beginning.
     """
     size, tokens, positions = length // len(domains), [], {}
     for name in domains:
@@ -74,7 +70,7 @@ def token_stream(
                 f"{domains.count(name) * size}; make language.tokens smaller"
             )
         start = positions.setdefault(name, int(place * len(values)))
-        tokens += [values[(start + i) % len(values)] for i in range(size)]
+        # The token after a segment is predicted at the end alone; the next segment replaces it.
+        tokens = tokens[:-1] + [values[(start + i) % len(values)] for i in range(size + 1)]
         positions[name] = start + size
-    last = categories[domains[-1]]
-    return torch.tensor([*tokens, last[positions[domains[-1]] % len(last)]])
+    return torch.tensor(tokens)

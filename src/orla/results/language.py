@@ -1,7 +1,5 @@
 """Recoveries of language models that adapt online, over two denominators."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 
@@ -50,8 +48,7 @@ def segment_table(losses: pd.DataFrame) -> pd.DataFrame:
     Losses (nats): ``frozen``, ``loss``, and ``first``, that of the segment's first bin; and
     ``recovery`` (%) of what the domain costs over the first one, as ``before`` of `recovery_table`.
     """
-    rows = losses[(losses["stream"] > 0) & (losses["learner"] == "immediate")]
-    rows = rows[rows["optimizer"] == "adam"]
+    rows = losses.query("stream > 0 and learner == 'immediate' and optimizer == 'adam'")
     by = ["model", "rank", "stream", "seed"]
     groups = rows.groupby([*by, "segment", "domain"], sort=False)
     table = groups[["frozen", "loss"]].mean().join(groups["loss"].first().rename("first"))

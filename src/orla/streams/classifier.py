@@ -1,11 +1,10 @@
 """A classifier with River's interface whose learning is the engine's."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Iterable, Mapping
 from contextlib import suppress
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -23,6 +22,7 @@ from orla.study.batches import initial_parameters
 Row = Mapping[Hashable, Any]
 
 
+@dataclass(repr=False, eq=False)
 class OnlineRNN(base.Classifier):
     """A recurrent network that learns from each row, by a learner and optimizer of the catalogue.
 
@@ -32,52 +32,29 @@ class OnlineRNN(base.Classifier):
     state, and what its learner carries, begin anew where that changes their shape. Of a row that is
     refused nothing is learned.
 
-    Parameters
-    ----------
-    network
-        Architecture: a name of the catalogue.
-    learner
-        Learner, in its short form; one that updates at each step.
-    optimizer
-        Optimizer: a name of the catalogue.
-    learning_rate
-        Its learning rate.
-    hidden
-        Units of the network.
-    seed
-        Of the initial weights, and of a learner's random numbers.
+    Args:
+        network, optimizer: Architecture and optimizer: names of the catalogue.
+        learner: In its short form; one that updates at each step.
+        learning_rate: Of the optimizer.
+        hidden: Units of the network.
+        seed: Of the initial weights, and of a learner's random numbers.
 
-    Raises
-    ------
-    OrlaError
-        At the first row that is learned: a part is unknown, or the learner updates once a window.
-        A value is no number, or is infinite; a class is None or NaN.
-
+    Raises:
+        OrlaError: At the first row that is learned: a part is unknown, or the learner updates once
+            a window. A value is no number, or is infinite; a class is None or NaN.
     """
 
-    def __init__(
-        self,
-        network: str = "rnn",
-        learner: str = "immediate",
-        optimizer: str = "adam",
-        learning_rate: float = 0.001,
-        hidden: int = 64,
-        seed: int = 0,
-    ) -> None:
-        self.network = network
-        self.learner = learner
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.hidden = hidden
-        self.seed = seed
-        self._features: dict[Hashable, int] = {}
-        self._classes: dict[Hashable, int] = {}
-        self._state: State | None = None
-        self._loop: Loop | None = None
-
-    @property
-    def _multiclass(self) -> bool:
-        return True
+    network: str = "rnn"
+    learner: str = "immediate"
+    optimizer: str = "adam"
+    learning_rate: float = 0.001
+    hidden: int = 64
+    seed: int = 0
+    _multiclass: ClassVar[bool] = True
+    _features: dict[Hashable, int] = field(default_factory=dict, init=False)
+    _classes: dict[Hashable, int] = field(default_factory=dict, init=False)
+    _state: State | None = field(default=None, init=False)
+    _loop: Loop | None = field(default=None, init=False)
 
     def __getstate__(self) -> dict[str, Any]:
         # The loop holds functions; it is made anew of the parameters.
@@ -92,12 +69,10 @@ class OnlineRNN(base.Classifier):
         if not isinstance(x, Mapping):
             raise OrlaError(f"a row is {type(x).__name__}; give a mapping of its features")
         x = {name: _finite_or_zero(name, value) for name, value in x.items()}
-        new = [x.keys() - self._features.keys(), {y} - self._classes.keys()]
-        for numbers, names in zip((self._features, self._classes), new, strict=True):
-            # In an order that does not depend on the row's.
-            for name in sorted(names, key=repr):
-                numbers[name] = len(numbers)
-        if any(new) or self._state is None:
+        new = sorted(x.keys() - self._features.keys(), key=repr)  # whatever the row's order
+        self._features |= {name: len(self._features) + i for i, name in enumerate(new)}
+        if new or y not in self._classes or self._state is None:
+            self._classes.setdefault(y, len(self._classes))
             self._grow()
         stream = {"x": self._vector(x)[None], "y": torch.tensor([self._classes[y]])}
         loop, rates = self._get_loop(), torch.tensor([self.learning_rate], dtype=torch.float64)
@@ -107,7 +82,7 @@ class OnlineRNN(base.Classifier):
         """Probability of each class known so far, the row taken as the next; changes nothing."""
         return self._probabilities([x])[0] if self._state else {}
 
-    def partial_fit(self, X: Any, y: Iterable[Hashable]) -> OnlineRNN:
+    def partial_fit(self, X: Any, y: Iterable[Hashable]) -> Self:
         """Learn consecutive rows, one update each: the same bits as `learn_one` row after row.
 
         X: A table (rows, features) of pandas or NumPy, whose features are numbered, or mappings.
@@ -158,10 +133,8 @@ class OnlineRNN(base.Classifier):
         params = initial_parameters(loop.learner.architecture, [self.seed], torch.float64)
         state = loop.start(params, seeds=[self.seed])
         if old_state:
-            for old, wider in (
-                (old_state.params, state.params),
-                (old_state.optimizer, state.optimizer),
-            ):
+            for part in ("params", "optimizer"):
+                old, wider = getattr(old_state, part), getattr(state, part)
                 for name in old.keys() & wider.keys():  # in its place: the first of each axis
                     wider[name][tuple(map(slice, old[name].shape))] = old[name]
             if old_state.network.shape == state.network.shape:

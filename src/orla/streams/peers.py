@@ -1,7 +1,5 @@
 """River's models on the rows that networks adapt to, tested and then trained alike."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

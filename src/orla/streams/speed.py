@@ -3,8 +3,6 @@
 It is measured while the study runs, so it differs between runs, and no verdict reads it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
 from orla import catalogue, schema
 from orla.catalogue.entries import packaged_declarations
 from orla.errors import OrlaError, prefix_errors
-from orla.schema import nearest
+from orla.schema import nearest, require_one_of
 from orla.study import rates
 from orla.study.condition import split_chain
 from orla.study.declarations import PART_LISTS, SECTIONS
@@ -24,12 +24,6 @@ CHAPTERS = {"vision", "language"}
 
 # The highest alpha that src/orla/prereg/schemas.yaml allows.
 HIGHEST_ALPHA = 0.1
-
-
-def require_one_of(place: str, name: str, choices: Iterable[str], where: str = "") -> None:
-    """Raise OrlaError, with the nearest, where a name at a place of the config is not known."""
-    if name not in choices:
-        raise OrlaError(f'config: "{place}" cannot be "{name}"{where}; {nearest(name, choices)}')
 
 
 def check_block_names(plan: Plan, place: str, block: Mapping[str, Any]) -> None:

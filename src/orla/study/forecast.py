@@ -29,7 +29,7 @@ OF_JOB = {
     "streams": (2.5, 0.0, 410.0),
     "beside": (4.0, 0.0, TORCH_MB),
     "programs": (START_S, 0.0, TORCH_MB),
-    "vision_network": (0.0, 0.0, 800.0),  # the seconds of these: chapter_costs
+    "vision_network": (0.0, 0.0, 800.0),  # the seconds of these: chapter_jobs
     "vision_adapt": (0.0, 0.0, 800.0),
     "language_pretraining": (0.0, 0.0, 1020.0),
     "language_adaptation": (0.0, 0.0, 1100.0),

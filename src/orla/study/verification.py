@@ -13,8 +13,8 @@ from orla.errors import OrlaError
 from orla.files import results_in
 from orla.provenance import arrays, digest, networks, tables
 from orla.sessions.streams import Streams, episode_settings
+from orla.study.chapter_jobs import language_jobs, vision_jobs
 from orla.study.plan import Plan
-from orla.study.workflow import language_jobs, vision_jobs
 
 SEALED = {".parquet": tables, ".npz": arrays, ".safetensors": networks}
 _STREAMS = "streams.npz"
@@ -79,10 +79,11 @@ def _expected_entries(plan: Plan) -> dict[str, dict[str, Any]]:
             by_path |= {f"{c.networks_path}{end}": entries for end in (".parquet", ".safetensors")}
         for seed in range(max(plan.seeds_by_peer_column(c.task).values(), default=0)):
             by_path[f"{c.domain}/peers/{seed}.parquet"] = {"task": settings}
-    for path, (_, entries) in language_jobs(plan.config).items():
+    for path, entries in language_jobs(plan.config).items():
         by_path |= {f"{path}.{end}.parquet": entries for end in ("losses", "norms")}
     if vision := plan.config.get("vision"):
-        by_path |= {f"{path}.parquet": own for path, (_, own) in vision_jobs(plan.config).items()}
+        for (adapts, name), entries in vision_jobs(plan.config).items():
+            by_path[f"vision/{adapts}/{name}.parquet"] = entries
         entries = {key: vision.get(key) for key in ("images", "network")}
         by_path["vision/network.safetensors"] = entries
     return by_path

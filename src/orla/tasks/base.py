@@ -54,11 +54,16 @@ class Task(Part, ABC):
         )
 
 
-def require_windows(task: Task, unit: str = "steps") -> None:
-    """Refuse parts of a task that are no whole number of its windows."""
+def require_parts(task: Task, variant: str, seeds: Sequence[int], unit: str = "steps") -> None:
+    """Refuse an unknown variant, no seeds, and parts that are no whole number of windows."""
+    name = task.part.name
+    if variant not in task.variants():
+        raise OrlaError(f"task {name}: {variant!r} is no variant; give {task.variants()}")
+    if len(seeds) == 0:
+        raise OrlaError(f"task {name}: no seed is asked for; give at least one")
     for part in ("pretraining", "adapt", "heldout"):
         if (length := getattr(task, part)) % task.window:
             raise OrlaError(
-                f'task {task.part.name}: "{part}" is {length} {unit}, no multiple of the window of '
+                f'task {name}: "{part}" is {length} {unit}, no multiple of the window of '
                 f"{task.window}; change one of them"
             )

@@ -1,6 +1,5 @@
 """Tabular streams: River's generators, and tables in a file."""
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from inspect import signature
@@ -13,12 +12,11 @@ import pandas as pd
 
 from orla.catalogue import option
 from orla.errors import OrlaError
-from orla.files import as_one_line, sha256
-from orla.tasks.base import Task, require_windows
+from orla.files import as_one_line, require_file, sha256
+from orla.tasks.base import Task, require_parts
 from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
 
-VARIANT = "stream"
 # River's models that may be run beside networks (`streams.peers`) -> what a reader calls them, in
 # the order of tables and legends.
 PEERS = {
@@ -61,10 +59,7 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
     heldout: int = option(100, "Rows that follow, scored frozen.", least=1)
     window: int = option(100, "Rows of a window; every part is a multiple of it.", least=1)
     chosen_on: float = option(
-        0.1,
-        "Share of the adapt part, the first rows, by which the rate is chosen.",
-        above=0,
-        most=1,
+        0.1, "Share of the adapt part, the first rows, by which a rate is chosen.", above=0, most=1
     )
 
     def __post_init__(self) -> None:
@@ -77,8 +72,7 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
         for name, seeds in self.peers.items():
             if name not in PEERS or seeds < 0:
                 raise OrlaError(
-                    f'task river: "peers" has {name}: {seeds}; give a number of seeds to each of '
-                    f"{', '.join(PEERS)}"
+                    f'task river: "peers" has {name}: {seeds}; give a number of seeds to {[*PEERS]}'
                 )
         if self.file is not None and Path(self.file).is_file() and not self.sha256:
             raise OrlaError(
@@ -87,7 +81,7 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
             )
 
     def variants(self) -> list[str]:
-        return [VARIANT]
+        return ["stream"]
 
     @property
     def total_rows(self) -> int:
@@ -96,13 +90,8 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
 
     def episode(self, variant: str, seeds: Sequence[int]) -> Episode:
         """The episode for these seeds."""
-        if variant != VARIANT or not len(seeds):
-            raise OrlaError(
-                f"task river: {variant!r} with {len(seeds)} seeds; give the variant {VARIANT} and "
-                "at least one seed"
-            )
+        require_parts(self, variant, seeds, "rows")
         chosen_on = int(self.chosen_on * self.adapt) // self.window * self.window
-        require_windows(self, "rows")
         if chosen_on < 2 * self.window:
             raise OrlaError(
                 f"task river: a rate is chosen by {chosen_on} rows; give chosen_on and window such"
@@ -139,13 +128,12 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
             return self._read_file(rows)
         ends = [self.pretraining + row for row in self.drifts] + [self.total_rows]
         samples, classes = [], 0
-        for concept, (begin, end) in enumerate(itertools.pairwise([0, *ends])):
+        for concept, (begin, end) in enumerate(pairwise([0, *ends])):
             generator, classes = self._make_generator(seed, concept)
             samples += generator.take(min(end, rows) - begin) if begin < rows else []
-        try:
+        place = f"task river: {self.stream}"
+        with as_one_line(place, "has features that are no numbers", "take another stream"):
             X = np.array([list(x.values()) for x, _ in samples], dtype=np.float64)
-        except ValueError as error:
-            raise OrlaError(f"task river: {self.stream}: {error}; take another stream") from None
         return X, np.array([y for _, y in samples], dtype=np.int64), classes
 
     def _make_generator(self, seed: int, concept: int) -> tuple[Any, int]:
@@ -160,17 +148,13 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
         takes = signature(generator).parameters
         names = [name for name in ("seed", "seed_model", "seed_sample") if name in takes]
         seeds = dict(zip(names, map(int, numbers), strict=False))
-        try:
+        with as_one_line(f"task river: {self.stream}", "cannot be made", "correct parameters"):
             instance = generator(**self.parameters, **seeds)
-        except (TypeError, ValueError) as error:
-            raise OrlaError(f"task river: {self.stream}: {error}; correct parameters") from None
-        return instance, instance.n_classes
+            return instance, instance.n_classes
 
     def _read_file(self, rows: int) -> tuple[np.ndarray, np.ndarray, int]:
         """The first rows of the file, as `labelled_rows` answers."""
-        path, place = Path(self.file), f"task river: {self.file}"
-        if not path.is_file():
-            raise OrlaError(f"{place}: no such file; give the path of {self.stream} as file")
+        path, place = require_file(self.file), f"task river: {self.file}"
         if (digest := sha256(path)) != self.sha256:
             raise OrlaError(
                 f"{place} has the SHA-256 {digest}, not {self.sha256 or 'any given'}; get the file"
@@ -179,25 +163,20 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
         with as_one_line(path, "cannot be read as a table", "give a .csv with a head"):
             frame = pd.read_csv(path, nrows=self.total_rows)
         if self.target not in frame:
-            columns = ", ".join(map(str, frame))
-            raise OrlaError(f"{place} has no column {self.target} (target), but {columns}")
+            raise OrlaError(f"{place} has no column {self.target} (target), but {', '.join(frame)}")
         if len(frame) < self.total_rows:
             raise OrlaError(
                 f"{place} has {len(frame)} rows and {self.total_rows} are asked for; make"
                 " pretraining, adapt or heldout smaller"
             )
-        blanks = (frame.isna() | frame.isin([np.inf, -np.inf])).to_numpy()
-        if blanks.any():
-            row, column = np.argwhere(blanks)[0]
+        for row, column in np.argwhere(frame.isna() | frame.isin([np.inf, -np.inf])):
             raise OrlaError(
                 f"{place}: row {row + 1} of column {frame.columns[column]} is empty or infinite;"
                 " fill it or leave it out"
             )
         Y, classes = pd.factorize(frame.pop(self.target), sort=True)
-        try:
+        with as_one_line(path, "has columns that are no numbers", "leave them out"):
             X = frame.to_numpy(dtype=np.float64)
-        except ValueError as error:
-            raise OrlaError(f"{place}: {error}; leave out columns that are no numbers") from None
         return X[:rows], Y[:rows].astype(np.int64), len(classes)
 
     def _source_text(self) -> str:

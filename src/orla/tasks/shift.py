@@ -9,7 +9,7 @@ import numpy as np
 
 from orla.catalogue import option
 from orla.errors import OrlaError
-from orla.tasks.base import STATIONARY, Task, require_windows
+from orla.tasks.base import STATIONARY, Task, require_parts
 from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
 
@@ -56,16 +56,11 @@ class Shift(Task):
 
     def episode(self, variant: str, seeds: Sequence[int]) -> Episode:
         """The episode for these seeds, one stream a seed in their order."""
-        name = self.part.name
-        if variant not in self.variants():
-            raise OrlaError(f"task {name}: {variant!r} is no variant; give {self.variants()}")
-        if len(seeds) == 0:
-            raise OrlaError(f"task {name}: no seed is asked for; give at least one")
-        require_windows(self)
+        require_parts(self, variant, seeds)
         if self.adapt < 2 * self.window:
             raise OrlaError(
-                f'task {name}: "adapt" is one window of {self.window} steps; give two at least, '
-                "to learn on and to select the learning rate on"
+                f'task {self.part.name}: "adapt" is one window of {self.window} steps; give two at '
+                "least, to learn on and to select the learning rate on"
             )
         stationary, shift = self.streams([self._random_generator(seed) for seed in seeds])
         reference = stationary.slice_steps(slice(self.pretraining, None))

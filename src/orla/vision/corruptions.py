@@ -8,6 +8,7 @@ import io
 import math
 import zlib
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from scipy import ndimage
 SIZE = 32
 _MUD = np.array([63, 42, 20]) / 255
 _GREY = np.array([0.299, 0.587, 0.114])
+# Of each image (n, 32, 32, ...).
+_gaussian_blur = partial(ndimage.gaussian_filter, mode="nearest", axes=(1, 2))
 
 
 def corrupt(images: np.ndarray, name: str) -> np.ndarray:
@@ -29,12 +32,6 @@ def corrupt(images: np.ndarray, name: str) -> np.ndarray:
     change, *constants = (SCORED | EXTRA)[name]
     values = change(images / 255, np.random.default_rng(zlib.crc32(name.encode())), *constants)
     return (np.clip(values, 0, 1) * 255).astype(np.uint8)
-
-
-def _gaussian_blur(x: np.ndarray, sigma: float, **how: Any) -> np.ndarray:
-    """A Gaussian blur of each image (n, 32, 32, ...)."""
-    sigmas = (0, sigma, sigma, *[0] * (x.ndim - 3))
-    return ndimage.gaussian_filter(x, sigmas, **{"mode": "nearest"} | how)
 
 
 def _zoom_blur(x: np.ndarray, factors: Sequence[float]) -> np.ndarray:
@@ -120,8 +117,7 @@ def _elastic_transform(
     """Images under a random affine map and a smooth random displacement."""
     corners, grid = np.array([[26.0, 26], [6, 26], [6, 6]]), np.mgrid[:SIZE, :SIZE]
     fields = rng.uniform(-1, 1, (len(x), 2, SIZE, SIZE))
-    sigmas = (0, 0, sigma, sigma)
-    fields = ndimage.gaussian_filter(fields, sigmas, mode="reflect", truncate=3) * size
+    fields = ndimage.gaussian_filter(fields, sigma, truncate=3, axes=(2, 3)) * size
     moves = corners + rng.uniform(-jitter, jitter, (len(x), 3, 2))
     affine = np.linalg.solve(np.dstack([moves, np.ones((len(x), 3))]), corners)
     out = np.empty_like(x)
@@ -167,9 +163,7 @@ SCORED: dict[str, tuple[Any, ...]] = {
     ),
     # A disc of this radius is a square of 3 pixels; antialiasing by 0.1 pixels leaves it so.
     "defocus_blur": (
-        lambda x, rng, radius, alias: ndimage.uniform_filter(
-            x, (0, int(2 * radius), int(2 * radius), 0), mode="mirror"
-        ),
+        lambda x, rng, r, alias: ndimage.uniform_filter(x, int(2 * r), mode="mirror", axes=(1, 2)),
         *(1.5, 0.1),
     ),
     "glass_blur": (_glass_blur, 0.4, 1, 2),

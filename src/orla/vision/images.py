@@ -10,7 +10,7 @@ import numpy as np
 
 from orla.errors import OrlaError
 from orla.files import as_one_line, read_file, require_file, sha256
-from orla.schema import nearest
+from orla.schema import require_one_of
 from orla.vision.corruptions import EXTRA, SCORED, SIZE, corrupt
 
 LabelledImages = tuple[np.ndarray, np.ndarray]
@@ -26,8 +26,7 @@ _NAMES += ["test_batch.bin", *(f"{name}.npy" for name in ("labels", *SCORED, *EX
 def fashion_mnist(settings: Mapping[str, Any], part: str) -> LabelledImages:
     """Images (n, 32, 32, 3), uint8, three equal channels, and labels (n,): "train" or "t10k".
 
-    Raises:
-        OrlaError: A file is missing, damaged, or not the one whose SHA-256 (unpacked) is given.
+    OrlaError: a file is missing, damaged, or not the one whose SHA-256 (unpacked) is given.
     """
     pixels, labels = (_idx_array(settings, f"{part}-{name}") for name in _IDX)
     if pixels.shape != (len(labels), 28, 28):
@@ -95,8 +94,7 @@ def corruption_streams(settings: Mapping[str, Any], count: int) -> dict[str, Lab
     are not as told, or have less than twice `count`.
     """
     for name in settings.get("sha256", {}):
-        if name not in _NAMES:
-            raise OrlaError(f'config: "vision.images.sha256" has {name}; {nearest(name, _NAMES)}')
+        require_one_of("vision.images.sha256", name, _NAMES)
     cifar = settings["kind"] == "cifar-10-c"
     images, labels = _cifar_10(settings) if cifar else fashion_mnist(settings, "t10k")
     if 2 * count > len(labels):
@@ -107,8 +105,6 @@ def corruption_streams(settings: Mapping[str, Any], count: int) -> dict[str, Lab
     by_name = {"clean": (images[:count], labels[:count])}
     for part, names in ((slice(count), SCORED), (slice(-count, None), EXTRA)):
         for name in names:
-            stream = (
-                _severity_5(settings, name, images)[part] if cifar else corrupt(images[part], name)
-            )
-            by_name[name] = stream, labels[part]
+            x = _severity_5(settings, name, images)[part] if cifar else corrupt(images[part], name)
+            by_name[name] = x, labels[part]
     return by_name

@@ -56,13 +56,10 @@ class WideResNet(nn.Module):
         return self.fc(self.bn1(x).relu().mean((2, 3)))
 
 
-def build_network(
-    settings: Mapping[str, Any], weights: Mapping[str, Tensor] | None = None
-) -> WideResNet:
+def build_network(settings: Mapping[str, Any], weights: Parameters | None = None) -> WideResNet:
     """A network of the config's `vision.network`: of these weights, its checkpoint's, or new ones.
 
-    Raises:
-        OrlaError: There is no such checkpoint, or it holds no state of a network of this size.
+    OrlaError: there is no such checkpoint, or it holds no state of a network of this size.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings["seed"])
@@ -107,10 +104,9 @@ def train(
     state = optimizer.init(params)
     batches = np.array_split(np.concatenate(passes), count)
     for i, rows in enumerate(progress.bar(batches, "training", "batch")):
-        loss = cross_entropy(
-            functional_call(network, params, network_inputs(images[rows])), targets[rows]
-        )
+        logits = functional_call(network, params, network_inputs(images[rows]))
         rate = settings["learning_rate"] * (1 - i / count)
+        loss = cross_entropy(logits, targets[rows])
         params, state, _ = update_step(params, loss, optimizer, state, rate)
     network.load_state_dict(params, strict=False)
     return network

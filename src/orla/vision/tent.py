@@ -24,18 +24,8 @@ from orla.vision.corruptions import EXTRA, SCORED
 from orla.vision.images import LabelledImages
 from orla.vision.networks import network_inputs, update_step
 
-# What adapts: nothing, the statistics of batch normalization alone, its weights too, or adapters.
-FROZEN, STATISTICS, BN, LORA = ADAPTS = ("none", "statistics", "bn", "lora")
-
-
-def with_batch_statistics(network: nn.Module) -> nn.Module:
-    """A copy whose batch normalization knows the statistics of a batch alone."""
-    network = copy.deepcopy(network).train()
-    for module in network.modules():
-        if isinstance(module, nn.BatchNorm2d):
-            module.track_running_stats = False
-            module.running_mean = module.running_var = None
-    return network
+# What adapts: nothing, batch normalization's weights, or adapters; else its statistics alone.
+FROZEN, BN, LORA = "none", "bn", "lora"
 
 
 def adaptable_parameters(network: nn.Module, adapts: str, rank: int, seed: int) -> Parameters:
@@ -104,12 +94,11 @@ def adaptation_table(
     Columns are adapts, optimizer, learning_rate, edge (whether that is the grid's), tuning (whether
     on `EXTRA`), corruption, seed, measure (error in %, or gradient_norm), layer and value.
 
-    Args:
-        network: As trained; every corruption begins with it.
-        settings, growth: The config's `vision` and `grid_growth`.
-        name, spec: The optimizer's, and what it stands for: {} where nothing is learned.
+    Every corruption begins with the network as trained. `settings` and `growth` are the config's
+    `vision` and `grid_growth`; `spec` is what the optimizer's name stands for, {} for none.
     """
-    network = network.eval() if adapts == FROZEN else with_batch_statistics(network)
+    # In training batch normalization takes the statistics of the batch.
+    network = copy.deepcopy(network).train(adapts != FROZEN)
     optimizer = catalogue.make("optimizer", spec) if spec else None
     table, scores = [], {}
 

@@ -140,7 +140,6 @@ class LoraSegments(
         _percent_column("Recovery (%)", "recovery", ""),
         value("n", "n_seeds", count),
     )
-
     quotes: ClassVar = {
         "first_percent": "The paper on GPT-2: {first_percent} % and {second_percent} %."
     }

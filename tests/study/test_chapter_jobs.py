@@ -1,4 +1,4 @@
-"""What rules of the workflow ask of the config: jobs of language models and of images."""
+"""Jobs of language models and of images, as rules ask the config for them, and their costs."""
 
 import copy
 from pathlib import Path
@@ -8,8 +8,7 @@ import yaml
 from one_task import CONFIG, said_of
 
 from orla.errors import OrlaError
-from orla.study.chapter_costs import chapter_cpu_s
-from orla.study.workflow import language_jobs, vision_jobs
+from orla.study.chapter_jobs import chapter_cpu_s, language_jobs, vision_jobs
 
 ROOT = Path(__file__).parents[2]
 CONFIGS = {
@@ -22,7 +21,7 @@ def test_a_language_model_has_a_job_a_rank():
     jobs = language_jobs(CONFIGS["language"])
     ranks = {"gpt2": (4, 16), "mamba": (4,), "rwkv": (4,)}
     assert {*jobs} == {f"language/{name}/rank-{r}" for name, some in ranks.items() for r in some}
-    assert jobs["language/gpt2/rank-16"][1]["adapters"]["optimizers"] == ["adam"]
+    assert jobs["language/gpt2/rank-16"]["adapters"]["optimizers"] == ["adam"]
     assert language_jobs({}) == {}
 
 
@@ -31,7 +30,10 @@ def test_a_language_model_has_a_job_a_rank():
     [
         ({"streams": [["prose", "code", "prose"]]}, '"language.streams[0]" has 3 domains'),
         ({"streams": [["prose", "prose"]]}, '"language.streams[0]" has one domain twice in a row'),
-        ({"streams": [["prose", "cod"]]}, '"cod", which is no text of "language.texts"; the neare'),
+        (
+            {"streams": [["prose", "cod"]]},
+            'cannot be "cod", no text of language.texts; the nearest',
+        ),
         ({"tokens": 20250}, "segments of whole bins need a multiple of 1000"),
         (
             {"choosing": 511},
@@ -58,20 +60,20 @@ def test_a_model_of_two_kinds_is_refused():
 def test_a_job_of_images_depends_on_its_own_rates_alone():
     config = copy.deepcopy(CONFIGS["vision"])
     before = vision_jobs(config)
-    assert before["vision/none/-"] == (("none", "-"), config["vision"] | {"rates": {}})
+    assert before["none", "-"] == config["vision"] | {"rates": {}}
     config["vision"]["rates"]["lora"] = config["vision"]["rates"]["lora"] | {"sgd": [0.1, 0.3]}
     after = vision_jobs(config)
-    assert [path for path in after if after[path] != before[path]] == ["vision/lora/sgd"]
+    assert [way for way in after if after[way] != before[way]] == [("lora", "sgd")]
 
 
 def costs(config):
     """CPU seconds of the jobs of a chapter."""
     jobs = [("vision_network", {})] if "vision" in config else []
-    for path in vision_jobs(config):
-        _, adapts, optimizer = path.split("/")
+    for adapts, optimizer in vision_jobs(config):
         jobs.append(("vision_adapt", {"adapts": adapts, "optimizer": optimizer}))
-    for path, (name, _) in language_jobs(config).items():
-        words = {"model": name, "rank": path.rpartition("-")[2]}
+    for path in language_jobs(config):
+        _, name, rank = path.split("/")
+        words = {"model": name, "rank": rank.removeprefix("rank-")}
         jobs += [("language_pretraining", words), ("language_adaptation", words)]
     return [chapter_cpu_s(config, rule, words) for rule, words in jobs]
 
