@@ -39,6 +39,13 @@ def test_rows_are_rivers_standardized_by_the_rows_so_far():
     assert (episode.chosen_on, episode.window, len(episode.adapt)) == (40, 20, 400)
 
 
+@pytest.mark.parametrize("stream", ["SEA", "AnomalySine", "LED"])
+def test_categories_are_counted_whatever_river_counts(stream):
+    episode = task(stream=stream, parameters={}).episode("stream", [0])
+    assert episode.n_out == (10 if stream == "LED" else 2)
+    assert {*np.unique(episode.adapt.Y)} <= {*range(episode.n_out)}
+
+
 def test_an_abrupt_drift_is_another_concept_from_its_row_on():
     plain, drifting = task().labelled_rows(0)[:2], task(drifts=[100, 250]).labelled_rows(0)[:2]
     for steady, changed in zip(plain, drifting, strict=True):
@@ -84,6 +91,7 @@ def test_what_it_refuses(file, tmp_path):
         (lambda: seventh("6,1,-inf"), "other.csv: row 7 of column class is empty or infinite"),
         (lambda: {"file": "nowhere.csv"}, "no such file"),
         (lambda: {"stream": "Nothing"}, "has no Nothing"),
+        (lambda: {"stream": "Friedman", "parameters": {}}, "is a stream for regression, not of"),
         (lambda: {"parameters": {"nothing": 1}}, "nothing"),
         (lambda: {"adapt": 410}, '"adapt" is 410 rows, no multiple of the window'),
         (lambda: {"adapt": 200}, "two windows at least"),

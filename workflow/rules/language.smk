@@ -15,7 +15,7 @@ rule language_pretraining:
     params:
         make=lambda w: LANGUAGE["models"][w.model]["make"],
         settings={key: LANGUAGE[key] for key in ("texts", "shares", "pretraining") if LANGUAGE},
-        code=code("orla.language.pretraining"),
+        code=code("orla.language.pretraining", "orla.language.texts"),
     message:
         "Pretraining {wildcards.model}"
     script:

@@ -150,7 +150,12 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
         seeds = dict(zip(names, map(int, numbers), strict=False))
         with as_one_line(f"task river: {self.stream}", "cannot be made", "correct parameters"):
             instance = generator(**self.parameters, **seeds)
-            return instance, instance.n_classes
+        # Of two classes River's own count may be 1, or missing.
+        counts = {"Binary classification": 2, "Multi-class classification": instance.n_classes}
+        if not (classes := counts.get(instance.task)):
+            what = f"{self.stream} is a stream for {instance.task.lower()}"
+            raise OrlaError(f"task river: {what}, not of one category a row; name another")
+        return instance, classes
 
     def _read_file(self, rows: int) -> tuple[np.ndarray, np.ndarray, int]:
         """The first rows of the file, as `labelled_rows` answers."""
