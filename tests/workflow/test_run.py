@@ -157,7 +157,6 @@ CHANGES = [
 FURTHER = [
     ("src/orla/engine/loop.py", ADAPTED),
     ({"horizons": {"learners": ["immediate"]}}, ADAPTED),
-    ({"registrations": {"assume": {"pair": None}}}, JUDGED),
     ("src/orla/optimizers/sgd.py", ADAPTED),
     ("src/orla/results/gaps.py", COMPARED),
     ("src/orla/prereg/judge.py", JUDGED),

@@ -244,8 +244,10 @@ def _read_if_current(
         return None
     try:
         provenance, result = reader(path)
+    except digest.ChangedInput:
+        return None
     except OrlaError as error:
-        say(f"{verb} again: {error}")
+        say(f"{verb} again: {str(error).rpartition(';')[0]}")
         return None
     current = json.loads(json.dumps({**source, "inputs": digest.input_digests(path, inputs)}))
     is_current = provenance["code"]["files"] == current["code"]["files"]
