@@ -108,7 +108,7 @@ def test_the_papers_pair_is_told_by_its_sessions(overlays, papers):
     study = StudyFacts.from_config(plan.config, {"datasets": datasets})
     assert (study.papers_task, study.papers_pair) == papers
     study = StudyFacts.from_config(plan.config, {"datasets": {}})
-    assert study.papers_task == plan.config["registrations"]["assume"]["task"]
+    assert study.papers_task == plan.config["conditions"][0]["tasks"][0]
     assert study.papers_pair == ""
 
 

@@ -254,7 +254,7 @@ def test_null_takes_a_name_away_and_stays_where_it_is_a_value():
 
 
 def test_made_up_studies_bound_alpha_as_registrations_do_where_there_are_some():
-    assert document_schema("version-3")["properties"]["alpha"]["maximum"] == HIGHEST_ALPHA
+    assert document_schema("registration")["properties"]["alpha"]["maximum"] == HIGHEST_ALPHA
     config = copy.deepcopy(CONFIG)
     config["statistics"]["alpha"], config["truth"]["studies"] = 0.2, 0
     assert plan_from_config(config).conditions

@@ -144,8 +144,8 @@ def with_measures(measured: pd.DataFrame, *measures: str) -> pd.DataFrame:
 
 def papers_first(study: StudyFacts, frame: pd.DataFrame, *more: str) -> list[Group]:
     """The groups of `StudyFacts.groups`, those on the paper's recordings first."""
-    groups = study.groups(frame, *more)
-    return sorted(groups, key=lambda group: group.keys["task"] != study.papers_task)
+    papers = study.papers_task or next(iter(study.recordings), "")
+    return sorted(study.groups(frame, *more), key=lambda group: group.keys["task"] != papers)
 
 
 def pool_pairs(measured: pd.DataFrame) -> pd.DataFrame:

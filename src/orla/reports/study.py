@@ -66,7 +66,7 @@ class StudyFacts(PartNames):
             or on a synthetic task that the paper has.
         recordings: the tasks that are recorded (or simulated) sessions, as the paper's are.
         papers_task, papers_pair: the task, and the pair of sessions, that the paper's numbers are
-            about; without such a pair the first task of the conditions, and "".
+            about; without such a pair the first recorded task of the conditions, and "".
         main: the comparison that a figure of one comparison shows.
         pretraining, passes: network -> steps of the window it is pretrained with; most passes.
         rates_of: the precision whose chosen rates are carried over to others.
@@ -100,8 +100,9 @@ class StudyFacts(PartNames):
         synthetic = {domain.split("/")[0] for domain in datasets} - {*recordings}
         sources = {dataset["source"] for dataset in datasets.values()}
         papers_task, papers_pair = _find_papers_pair(tasks, datasets)
-        if not papers_task and config["conditions"]:
-            papers_task = config["conditions"][0]["tasks"][0]
+        if not papers_task:
+            tasks_in_order = [task for block in config["conditions"] for task in block["tasks"]]
+            papers_task = min(tasks_in_order, key=lambda t: t not in recordings, default="")
         usual = config["pretraining"]
         pretraining = {n: usual | usual.get("of", {}).get(n, {}) for n in config["networks"]}
         sections = {kind: section for kind, section in SECTIONS.items() if kind != "task"}
