@@ -57,6 +57,11 @@ CHECK = {"name": "moves", "why": "Movement.", "result": "quantities", "column": 
 CHECK |= {"where": {"quantity": "sgd"}, "region": {"at_least": 1}}
 
 
+def of_condition(optimizer):
+    """A check of a column of a condition, in place of a quantity."""
+    return CHECK | {"result": "conditions", "where": {"optimizer": optimizer}}
+
+
 def given(kind):
     """A registration's document about a gap or a quantity of twelve pairs, or with a check too."""
     checks = {"manipulation_checks": [CHECK]} if kind.startswith("checked") else {}
@@ -247,6 +252,11 @@ def test_the_sweeps_of_all_quantities_are_bound(config, known):
         ({"sample": {"pairs": 12, "seeds": 5}}, "12 pairs with 5 seeds"),
         ({"task": "nothing"}, "runs 0 of the 24 conditions"),
         (seed_document(task="recordings", studies=["simulated"]), ""),
+        ({"manipulation_checks": [of_condition("adam")]}, ""),
+        (
+            {"manipulation_checks": [of_condition("lars")]},
+            'check "moves" reads lars, which it does not compare, so that nothing binds it',
+        ),
     ],
 )
 def test_what_the_config_would_not_answer_is_not_bound(config, write, changes, words):

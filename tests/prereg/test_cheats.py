@@ -71,8 +71,8 @@ def study(write, config, tmp_path, monkeypatch):
         """Lock a second folder with one registration of the same study."""
         folder = tmp_path / "another"
         folder.mkdir()
-        path = write(made_claims.document(primary=primary, claim=claim), name)
-        lock.lock_files(folder, [path.rename(folder / path.name)], DAY)
+        path = write(made_claims.document(primary=primary, claim=claim), "moved")
+        lock.lock_files(folder, [path.rename(folder / f"{name}.yaml")], DAY)
         others.append(folder)
 
     judged.folder, judged.sources, judged.another = write.folder, sources, another
@@ -139,6 +139,13 @@ def test_the_others_of_all_folders_are_one_family(study):
     p, corrected = found["p"], found["p_holm"]
     assert corrected["second"] == pytest.approx(2 * p["second"])
     assert corrected["third"] == pytest.approx(max(p["third"], 2 * p["second"]))
+
+
+def test_two_folders_cannot_have_one_name(study):
+    """Locks are told apart by it, so that of the one would stand for the other's."""
+    study.another("primary", {"more_than": -1}, False)
+    assert '"primary.yaml" stands in ' in (error := study())
+    assert "locks are told apart by its name" in error
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from orla.__main__ import main
 from orla.files import sha256
 from orla.study.keys import DEFAULTS
 
-PLUGINS = Path(__file__).parents[1] / "plugins"
+ROOT = Path(__file__).parents[2]
+PLUGINS = ROOT / "tests/plugins"
 PATH = "prereg/small-gap.yaml"
 CHECK = {"name": "inside the grid", "why": "Best rates.", "result": "conditions", "column": "edge"}
 CHECK |= {"where": {"optimizer": "adam"}, "region": {"equals": False}}
@@ -118,6 +119,16 @@ def test_a_claim_is_locked_with_its_primary_alone(orla, write, claims):
 def test_a_wide_margin_without_a_reason_is_not_even_bound(orla, write, claims):
     write(made_claims.document(claim={"equivalent_within": 8}))
     assert "a margin of 8 pp is wider than 5" in orla("bind", PATH)
+
+
+def test_a_claim_in_a_folder_that_the_config_does_not_judge_is_not_bound(tmp_path):
+    """Nothing would ever judge it."""
+    path = tmp_path / "mine.yaml"
+    shutil.copy(ROOT / "prereg/sgd-gap.yaml", path)
+    command = [sys.executable, "-m", "orla", "prereg", "bind", path]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert 'study "simulated" judges prereg; name' in ran.stderr and ran.returncode == 1
+    assert ran.stderr.count("\n") == 1
 
 
 def test_a_claim_that_binds_nothing_is_not_locked(orla, write, claims):

@@ -47,10 +47,12 @@ def default(tmp_path_factory):
     given = yaml.safe_load((ROOT / "prereg/many-arrays-adam-gradient.yaml").read_text())
     del given["binds"]
     path.write_text(yaml.safe_dump({**given, "version": 3}, sort_keys=False))
+    overlay = path.with_name("overlay.yml")
+    overlay.write_text(yaml.safe_dump({"registrations": {"folders": [str(path.parent)]}}))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
-        main(["prereg", "bind", str(path)])
-        plan = binding.read_plan([])
+        main(["prereg", "bind", str(path), "--configfile", str(overlay)])
+        plan = binding.read_plan([overlay])
     registration = reader.read_registration(path)
 
     conditions = demands.compared_and_checked_conditions(plan, registration)
@@ -130,7 +132,7 @@ def patient(loop, settings, *given):
         ("evidence", (evidence, "_binding_differences", lambda *given: [])),
         ("pairs left out", (judge, "LEAST_SAME", 0.8)),
         ("families", (judge, "holm_p_values", list)),
-        ("families", (judge, "_outcomes_by_variant", lambda cases, field: [{} for _ in cases])),
+        ("families", (judge, "_outcomes_by_variant", lambda cases, *given: [{} for _ in cases])),
         ("early stopping", (pretraining, "_train_batch", patient)),
     ],
 )

@@ -25,12 +25,14 @@ def test_the_table_of_verdicts(document, write):
     first = reader.read_registration(write(document))
     document |= {"primary": False, "conditions": document["conditions"] | {"split": "30-70"}}
     second = reader.read_registration(write(document, "another"))
-    seen = Amendment("small-gap.yaml", "c" * 64, "2026-11-22", "Nothing.", "It was seen.", True)
+    seen = Amendment(
+        "small-gap.yaml", "c" * 64, "2026-11-22", "Nothing.", "It was seen.", True, "falsified"
+    )
     locks = {
         "small-gap": Lock("small-gap.yaml", "a" * 64, DAY, "c" * 64, (seen,), "git"),
         "another": Lock("another.yaml", "b" * 64, DAY, "b" * 64),
     }
-    table = judged([first, second], tables(gaps(0.5)), locks, former={"small-gap": "falsified"})
+    table = judged([first, second], tables(gaps(0.5)), locks)
     assert list(table.columns) == VERDICT_COLUMNS
     assert list(table["outcome"]) == ["supported", "untestable"]
     assert list(table["primary"]) == list(table["amended"]) == [True, False]
@@ -52,6 +54,22 @@ def test_the_table_of_verdicts(document, write):
     )
     assert list(mixed["outcome"]) == ["untestable"]
     assert mixed["reason"][0] == "results of different data. The runs cannot tell."
+
+
+def test_what_an_amendment_took_out_of_the_study_counts_in_its_family(document, write):
+    """Else losing members could be retired once results are seen, and the others corrected less."""
+    known = [reader.read_registration(write(document))]
+    known += [reader.read_registration(write(document | {"primary": False}, "another"))]
+    known += [reader.read_registration(write(document | {"studies": ["retired"]}, "third"))]
+    amendment = Amendment("third.yaml", "c" * 64, "2026-11-22", "The study.", "It lost.", True)
+    locks = {each.name: Lock(f"{each.name}.yaml", "a" * 64, DAY) for each in known}
+    for amendments, factor in (((), 1), ((amendment,), 2)):
+        locks["third"] = Lock("third.yaml", "a" * 64, DAY, "c" * 64, amendments)
+        table = judged(known, tables(gaps(0.5)), locks).set_index("registration")
+        assert list(table.index) == [*NAMES]
+        assert (table["p_holm"] / table["p"]).tolist() == pytest.approx([1, factor])
+        told = table["limits"].str.contains("its family counts 1 amended registrations that are no")
+        assert told.tolist() == [False, factor == 2]
 
 
 @pytest.mark.parametrize(

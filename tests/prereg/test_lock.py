@@ -106,6 +106,19 @@ def test_an_amendment_may_say_what_was_seen_and_change_nothing(locked):
     )
 
 
+def test_former_outcomes_are_those_of_the_last_amendment_that_has_some(locked):
+    path = locked.folder / "small-gap.yaml"
+    amend(path, results_seen=SEEN, former={path.name: "falsified"})
+    amend(path, date="2026-12-02", results_seen=SEEN)
+    outcomes = [a.former for a in lock.verify_folder(locked.folder)["small-gap"].amendments]
+    assert outcomes == ["falsified", ""]
+    file = locked.folder / "amendments" / "other.yaml"
+    with pytest.raises(OrlaError, match=r'"former" has gap\.yaml, which it does not amend'):
+        amend(path, date="2026-12-03", name="other", former={"gap.yaml": "supported"})
+        lock.verify_folder(locked.folder)
+    assert file.exists()
+
+
 def test_an_amendment_is_locked_as_well(locked, document):
     path = locked({**document, "title": "Changed", "date": "2020-01-01"})
     file = amend(path, date="2026-11-22", locked="2026-12-01")

@@ -51,6 +51,8 @@ def plan_of(study):
 @pytest.mark.parametrize("study", PRIMARY)
 def test_all_are_locked_and_are_about_what_the_study_runs(study):
     every, plan, columns = EVERY[study], plan_of(study), base.columns_by_statistic()
+    folder = FOLDERS[study].relative_to(ROOT).as_posix()
+    assert plan.config["registrations"]["folders"] == [folder]
     assert {claim.name for claim in every} <= lock.verify_folder(FOLDERS[study]).keys()
     assert [claim.name for claim in every if claim.primary] == [PRIMARY[study]]
     for claim in every:

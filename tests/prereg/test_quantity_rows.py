@@ -136,6 +136,21 @@ def test_a_check_of_a_gap_is_held_to_the_sample_too(write):
     assert any("2 seeds: not the 3 registered" in text for text in read.obstacles)
 
 
+def test_a_check_reads_rows_of_its_own_task_alone(write):
+    """A row of another task beside it neither saves nor fails it."""
+    check = {"name": "moves", "why": "Movement.", "result": "conditions", "column": "moved"}
+    check |= {"where": {"optimizer": "adam"}, "region": {"at_least": 1}}
+    registration = reader.read_registration(write(document(manipulation_checks=[check])))
+    for other, value in (("elsewhere", 2.0), ("many-arrays", 0.0)):
+        rows = [{"optimizer": "adam", "task": "elsewhere", "moved": 2 - value}]
+        rows += [{"optimizer": "adam", "task": other, "moved": value}]
+        found = tables(gaps(0.5)) | {"conditions": pd.DataFrame(rows)}
+        read = evidence.read_evidence(registration, found, BINDS)
+        [problem] = read.obstacles
+        absent = "conditions has no row with optimizer = adam (it has no row of this task and pair)"
+        assert problem == absent if other == "elsewhere" else "moved is 0 where" in problem
+
+
 def sound(value, half):
     """The columns of a quantity without the pairs that fail a guard."""
     numbers = {"value": value, "t90_low": value - half, "t90_high": value + half}

@@ -11,7 +11,7 @@ FOLDERS = [Path(folder) for folder in STUDY["registrations"]["folders"]]
 # What this study binds, for its registrations; the job of the verdict adds its behaviour.
 with exit_in_one_line():
     lock.require_locks(FOLDERS)
-    REGISTERED = [each for folder in FOLDERS for each in reader.read_registrations(folder)]
+    REGISTERED = reader.read_folders(FOLDERS)
     BINDINGS = binding.study_records(PLAN, REGISTERED)
 
 

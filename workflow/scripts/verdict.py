@@ -6,7 +6,7 @@ from orla import catalogue
 from orla.errors import OrlaError
 from orla.files import sha256
 from orla.jobs import job
-from orla.prereg import amendments, binding, demands, judge, lock, power, reader
+from orla.prereg import binding, demands, judge, lock, power, reader
 from orla.provenance import collect
 from orla.provenance.tables import merge_provenances, read_table, write_table
 from orla.study.config import plan_from_config
@@ -19,7 +19,7 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
     locks = {
         name: locked for folder in folders for name, locked in lock.verify_folder(folder).items()
     }
-    registered = [each for folder in folders for each in reader.read_registrations(folder)]
+    registered = reader.read_folders(folders)
     tables = {path: read_table(path) for path in snakemake.input.tables}
     by_name = {Path(path).stem: table for path, table in tables.items()}
     provenances = {path: table.attrs["provenance"] for path, table in tables.items()}
@@ -65,9 +65,6 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
         bindings=bindings,
         datasets=source.get("datasets", {}),
         provenance_difference=mixed,
-        former={
-            n: o for folder in folders for n, o in amendments.read_former_outcomes(folder).items()
-        },
     )
     inputs = list(snakemake.input)
     write_table(verdicts, snakemake.output.verdicts, source, inputs)

@@ -1,6 +1,5 @@
 """Amendments: dated files that say how a locked registration was changed, or what had been seen."""
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,8 @@ ResultsSeen = bool | list[Mapping[str, str]]
 class Amendment:
     """An amendment of the file `registration`, which then had the SHA-256 `sha256`.
 
-    The two are equal to those of the locked file where only `results_seen` is stated.
+    The two are equal to those of the locked file where only `results_seen` is stated. `former` is
+    the outcome by the rules before it, or "".
     """
 
     registration: str
@@ -27,6 +27,7 @@ class Amendment:
     changed: str
     why: str
     results_seen: ResultsSeen
+    former: str = ""
 
     @property
     def seen_text(self) -> str:
@@ -47,10 +48,15 @@ class Amendment:
 def read_amendments(path: Path) -> list[Amendment]:
     """A file of amendments: one a registration that it names. OrlaError if not by its schema."""
     document = load_document(path, "amendment")
-    digests = document.pop("registrations", None)
+    digests, former = document.pop("registrations", None), document.pop("former", {})
     if digests is None:
-        return [Amendment(**document)]
-    return [Amendment(name, digest, **document) for name, digest in digests.items()]
+        digests = {document.pop("registration"): document.pop("sha256")}
+    if unknown := former.keys() - digests:
+        raise OrlaError(f'{path}: "former" has {min(unknown)}, which it does not amend; remove it')
+    return [
+        Amendment(name, digest, former=former.get(name, ""), **document)
+        for name, digest in digests.items()
+    ]
 
 
 def read_folder_amendments(folder: Path, entries: Mapping[str, Any]) -> dict[str, list[Amendment]]:
@@ -74,15 +80,6 @@ def read_folder_amendments(folder: Path, entries: Mapping[str, Any]) -> dict[str
                 raise OrlaError(f"{path}: dated {amendment.date}, not between {days}")
             by_registration.setdefault(target, []).append(amendment)
     return by_registration
-
-
-def read_former_outcomes(folder: Path) -> dict[str, str]:
-    """Registration -> its outcome by the rules before an amendment, from ``former.csv``."""
-    path = folder / "former.csv"
-    if not path.is_file():
-        return {}
-    with path.open(encoding="utf-8") as lines:
-        return {row["registration"]: row["outcome"] for row in csv.DictReader(lines)}
 
 
 def seen_in_words(results_seen: ResultsSeen) -> str:

@@ -62,6 +62,13 @@ def _bind_registration(arguments: argparse.Namespace) -> None:
     lockable.check_margin(claim)
     plan = binding.read_plan(arguments.configfile)
     demands.check_study_answers(plan, claim)
+    judged_folders = plan.config["registrations"]["folders"]
+    if claim.folder.resolve() not in [Path(folder).resolve() for folder in judged_folders]:
+        which = ", ".join(judged_folders) or "no folder"
+        raise OrlaError(
+            f'{arguments.file}: study "{plan.config["name"]}" judges {which}; name '
+            f'{claim.folder} under "registrations.folders" of its config'
+        )
     catalogue.use_plugins(plan.config.get("plugins", []))
     folders = [Path(plan.config["pathvars"]["results"]), *lockable.result_folders(claim)]
     claim = replace(claim, binds={})  # so that every part is bound

@@ -1,12 +1,14 @@
 """What a registration asks of a study: its conditions, and whether the config answers it."""
 
 from collections.abc import Iterable
+from itertools import product
 
 from orla.errors import OrlaError
-from orla.prereg.registration import Registration
+from orla.prereg.registration import QUANTITIES, Registration
 from orla.results.guards import LEAST_RATES
 from orla.results.scales import PP, VARIANCE
 from orla.schema import nearest
+from orla.study.keys import KEYS
 from orla.study.plan import Condition, Plan
 from orla.study.quantities import Quantity, parse_quantity
 
@@ -65,6 +67,7 @@ def check_study_answers(plan: Plan, registration: Registration) -> None:
             raise OrlaError(f"{name}: {text} learning rates; give grids of at least {LEAST_RATES}")
     for quantity in registration.checked_quantities:
         _check_quantity(plan, registration, quantity, ["unit"])
+    _check_checked_conditions(plan, registration)
     if registration.quantity:
         _check_quantity(plan, registration, registration.quantity, ["unit", "scale"])
         return
@@ -87,6 +90,22 @@ def check_study_answers(plan: Plan, registration: Registration) -> None:
             f"{name}: errors of {registration.task} are cross-entropies, which have no unit of the"
             f' target\'s variance; give "scale: {PP.unit}"'
         )
+
+
+def _check_checked_conditions(plan: Plan, registration: Registration) -> None:
+    """Refuse a check of a condition that is not among those compared, since nothing binds it."""
+    bound = [condition.keys for condition in compared_and_checked_conditions(plan, registration)]
+    for check in registration.checks:
+        where = {key: values for key, values in check.where.items() if key in KEYS}
+        for values in product(*where.values()) if check.result != QUANTITIES else ():
+            if not any(
+                dict(zip(where, values, strict=True)).items() <= keys.items() for keys in bound
+            ):
+                raise OrlaError(
+                    f'registration {registration.name}: manipulation check "{check.name}" reads '
+                    f"{', '.join(map(str, values))}, which it does not compare, so that nothing "
+                    "binds it; give a quantity of it"
+                )
 
 
 def _check_quantity(

@@ -35,7 +35,6 @@ def verdict_table(
     bindings: Mapping[str, Binding] | None = None,
     datasets: Mapping[str, Any] | None = None,
     provenance_difference: str = "",
-    former: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """Judge registrations whose locks were verified; those for other studies are left out.
 
@@ -46,7 +45,6 @@ def verdict_table(
         bindings: Registration -> what the study binds, as from `orla.prereg.binding.study_record`.
         datasets: TASK[/PAIR]/SPLIT -> data set, from the tables' provenance.
         provenance_difference: How that of the tables differs; then every verdict is untestable.
-        former: Registration -> the outcome that it had by the rules before an amendment.
 
     Returns:
         One row a registration, columns `VERDICT_COLUMNS`.
@@ -60,7 +58,9 @@ def verdict_table(
             raise OrlaError(f"registration {each.name} is not locked; lock it before it is judged")
     check_primary("registrations.folders", selection, [study])
     bindings, lines = bindings or {}, []
-    verdicts = judge_registrations(selection, tables, bindings)
+    others = [each.name for each in registrations if study not in each.studies]
+    retired = sum(locks[name].is_amended for name in others if name in locks)
+    verdicts = judge_registrations(selection, tables, bindings, retired)
     for registration, verdict in zip(selection, verdicts, strict=True):
         lock, outcome = locks[registration.name], verdict["outcome"]
         if provenance_difference:
@@ -82,8 +82,9 @@ def verdict_table(
             ),
             "history": lock.history,
             "limits": verdict["limits"]
+            + sentences.family_sentence(registration, retired)
             + sentences.code_sentence(registration, bindings.get(registration.name)),
-            "former": (former or {}).get(registration.name, ""),
+            "former": next((a.former for a in reversed(lock.amendments) if a.former), ""),
             "network": network,
             "title": f"{registration.title} ({network})" if network else registration.title,
         }
@@ -95,6 +96,7 @@ def judge_registrations(
     registrations: Sequence[Registration],
     tables: Tables,
     bindings: Mapping[str, Binding] | None = None,
+    retired: int = 0,
 ) -> list[dict[str, Any]]:
     """The verdict on each registration of one study: what is decided by its results alone.
 
@@ -103,26 +105,30 @@ def judge_registrations(
     with p 1. A verdict that would be another with diverged models scored as the frozen network,
     without the pairs that fail a guard, or with a learner at the runner-up of its rates, is
     inconclusive; so is one that is not the same in five of six studies with one pair left out.
+
+    `retired` registrations, which an amendment may have taken out of the study, count in its family
+    as untestable ones do.
     """
     bindings = bindings or {}
-    return judge_evidence(
-        [evidence.read_evidence(each, tables, bindings.get(each.name)) for each in registrations]
-    )
+    read = [evidence.read_evidence(each, tables, bindings.get(each.name)) for each in registrations]
+    return judge_evidence(read, retired)
 
 
-def judge_evidence(family: Sequence[Evidence]) -> list[dict[str, Any]]:
+def judge_evidence(family: Sequence[Evidence], retired: int = 0) -> list[dict[str, Any]]:
     """`judge_registrations` of what was read of each registration."""
     fields = ("others", "leave_one_out_estimates")
-    variants = (_outcomes_by_variant(family, field) for field in fields)
+    variants = (_outcomes_by_variant(family, field, retired) for field in fields)
     return [
         _verdict_columns(each, *result, by_variant, list(leave_one_out.values()))
         for each, result, by_variant, leave_one_out in zip(
-            family, _outcomes(family), *variants, strict=True
+            family, _outcomes(family, retired), *variants, strict=True
         )
     ]
 
 
-def _outcomes_by_variant(family: Sequence[Evidence], field: str) -> list[dict[str, str]]:
+def _outcomes_by_variant(
+    family: Sequence[Evidence], field: str, retired: int
+) -> list[dict[str, str]]:
     """The outcomes of each with its estimates of a `field` in place of its own, by their names."""
     variants_of_each = [getattr(each, field) for each in family]
     outcomes: list[dict[str, str]] = [{} for _ in family]
@@ -131,21 +137,21 @@ def _outcomes_by_variant(family: Sequence[Evidence], field: str) -> list[dict[st
             replace(each, estimate=variants.get(name, each.estimate))
             for each, variants in zip(family, variants_of_each, strict=True)
         ]
-        for i, (outcome, _) in enumerate(_outcomes(changed)):
+        for i, (outcome, _) in enumerate(_outcomes(changed, retired)):
             if name in variants_of_each[i]:
                 outcomes[i][name] = outcome
     return outcomes
 
 
-def _outcomes(family: Sequence[Evidence]) -> list[tuple[str, Ps]]:
+def _outcomes(family: Sequence[Evidence], retired: int) -> list[tuple[str, Ps]]:
     """The outcome and the p values of each."""
     tests = [
         (1.0, 1.0) if each.obstacles else each.registration.rule.p_values(each.estimate)
         for each in family
     ]
     corrected = [i for i, each in enumerate(family) if not each.registration.primary]
-    adjusted_by_side = (holm_p_values([tests[i][side] for i in corrected]) for side in (0, 1))
-    holm = dict(zip(corrected, zip(*adjusted_by_side, strict=True), strict=True))
+    ps_by_side = ([tests[i][side] for i in corrected] + [1.0] * retired for side in (0, 1))
+    holm = dict(zip(corrected, zip(*map(holm_p_values, ps_by_side), strict=True), strict=False))
     outcomes = []
     for i, each in enumerate(family):
         p = Ps(*tests[i], *holm.get(i, tests[i]))

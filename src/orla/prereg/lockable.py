@@ -57,8 +57,7 @@ def check_one_primary_per_study(folder: Path) -> None:
     registrations = reader.read_registrations(folder)
     for study in sorted({study for each in registrations for study in each.studies}):
         folders = families.get(study, [folder])
-        together = [each for place in folders for each in reader.read_registrations(place)]
-        check_primary(", ".join(map(str, folders)), together, [study])
+        check_primary(", ".join(map(str, folders)), reader.read_folders(folders), [study])
 
 
 def _configs() -> list[Mapping[str, Any]]:

@@ -1,6 +1,7 @@
 """The reader of registrations: YAML files, checked against their schema and each other's parts."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,16 @@ def read_registration(path: str | Path) -> Registration:
 def read_registrations(folder: str | Path) -> list[Registration]:
     """Read every registration of a folder, in the order of their names."""
     return [read_registration(path) for path in sorted(Path(folder).glob("*.yaml"))]
+
+
+def read_folders(folders: Iterable[str | Path]) -> list[Registration]:
+    """Read every registration of several folders; OrlaError where two have one name."""
+    registrations = [each for folder in folders for each in read_registrations(folder)]
+    for name, count in Counter(each.name for each in registrations).items():
+        if count > 1:
+            places = " and ".join(str(e.folder) for e in registrations if e.name == name)
+            raise OrlaError(f'"{name}.yaml" stands in {places}; locks are told apart by its name')
+    return registrations
 
 
 def _check_parts(path: Path, document: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Regions of the real line that a criterion asks an interval to lie in."""
+"""Regions of the real line: where a claim says a mean lies, and a check asks values to lie."""
 
 import operator
 from collections.abc import Mapping
