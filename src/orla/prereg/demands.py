@@ -1,6 +1,6 @@
 """What a registration asks of a study: its conditions, and whether the config answers it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import product
 
 from orla.errors import OrlaError
@@ -61,13 +61,14 @@ def check_study_answers(plan: Plan, registration: Registration) -> None:
     if config["name"] not in registration.studies:
         studies = ", ".join(registration.studies)
         raise OrlaError(f'{name}: study "{config["name"]}" is not among its studies ({studies})')
-    for condition in compared_and_checked_conditions(plan, registration):
+    bound_conditions = compared_and_checked_conditions(plan, registration)
+    for condition in bound_conditions:
         if len(rates := plan.grid(condition)) < LEAST_RATES:
             text = f"{condition.learner} with {condition.optimizer} is tried at {len(rates)}"
             raise OrlaError(f"{name}: {text} learning rates; give grids of at least {LEAST_RATES}")
     for quantity in registration.checked_quantities:
         _check_quantity(plan, registration, quantity, ["unit"])
-    _check_checked_conditions(plan, registration)
+    _check_read_conditions(registration, bound_conditions)
     if registration.quantity:
         _check_quantity(plan, registration, registration.quantity, ["unit", "scale"])
         return
@@ -92,15 +93,17 @@ def check_study_answers(plan: Plan, registration: Registration) -> None:
         )
 
 
-def _check_checked_conditions(plan: Plan, registration: Registration) -> None:
-    """Refuse a check of a condition that is not among those compared, since nothing binds it."""
-    bound = [condition.keys for condition in compared_and_checked_conditions(plan, registration)]
+def _check_read_conditions(
+    registration: Registration, bound_conditions: Sequence[Condition]
+) -> None:
+    """Refuse a check that reads another condition than these, since nothing binds it."""
     for check in registration.checks:
-        where = {key: values for key, values in check.where.items() if key in KEYS}
-        for values in product(*where.values()) if check.result != QUANTITIES else ():
-            if not any(
-                dict(zip(where, values, strict=True)).items() <= keys.items() for keys in bound
-            ):
+        if check.result == QUANTITIES:
+            continue
+        names = [key for key in check.where if key in KEYS]
+        bound_values = {tuple(c.keys[key] for key in names) for c in bound_conditions}
+        for values in product(*(check.where[key] for key in names)):
+            if values not in bound_values:
                 raise OrlaError(
                     f'registration {registration.name}: manipulation check "{check.name}" reads '
                     f"{', '.join(map(str, values))}, which it does not compare, so that nothing "

@@ -33,9 +33,9 @@ def _manipulation_failures(registration: Registration, tables: Tables) -> list[s
     """
     problems = []
     for check in registration.checks:
-        table, assumed_values = tables[check.result], registration.assumed_values
-        for column in assumed_values.keys() & {*table.columns} - check.where.keys():
-            table = table[table[column] == assumed_values[column]]
+        table, assumed = tables[check.result], registration.assumed_values.items()
+        unnamed = {key: v for key, v in assumed if key in table and key not in check.where}
+        table = rows.matching_rows(table, unnamed)
         problems += rows.check_failures(check, table)
         if check.result == QUANTITIES:
             quantity_rows = table[table["quantity"].isin(check.where["quantity"])]

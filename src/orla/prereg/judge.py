@@ -222,8 +222,9 @@ def _verdict_columns(
         "title": registration.title,
         "outcome": outcome,
         "reason": reason,
-        **{name: getattr(estimate, name) for name in ("low", "high")},
         "estimate": estimate.mean,
+        "low": estimate.low,
+        "high": estimate.high,
         "threshold": registration.rule.region.describe(registration.scale),
         "n": basis.n,
         "limits": f"{reading.interval}{sentences.limits_sentence(registration)}"

@@ -139,12 +139,10 @@ def check_lockable(registration: Registration) -> None:
         what = f"no {unbound_parts[0]}" if binds else "neither config nor behaviour"
         raise OrlaError(f"{name}: binds {what}; run: orla prereg bind {path}")
     check_margin(registration)
-    for check, column in ((each, column) for each in registration.checks for column in each.ends):
-        low, high = (
-            np.nextafter(*ends)
-            for ends in zip(natural_range(column), (np.inf, -np.inf), strict=True)
-        )
-        if check.region and check.region.contains(low, high):
-            always = f"{column} cannot be other than {check.region.describe()}"
-            what = f'manipulation check "{check.name}" is always true: {always}'
-            raise OrlaError(f"{name}: {what}; ask what it could miss")
+    for check in registration.checks:
+        for column in check.ends if check.region else ():
+            low, high = natural_range(column)
+            if check.region.contains(np.nextafter(low, np.inf), np.nextafter(high, -np.inf)):
+                always = f"{column} cannot be other than {check.region.describe()}"
+                what = f'manipulation check "{check.name}" is always true: {always}'
+                raise OrlaError(f"{name}: {what}; ask what it could miss")

@@ -174,7 +174,8 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
                 f"{place} has {len(frame)} rows and {self.total_rows} are asked for; make"
                 " pretraining, adapt or heldout smaller"
             )
-        for row, column in np.argwhere(frame.isna() | frame.isin([np.inf, -np.inf])):
+        if len(places := np.argwhere(frame.isna() | frame.isin([np.inf, -np.inf]))):
+            row, column = places[0]
             raise OrlaError(
                 f"{place}: row {row + 1} of column {frame.columns[column]} is empty or infinite;"
                 " fill it or leave it out"
