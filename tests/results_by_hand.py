@@ -61,31 +61,6 @@ def runner_up(frame, learner, estimand, pair="a"):
     return second if further.mean() <= stats.sem(further) else first
 
 
-def resampled(frame, estimand, pair, draws):
-    """Mean gap and both choices of each resample of seeds, one resample at a time."""
-    gaps, chosen = [], []
-    arrays = []
-    for learner in COMPARED["per_step"]:
-        recovery = matrix(frame, learner, RECOVERY[estimand], pair)
-        arrays.append((matrix(frame, learner, COLUMNS[estimand][1], pair), recovery))
-    for draw in draws:
-        each = []
-        for validation, recovery in arrays:
-            rate = best(validation[draw])
-            each.append((rate, recovery[draw, rate]))
-        (first, full), (second, immediate) = each
-        gap = full - immediate
-        gaps.append(gap[np.isfinite(gap)].mean() if np.isfinite(gap).any() else np.nan)
-        chosen.append((first, second))
-    return np.array(gaps), np.array(chosen)
-
-
-def expanded(values, n, confidence):
-    t = stats.t.ppf((1 + confidence) / 2, n - 1)
-    tail = stats.norm.cdf(-np.sqrt(n / (n - 1)) * t)
-    return np.nanpercentile(values, [100 * tail, 100 * (1 - tail)])
-
-
 def t_ends(values, confidence=0.95):
     values = values[np.isfinite(values)]
     if len(values) < 2:

@@ -28,8 +28,8 @@ MODEL = {"frozen_heldout_error": 1.13, "reference_error": 0.57, "updates": 4321}
 MODEL |= {"constant_error": 1.2}
 GAP = {
     **{"optimizer": "sgd", "estimand": "heldout", "comparison": "paper", "n_seeds": 6},
-    **{"n_diverged": 0, "gap_pp": -4.1, "t95_low_pp": -5.5, "t95_high_pp": -2.7, "low_pp": -5.2},
-    **{"high_pp": -3.3, "r2_gap": 0.021, "error_gap": -0.034, "guards": ""},
+    **{"n_diverged": 0, "gap_pp": -4.1, "t95_low_pp": -5.5, "t95_high_pp": -2.7},
+    **{"r2_gap": 0.021, "error_gap": -0.034, "guards": ""},
 }
 
 
@@ -108,7 +108,7 @@ def test_no_paper_column_beside_networks_of_another_size(simulated):
     ],
 )
 def test_the_papers_ratios_stand_beside_one_condition_alone(changed, gap, simulated):
-    ratio = {"update_ratio": 7.77, "update_ratio_low": 6.66, "update_ratio_high": 8.88}
+    ratio = {"update_ratio": 7.77, "update_ratio_t95_low": 6.66, "update_ratio_t95_high": 8.88}
     rows = frame({**GAP, **ratio}, {**GAP, **ratio, **changed})
     table = build("ratio_gap", {"ratio_gap": rows, "ratio_gap_order": rows[:0]}, simulated)
     shown = {panel.title: {row[0]: row[2::2] for row in panel.rows} for panel in table.panels}

@@ -25,9 +25,9 @@ def test_every_answer_finds_its_row(results, simulated):
 def test_claim_estimate_is_that_of_its_row(results):
     row = results["gaps"].query("optimizer == 'lars' and split == '80-20'")
     row = row[row["comparison"] == "paper"].iloc[0]
-    part = {**GAP, "where": WHERE, "low": "low_pp", "high": "high_pp", "interval": "95 %"}
+    part = {**GAP, "where": WHERE, "low": "t95_low_pp", "high": "t95_high_pp", "interval": "95 %"}
     text = claim_estimate_text({**part, "n": "n_seeds"}, results)
-    ends = f"[{row['low_pp']:.1f},\u00a0{row['high_pp']:.1f}]"
+    ends = f"[{row['t95_low_pp']:.1f},\u00a0{row['t95_high_pp']:.1f}]"
     assert text == f"gap: +{row['gap_pp']:.1f} pp (95 % {ends}, n = 5)"
 
 

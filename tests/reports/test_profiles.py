@@ -87,8 +87,9 @@ def test_ratio_gap_plane_has_a_point_per_optimizer_with_both_intervals():
     rows = [
         keys
         | {"optimizer": optimizer, "split": split, "update_ratio": 3.0 + 2 * i + j}
-        | {"update_ratio_low": 2.5 + 2 * i + j, "update_ratio_high": 3.25 + 2 * i + j}
-        | {"gap_pp": 10.0 * i - 5 - j, "low_pp": 10.0 * i - 8 - j, "high_pp": 10.0 * i - 3 - j}
+        | {"update_ratio_t95_low": 2.5 + 2 * i + j, "update_ratio_t95_high": 3.25 + 2 * i + j}
+        | {"gap_pp": 10.0 * i - 5 - j}
+        | {"t95_low_pp": 10.0 * i - 8 - j, "t95_high_pp": 10.0 * i - 3 - j}
         for (j, split), (i, optimizer) in kinds
     ]
     frame, diamonds = pd.DataFrame(rows), []
@@ -99,8 +100,8 @@ def test_ratio_gap_plane_has_a_point_per_optimizer_with_both_intervals():
             found.setdefault((x[0], y[0]), {})["lying" if bars.has_xerr else "upright"] = ends[0]
         assert found == {
             (row["update_ratio"], row["gap_pp"]): {
-                "lying": pytest.approx([row["update_ratio_low"], row["update_ratio_high"]]),
-                "upright": pytest.approx([row["low_pp"], row["high_pp"]]),
+                "lying": pytest.approx([row["update_ratio_t95_low"], row["update_ratio_t95_high"]]),
+                "upright": pytest.approx([row["t95_low_pp"], row["t95_high_pp"]]),
             }
             for row in frame[frame["split"] == split].to_dict("records")
         }

@@ -35,7 +35,7 @@ def lost(few):
     measures = [c for c in results["conditions"] if "percent" in c or c.startswith("r2")]
     results["conditions"].loc[full, measures] = np.nan
     results["conditions"].loc[full, ["n_seeds", "n_diverged"]] = 0, 5
-    results["ratio_gap"][["gap_pp", "low_pp", "high_pp"]] = np.nan
+    results["ratio_gap"][["gap_pp", "t95_low_pp", "t95_high_pp"]] = np.nan
     for name in ("gaps", "estimates", "over_pairs"):
         measures = results[name].select_dtypes("float").columns.difference(["freezing_step"])
         results[name][measures] = np.nan

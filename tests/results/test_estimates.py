@@ -8,14 +8,10 @@ from results_by_hand import (
     FROZEN,
     RECOVERY,
     at,
-    best,
-    expanded,
     given,
     held,
     hold_test,
-    marked,
     matrix,
-    resampled,
     runner_up,
     t_ends,
     table,
@@ -49,7 +45,7 @@ def mean_with_ends(found, name, values, mean="{}_percent", end="{}_{}_percent"):
 @pytest.mark.parametrize(("estimand", "drawn"), [*zip(COLUMNS, range(3), strict=True)])
 def test_every_number_of_a_row(estimand, drawn):
     frame = varied(seeds=[("a", 6)], drawn=drawn, lost=0.3).sample(frac=1, random_state=drawn)
-    settings = {"resamples": 150, "seed": 4, "margin_pp": 2.5, "margin_variance": 0.01}
+    settings = {"margin_pp": 2.5, "margin_variance": 0.01}
     found = row(frame, estimand, **settings, alpha=0.1)
     _, _, error, r2 = COLUMNS[estimand]
     full, immediate = (at(frame, one, RECOVERY[estimand], estimand) for one in BOTH)
@@ -60,23 +56,6 @@ def test_every_number_of_a_row(estimand, drawn):
     assert counts == [n, of_errors, (lost[0] | lost[1]).sum(), 0.1, 66]
     hold_test(found, "pp", full - immediate, 2.5)
     hold_test(found, "variance", errors[1] - errors[0], 0.01)
-
-    draws = np.random.default_rng(4).integers(0, 6, (150, 6))
-    gaps, chosen = resampled(frame, estimand, "a", draws)
-    for confidence, name in ((0.95, "resampled"), (0.8, "resampled_90")):
-        ends = found[f"{name}_low_pp"], found[f"{name}_high_pp"]
-        assert ends == pytest.approx(expanded(gaps, n, confidence), abs=1e-9)
-    kept = [marked(frame, one, estimand) for one in BOTH]
-    assert found["other_rate_share"] == pytest.approx((chosen != kept).mean(axis=0).max())
-
-    prices = []
-    for learner, rate in zip(BOTH, kept, strict=True):
-        # The stable scores are not known at every rate.
-        at_end = "heldout" if estimand == "stable" else estimand
-        recovery = matrix(frame, learner, RECOVERY[at_end])
-        on_test = best(matrix(frame, learner, COLUMNS[at_end][2]))
-        prices.append(np.nanmean(recovery[:, on_test] - recovery[:, rate]))
-    assert found["price_pp"] == pytest.approx(max(prices, key=abs), abs=1e-10)
 
     below = at(frame, "rtrl", FROZEN[estimand], estimand)
     scored = [np.where(gone, 0.0, r) for gone, r in zip(lost, (full, immediate), strict=True)]
@@ -117,7 +96,7 @@ def over_pairs(frame, estimand="heldout", **changes):
 @pytest.mark.parametrize(("estimand", "drawn"), [*zip(COLUMNS, (1, 4, 1), strict=True)])
 def test_every_number_of_a_row_over_pairs(estimand, drawn):
     frame = varied(SEEDS, drawn=drawn, lost=0.3)
-    settings = {"resamples": 200, "seed": 9, "margin_pp": 4.0, "margin_variance": 0.01}
+    settings = {"margin_pp": 4.0, "margin_variance": 0.01}
     shuffled = frame.sample(frac=1, random_state=drawn)
     estimates, found = over_pairs(shuffled, estimand, **settings, alpha=0.1)
     gaps, errors = (
@@ -135,7 +114,6 @@ def test_every_number_of_a_row_over_pairs(estimand, drawn):
     expected |= dict(zip(("n_seeds", "error_n_seeds"), fewest, strict=True))
     expected["n_failing"] = (estimates["guards"] != "").sum()
     expected["n_diverged"] = estimates["n_diverged"].sum()
-    expected["other_rate_share"] = estimates["other_rate_share"].mean()
     finite = [gap[np.isfinite(gap)] for gap in gaps]
     pooled = sum(g.var() * len(g) for g in finite) / sum(len(g) - 1 for g in finite)
     expected |= {"between_sd_pp": np.std(means, ddof=1), "within_sd_pp": np.sqrt(pooled)}
@@ -170,12 +148,11 @@ def test_the_standard_error_is_that_over_pairs_whatever_seeds_and_rates_do():
     frame["validation_rolling_error"] = 0.71 + wave * high
     _, found = over_pairs(frame)
     assert found["gap_pp"] == pytest.approx(20) and found["within_sd_pp"] > 10
-    assert found["other_rate_share"] > 0.2
     error = found[["between_sd_pp", "standard_error_pp", "t90_low_pp"]].tolist()
     assert error == pytest.approx([0, 0, 20], abs=1e-12)
     single, found = over_pairs(varied([(name, 1) for name in "abcd"], lost=0))
     assert found["standard_error_pp"] == pytest.approx(stats.sem(single["gap_pp"]))
-    assert found[["within_sd_pp", "mixed_gap_pp", "other_rate_share"]].isna().all()
+    assert found[["within_sd_pp", "mixed_gap_pp"]].isna().all()
 
 
 def test_pairs_without_meaning_are_left_out_and_those_with_guards_on_demand():
@@ -200,30 +177,12 @@ def test_pairs_without_meaning_are_left_out_and_those_with_guards_on_demand():
     assert none["n_pairs"] == 3 and np.isfinite(none["gap_pp"])
 
 
-def test_a_close_choice_widens_the_resampled_interval_and_not_that_of_t():
-    frame = varied(seeds=[("a", 6)], rates=[("rtrl", 2), ("immediate", 1)], lost=0, drawn=3)
-    full = frame["learner"] == "rtrl"
-    frame["recovery_heldout_percent"] = 40.0 + 0.1 * frame["seed"] * full
-    high = full & (frame["learning_rate"] > 2e-4)
-    frame.loc[high, "recovery_heldout_percent"] += 10.0
-    frame["selected"] = high | ~full
-    ways = []
-    for noise in (0.05, 0.0):  # means of 0.7 and 0.701, so that the high rate is chosen
-        wave = noise * np.where(frame["seed"] % 2 == 0, 1.0, -1.0)
-        ways.append(row(frame.assign(validation_rolling_error=np.where(high, 0.7 + wave, 0.701))))
-    close, clear = ways
-    assert close["t95_high_pp"] - close["t95_low_pp"] < 1
-    assert close["resampled_high_pp"] - close["resampled_low_pp"] > 9
-    assert clear["resampled_high_pp"] - clear["resampled_low_pp"] < 1
-    assert close["other_rate_share"] > 0.2 > clear["other_rate_share"] == 0
-
-
 def test_one_seed_has_a_gap_and_no_interval():
     found = row(varied(seeds=[("a", 1)], lost=0).assign(edge=False), margin_pp=50)
-    gaps = ["gap_pp", "r2_gap", "error_gap", "gap_frozen_pp", "price_pp"]
+    gaps = ["gap_pp", "r2_gap", "error_gap", "gap_frozen_pp"]
     assert found[gaps].notna().all()
-    ends = [c for c in found.index if c.startswith(("t9", "resampled")) or "_t95_" in c]
-    ends += ["standard_error_pp", "delta_star_pp", "other_rate_share", "denominator_se"]
+    ends = [c for c in found.index if c.startswith("t9") or "_t95_" in c]
+    ends += ["standard_error_pp", "delta_star_pp", "denominator_se"]
     ends += [c for c in found.index if c.endswith(("_low_percent", "_high_percent"))]
     ends += ["error_standard_error", "error_delta_star", "error_t90_low_frozen"]
     assert found[ends].isna().all()
@@ -307,22 +266,12 @@ def test_a_small_denominator_takes_all_recovery_away_and_no_error():
     found, usual = row(small), row(frame)
     assert not found["has_meaning"] and usual["has_meaning"]
     assert found["guards"] == usual["guards"]
-    own = ("gap", "standard_error_pp", "t90", "t95", "delta", "recovery", "resampled", "price")
+    own = ("gap", "standard_error_pp", "t90", "t95", "delta", "recovery")
     lost = [c for c in found.index if c.startswith((*own, "over_best")) and c != "tost_p"]
-    assert found[lost].isna().all() and usual[lost].notna().all() and len(lost) == 33
+    assert found[lost].isna().all() and usual[lost].notna().all() and len(lost) == 28
     assert found["tost_p"] == 1 and not found["equivalent"]
     kept = [c for c in found.index if c.startswith("error_")]
     assert found[kept].tolist() == usual[kept].tolist() and len(kept) == 21
     noisy = frame["frozen_heldout_error"] - np.where(frame["seed"] == 0, 1.5, 0.01)
     found = row(frame.assign(reference_error=noisy))
     assert found["denominator"] > 0.05 and np.isnan(found["gap_pp"])
-
-
-def test_a_model_that_is_missing_scores_as_one_that_diverged():
-    frame = varied(seeds=[("a", 3)], lost=0)
-    where = (frame["learner"] == "rtrl") & (frame["learning_rate"] > 9e-3) & (frame["seed"] == 2)
-    assert not frame.loc[where, "selected"].any()
-    gone = frame.copy()
-    gone.loc[where, [c for c in gone if "error" in c or "recovery" in c]] = np.nan
-    columns = ["gap_pp", "resampled_low_pp", "resampled_high_pp", "other_rate_share"]
-    assert row(frame[~where])[columns].tolist() == row(gone)[columns].tolist()

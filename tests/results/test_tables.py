@@ -70,12 +70,6 @@ def one(found, **where):
     return found.iloc[0]
 
 
-def percentile_interval(values):
-    """The 95 % percentile bootstrap of a mean, as scipy draws it."""
-    how = {"n_resamples": 200, "method": "percentile", "rng": np.random.default_rng(0)}
-    return [*stats.bootstrap((np.asarray(values),), np.mean, **how).confidence_interval]
-
-
 def hold_mean(row, mean, ends, values, interval):
     """A mean and the ends of its interval, whose columns have this pattern, are these."""
     names = [mean, *(ends.format(end) for end in ("low", "high"))]
@@ -122,7 +116,7 @@ def test_each_gap_is_first_minus_second_paired_by_seed(comparison):
     assert (row["learner_full"], row["learner_immediate"]) == learners
     assert (row["n_seeds"], row["n_diverged"]) == (5, 0)
     hold_test(row, "pp", gap(), 3, alpha=0.05)
-    hold_mean(row, "gap_pp", "{}_pp", gap(), percentile_interval)
+    hold_mean(row, "gap_pp", "t95_{}_pp", gap(), t_ends)
     # Positive where the first is better.
     assert row["error_gap"] == pytest.approx(-gap("heldout_error").mean(), abs=1e-12)
     assert row["r2_gap"] == pytest.approx(gap("r2_mean").mean(), abs=1e-12)
@@ -162,14 +156,14 @@ def test_conditions_hold_means_intervals_and_the_edge():
     row = one(found, learner="rtrl")
     assert row["learning_rate"] == RATES[0] and row["edge"] and row["n_diverged"] == 0
     measured = {
-        "recovery_heldout_percent": ("recovery_percent", "{}_percent"),
-        "recovery_adapt_percent": ("adapt_recovery_percent", "adapt_{}_percent"),
-        "update_ratio": ("update_ratio", "update_ratio_{}"),
-        "recovery_vs_rtrl_percent": ("recovery_vs_rtrl_percent", "recovery_vs_rtrl_{}_percent"),
+        "recovery_heldout_percent": ("recovery_percent", "t95_{}_percent"),
+        "recovery_adapt_percent": ("adapt_recovery_percent", "adapt_t95_{}_percent"),
+        "update_ratio": ("update_ratio", "update_ratio_t95_{}"),
+        "recovery_vs_rtrl_percent": ("recovery_vs_rtrl_percent", "recovery_vs_rtrl_t95_{}_percent"),
     }
     for measure, columns in measured.items():
         chosen = "selected_on_adapt" if "adapt" in measure else "selected"
-        hold_mean(row, *columns, at(frame, "rtrl", measure, chosen), percentile_interval)
+        hold_mean(row, *columns, at(frame, "rtrl", measure, chosen), t_ends)
     error, frozen, reference = (
         at(frame, "rtrl", f"{name}_error") for name in ("heldout", "frozen_heldout", "reference")
     )
@@ -179,7 +173,7 @@ def test_conditions_hold_means_intervals_and_the_edge():
         assert row[measure] == pytest.approx(at(frame, "rtrl", measure).mean())
     assert not one(found, learner="immediate")["edge"]
     row = one(found, learner="last-layer")  # leaves the recurrent weights
-    assert row[["update_ratio", "update_ratio_low", "update_ratio_high"]].isna().all()
+    assert row[["update_ratio", "update_ratio_t95_low", "update_ratio_t95_high"]].isna().all()
 
 
 def test_selection_price_is_test_selected_minus_validation_selected():
@@ -189,7 +183,7 @@ def test_selection_price_is_test_selected_minus_validation_selected():
     recoveries = [at(frame, "immediate", chosen=chosen) for chosen in choices]
     for name, values in zip(("validation", "test", "tail"), recoveries, strict=True):
         assert row[f"recovery_{name}_selected_percent"] == pytest.approx(values.mean())
-    hold_mean(row, "price_pp", "{}_pp", recoveries[1] - recoveries[0], percentile_interval)
+    hold_mean(row, "price_pp", "t95_{}_pp", recoveries[1] - recoveries[0], t_ends)
     rates = row[["learning_rate", "learning_rate_test", "learning_rate_tail"]].tolist()
     assert rates == [*RATES, RATES[1]] and row["n_seeds"] == 5
     errors = [at(frame, "immediate", "validation_rolling_error", of) for of in choices]
@@ -204,16 +198,16 @@ def test_selection_price_is_test_selected_minus_validation_selected():
     for name, values in zip(("validation", "test", "tail"), recoveries, strict=True):
         assert row[f"recovery_{name}_selected_percent"] == pytest.approx(values[1:].mean())
     same = one(table("selection_price", frame.assign(selected_on_test=frame["selected"])))
-    assert (same["price_pp"], same["low_pp"], same["high_pp"]) == (0, 0, 0)
+    assert (same["price_pp"], same["t95_low_pp"], same["t95_high_pp"]) == (0, 0, 0)
 
 
 def test_the_ratio_is_that_of_the_learner_that_is_subtracted_from():
     frame = models(["immediate", "tbptt-200-200"])
     row = one(table("ratio_gap", frame))
     ratio = at(frame, "tbptt-200-200", "update_ratio")
-    hold_mean(row, "update_ratio", "update_ratio_{}", ratio, percentile_interval)
+    hold_mean(row, "update_ratio", "update_ratio_t95_{}", ratio, t_ends)
     gap = at(frame, "tbptt-200-200") - at(frame, "immediate")
-    hold_mean(row, "gap_pp", "{}_pp", gap, percentile_interval)
+    hold_mean(row, "gap_pp", "t95_{}_pp", gap, t_ends)
 
 
 def ordered(gap_of):

@@ -64,46 +64,10 @@ def test_different_resamples_stand_for_all(n):
     assert n == 1 or (len(other.index) == 300 and (other.different[other.index] != given).any())
 
 
-@pytest.mark.parametrize("n", [2, 5, 12])
-def test_expanded_percentiles(n):
-    values = np.random.default_rng(n).normal(size=999)
-    ends = resampling.expanded_percentiles(np.append(values, np.nan), n, (0.95, 0.9))
-    for (low, high), confidence in zip(ends, (0.95, 0.9), strict=True):
-        t = stats.t.ppf((1 + confidence) / 2, n - 1)
-        tail = stats.norm.cdf(-np.sqrt(n / (n - 1)) * t)
-        expected = np.percentile(values, [100 * tail, 100 * (1 - tail)])
-        assert (low, high) == pytest.approx(expected, abs=1e-12)
-        plain = np.percentile(values, [50 * (1 - confidence), 50 * (1 + confidence)])
-        assert low < plain[0] and high > plain[1]
-
-
-def test_no_interval_of_one_unit_or_of_no_resample():
-    assert np.isnan(resampling.expanded_percentiles(np.arange(9.0), 1)).all()
-    assert np.isnan(resampling.expanded_percentiles(np.full(9, np.nan), 5)).all()
-
-
-@pytest.mark.parametrize("n", [2, 3, 6, 20])
-def test_the_interval_of_a_mean_is_scipys(n):
-    generator = np.random.default_rng(n)
-    for trial in range(8):
-        values = generator.normal(40, 5, n) if trial % 4 else np.round(generator.normal(0, 1, n))
-        resamples, seed = int(generator.integers(1, 2000)), int(generator.integers(9))
-        expected = stats.bootstrap(
-            (values,), np.mean, n_resamples=resamples, method="percentile",
-            rng=np.random.default_rng(seed),
-        ).confidence_interval  # fmt: skip
-        found = resampling.mean_interval(np.append(values, np.nan), resamples, seed)
-        assert found == pytest.approx(tuple(expected), rel=1e-12, abs=1e-14)
-    assert np.isnan(resampling.mean_interval(values[:1], 9, 0)).all()
-
-
-def test_intervals_and_errors_of_a_mean_are_those_of_theory():
-    # For a mean of normal values the expanded percentiles are about the t interval (Hesterberg).
+def test_the_resampled_error_of_a_mean_is_that_of_theory():
     x = stats.norm.ppf((np.arange(12) + 0.5) / 12)
     drawn = resampling.draw_resamples(12, 10_000, 0)
     means = x[drawn.different].mean(axis=1)[drawn.index]
-    [ends] = resampling.expanded_percentiles(means, 12)
-    assert ends == pytest.approx(stats.t.interval(0.95, 11, x.mean(), stats.sem(x)), rel=0.06)
     assert resampling.resampled_standard_error(means, 12) == pytest.approx(stats.sem(x), rel=0.03)
     assert np.isnan(resampling.resampled_standard_error(means, 1)) and np.isnan(
         resampling.resampled_standard_error(means[:1], 6)

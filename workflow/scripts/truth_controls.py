@@ -12,11 +12,10 @@ params, output = snakemake.params, snakemake.output.controls
 with job(snakemake.log[0], output, "truth"):
     tables = {path: read_table(path) for path in snakemake.input.models}
     worlds = {table.attrs["provenance"]["world"]: table for table in tables.values()}
-    statistics = {**params.statistics, "resamples": params.truth["resamples"]}
-    settings = base.Settings.from_config(statistics, {})
+    settings = base.Settings.from_config(params.statistics, {})
     controls = verdicts.control_table(worlds, params.truth["seeds"], settings)
     study = {path: read_table(path) for path in snakemake.input.study}
-    comparisons = base.Settings.from_config(statistics, params.comparisons)
+    comparisons = base.Settings.from_config(params.statistics, params.comparisons)
     others = matched.matched_control_table(*study.values(), comparisons, params.truth["studies"])
     controls = pd.concat([controls, others], ignore_index=True) if len(others) else controls
     origins = {path: table.attrs["provenance"] for path, table in {**tables, **study}.items()}

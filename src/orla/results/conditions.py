@@ -43,7 +43,6 @@ class Conditions(Summary, name="conditions"):
         diverged_seeds(),
         mean(
             *("recovery_percent", "Mean held-out recovery", _RECOVERY),
-            bootstrap="{}_percent",
             t95="t95_{}_percent",
         ),
         mean(
@@ -58,16 +57,15 @@ class Conditions(Summary, name="conditions"):
                 "Mean recovery while adapting, at the rate that is best there",
                 _ADAPT,
             ),
-            bootstrap="adapt_{}_percent",
             t95="adapt_t95_{}_percent",
         ),
         mean("r2_mean", "Mean held-out R2, outputs weighted equally"),
         mean("r2_weighted", "Mean held-out R2, outputs weighted by variance"),
-        mean("update_ratio", "Mean ratio ||dW_hh|| / ||dW_out||", bootstrap="update_ratio_{}"),
+        mean("update_ratio", "Mean ratio ||dW_hh|| / ||dW_out||", t95="update_ratio_t95_{}"),
         *DENOMINATOR,
         mean(
             *(COLUMN, "Mean held-out recovery where that of full RTRL is 100"),
-            bootstrap="recovery_vs_rtrl_{}_percent",
+            t95="recovery_vs_rtrl_t95_{}_percent",
         ),
     )
 
@@ -148,7 +146,7 @@ class SelectionPrice(Summary, name="selection_price"):
     cells = (
         mean("recovery_validation_selected_percent", "Mean recovery, rate chosen on validation"),
         mean("recovery_test_selected_percent", "Mean recovery, rate chosen on the held-out part"),
-        mean("price_pp", "Mean over seeds of the second minus the first", bootstrap="{}_pp"),
+        mean("price_pp", "Mean over seeds of the second minus the first", t95="t95_{}_pp"),
         mean(
             "recovery_tail_selected_percent",
             "Mean recovery, rate chosen by one freezing before the last fifth of the adapt part",

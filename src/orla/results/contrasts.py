@@ -12,7 +12,6 @@ from orla.results.base import Settings
 from orla.results.estimands import ESTIMANDS, Estimand
 from orla.results.grids import Grid, Key, Side, condition_grids, marked_side, seed_values
 from orla.results.scales import PP, VARIANCE
-from orla.statistics.resampling import finite_means, values_at_rates
 
 COMPARED = {
     "comparison": "Name of the comparison in the config.",
@@ -81,18 +80,6 @@ class Contrast:
             "over_best_immediate_percent": self.immediate.recovery_over_best,
             "diverged": self.differences("diverged"),
         }
-
-    def resampled_gaps(self, draws: np.ndarray) -> np.ndarray:
-        """Mean gap in pp of each resample (resamples, seeds) of seeds, (resamples,).
-
-        A resample holds the same seeds for both learners, and each learner's rate is chosen anew by
-        its validation errors on them. The mean is over the finite gaps; NaN without any.
-        """
-        first, second = (
-            values_at_rates(side.values(side.estimand.recovery), draws, side.resampled_rates(draws))
-            for side in self.sides
-        )
-        return finite_means(first - second)
 
 
 def contrasts(

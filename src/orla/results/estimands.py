@@ -13,8 +13,6 @@ class Estimand:
         frozen, constant: errors of the network that does not adapt and of the best constant
             outputs (or ""), on the same steps.
         edge: says whether the chosen rate lies on the edge of its grid.
-        price: error and recovery that the choice's price is taken by, where they are others: those
-            must be known at every rate.
     """
 
     selected: str
@@ -25,7 +23,6 @@ class Estimand:
     frozen: str = "frozen_heldout_error"
     edge: str = "edge"
     constant: str = "constant_error"
-    price: tuple[str, str] = ("", "")
 
 
 _SELECTION = ("selected", "validation_rolling_error")
@@ -33,7 +30,6 @@ ESTIMANDS: dict[str, Estimand] = {
     "heldout": Estimand(*_SELECTION, "recovery_heldout_percent", "heldout_error", "r2_mean"),
     "stable": Estimand(
         *(*_SELECTION, "recovery_stable_percent", "heldout_stable_error", "stable_r2_mean"),
-        price=("heldout_error", "recovery_heldout_percent"),
     ),
     "adapt": Estimand(
         *("selected_on_adapt", "adapt_error", "recovery_adapt_percent", "adapt_error"),

@@ -26,7 +26,6 @@ from orla.results.summary import (
 )
 from orla.statistics.means import moments, prediction_interval
 from orla.statistics.mixed import random_intercept
-from orla.statistics.resampling import draw_resamples, expanded_percentiles, finite_means
 from orla.study.keys import OVER_PAIRS, SETTING
 
 _AT = {**SETTING, **COMPARED, "estimand": TEXT}
@@ -78,14 +77,6 @@ _SOUND = tuple(
     )
     for scale in SCALES.values()
 )
-_RESAMPLING = {
-    **end_columns(
-        "resampled_{}_pp",
-        "the 95 % interval by resampling seeds through the choice of both rates (expanded"
-        " percentiles)",
-    ),
-    **end_columns("resampled_90_{}_pp", "the same at 1 - 2 alpha"),
-}
 
 
 class Estimates(Statistic, name="estimates"):
@@ -100,11 +91,6 @@ class Estimates(Statistic, name="estimates"):
         **_AT,
         "n_diverged": "Seeds in which either learner diverged.",
         **column_texts(cells),
-        **_RESAMPLING,
-        "other_rate_share": "Share of resamples that choose another rate, the larger of both"
-        " learners'.",
-        "price_pp": "Recovery at the rate chosen on the scored steps minus at the chosen one, of"
-        " the learner where it is larger (pp).",
         "updates": "Updates of a model, the fewer of both learners'.",
         **MEAN_DENOMINATOR.texts,
         "frozen_error": "Mean held-out error of the networks that do not adapt.",
@@ -119,20 +105,9 @@ class Estimates(Statistic, name="estimates"):
 
     def _row(self, contrast: Contrast, settings: Settings) -> dict[str, Any]:
         """One contrast's row: its gap, tests, choice of rates and guards."""
-        seeds, scores = len(contrast.seeds), contrast.seed_scores() | contrast.gaps_by_variant()
-        distribution, share = np.empty(0), np.nan
-        if seeds > 1:
-            draws = draw_resamples(seeds, settings.resamples, settings.seed)
-            distribution = contrast.resampled_gaps(draws.different)[draws.index]
-            share = max(side.other_rate_share(draws) for side in contrast.sides)
+        scores = contrast.seed_scores() | contrast.gaps_by_variant()
         row = contrast.key | {"n_diverged": int(scores["diverged"].sum())}
         row |= cells_row(self.cells, scores.__getitem__, settings)
-        levels = (0.95, 1 - 2 * settings.alpha)
-        wide, narrow = expanded_percentiles(distribution, row["n_seeds"], levels)
-        row |= dict(zip(_RESAMPLING, (*wide, *narrow), strict=True))
-        row["price_pp"] = max(
-            (s.selection_price for s in contrast.sides), key=lambda p: np.nan_to_num(abs(p), nan=-1)
-        )
         full, meaning = contrast.full, contrast.full.has_meaning
         if not meaning:
             of_recovery = {c for c in row if c.endswith(("_pp", "_percent"))} - {"margin_pp"}
@@ -141,7 +116,6 @@ class Estimates(Statistic, name="estimates"):
         searches = [side.rate_search for side in contrast.sides]
         constant, reference = (full.mean(f"{n}_error") for n in ("constant", "reference"))
         return row | {
-            "other_rate_share": share,
             "updates": min(side.updates for side in searches),
             **cells_row([MEAN_DENOMINATOR], partial(seed_values, full), settings),
             "frozen_error": full.mean("frozen_heldout_error"),
@@ -173,7 +147,6 @@ class OverPairs(Statistic, name="over_pairs", needs=("models", "estimates")):
         "within_sd_pp": "Standard deviation over the seeds of a pair, pooled over pairs (pp).",
         "error_between_sd": "Standard deviation of the pairs' means of the gap of errors.",
         **end_columns("prediction_{}_pp", "the 95 % interval for a new pair's mean"),
-        "other_rate_share": "Mean over pairs of the share of resamples that choose another rate.",
         "mixed_gap_pp": "Gap by a mixed model with a random intercept of the pair (pp).",
         **end_columns("mixed_{}_pp", "its 95 % interval"),
         "mixed_pair_sd_pp": "Standard deviation between pairs in that model (pp).",
@@ -208,7 +181,6 @@ class OverPairs(Statistic, name="over_pairs", needs=("models", "estimates")):
             "error_between_sd": moments(pairs["error_gap"]).sd,
             "prediction_low_pp": low,
             "prediction_high_pp": high,
-            "other_rate_share": float(finite_means(finite["other_rate_share"].to_numpy(float))),
             **_within_pair_scatter([contrast.gap for contrast in finite["contrast"]]),
             **cells_row(self.cells, pairs.__getitem__, settings),
             **cells_row(_SOUND, sound.__getitem__, settings),

@@ -43,7 +43,7 @@ class Gaps(Summary, name="gaps"):
     cells = (
         seeds(_GAP, "Seeds with a finite gap."),
         diverged_seeds("Seeds in which either learner diverged."),
-        mean(*_GAP_PP, bootstrap="{}_pp"),
+        mean(*_GAP_PP),
         equivalence_test(_GAP),
         significance_level(_GAP),
         *DENOMINATOR,
@@ -69,7 +69,7 @@ class HorizonGaps(Summary, name="horizon_gaps", needs=("horizon",)):
     keys = SETTING | {"horizon_steps": "Steps that the models adapted for."}
     cells = (
         seeds(_GAP, "Seeds with a finite gap."),
-        mean(*_GAP_PP, bootstrap="{}_pp", t95="t95_{}_pp"),
+        mean(*_GAP_PP, t95="t95_{}_pp"),
     )
 
     def samples(self, horizon: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
@@ -86,9 +86,9 @@ class RatioGap(Summary, name="ratio_gap"):
     cells = (
         mean(
             *("update_ratio", "Mean update ratio of the comparison's first learner"),
-            bootstrap="update_ratio_{}",
+            t95="update_ratio_t95_{}",
         ),
-        mean("gap_pp", "Mean difference of held-out recovery", bootstrap="{}_pp"),
+        mean("gap_pp", "Mean difference of held-out recovery", t95="t95_{}_pp"),
         seeds("gap_pp", "Seeds with a finite ratio and gap."),
     )
 

@@ -3,8 +3,7 @@
 What all statistics have in common: a difference or mean is over the seeds in which all of its
 values are finite; `n_diverged` counts the seeds in which a model diverged. Without a finite seed an
 estimate is null; with fewer than two there is no interval (null) and no equivalence (p = 1).
-Intervals are 95 % percentile bootstraps over seeds, but t intervals where a column's name has t90
-or t95. Differences of recovery are in percentage points (pp).
+Intervals of a mean are t intervals. Differences of recovery are in percentage points (pp).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -158,18 +157,6 @@ class Side:
     def other_rate_share(self, draws: Draws) -> float:
         """Share of resamples that choose another rate than the marked one."""
         return float(draws.share[self.resampled_rates(draws.different) != self.rate_index].sum())
-
-    @property
-    def selection_price(self) -> float:
-        """Mean recovery at the rate that its error would choose, minus at the marked one (pp).
-
-        Over the seeds that are finite at both; NaN without any. The stable estimand takes the score
-        of the single freezing at the end: its own is known only at rates that may be chosen.
-        """
-        error, recovery = self.estimand.price
-        on_test = int(best_rate(self.values(error or self.estimand.error)))
-        values = self.values(recovery or self.estimand.recovery)
-        return float(finite_means(values[:, on_test] - values[:, self.rate_index]))
 
 
 def _denominator_is_sufficient(denominator: Moments) -> bool:

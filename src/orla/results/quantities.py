@@ -64,8 +64,6 @@ class Quantities(Statistic, name="quantities"):
         "without one.",
         "n_diverged": "Seeds of all pairs, those without a value included, of which a model "
         "diverged.",
-        "other_rate_share": "Share of resamples in which a condition chooses another rate: that of "
-        "the condition where it is largest, averaged over pairs.",
         "n_failing": "Pairs with guards, those without a value included.",
         **_value_columns("without_failing", "over the pairs without guards"),
         **_value_columns("runner_up_lowest", f"with one {_RUNNER_UP}, of these the lowest"),
@@ -94,7 +92,7 @@ class QuantitiesPerPair(Statistic, name="quantity_pairs"):
             (quantity.name, pair.name, float(pair.value()), pair.guards)
             for quantity in _quantities(settings)
             if quantity.unit == "pair" and quantity.along != PAIRS
-            for pair in _pair_quantities(quantity, models, settings)[0]
+            for pair in _pair_quantities(quantity, models)[0]
             if pair.has_meaning
         ]
         return pd.DataFrame(rows, columns=list(self.columns))
@@ -113,7 +111,6 @@ class _PairQuantity:
     """
 
     quantity: Quantity
-    settings: Settings
     name: str
     sides: Mapping[Where, Side]
 
@@ -160,14 +157,6 @@ class _PairQuantity:
         return int(np.any([side.diverged for side in self.sides.values()], axis=0).sum())
 
     @cached_property
-    def other_rate_share(self) -> float:
-        """The largest share of resamples in which a condition chooses another rate."""
-        if len(self.seed_values) < 2:
-            return np.nan
-        draws = draw_resamples(len(self.seed_values), self.settings.resamples, self.settings.seed)
-        return max(side.other_rate_share(draws) for side in self.sides.values())
-
-    @cached_property
     def has_meaning(self) -> bool:
         """Whether its recoveries, where it has some, say anything."""
         terms = (t for t in self.quantity.terms if t.column.startswith("recovery_"))
@@ -181,9 +170,7 @@ class _PairQuantity:
         return "; ".join(dict.fromkeys(r for text in texts for r in text.split("; ") if r))
 
 
-def _pair_quantities(
-    quantity: Quantity, models: pd.DataFrame, settings: Settings
-) -> tuple[list[_PairQuantity], str]:
+def _pair_quantities(quantity: Quantity, models: pd.DataFrame) -> tuple[list[_PairQuantity], str]:
     """The quantity on each pair, or what was not run.
 
     Raises:
@@ -216,7 +203,7 @@ def _pair_quantities(
         if rateless := [key for key, side in sides.items() if side is None]:
             name = condition_name(run[rateless[0]].key)
             raise OrlaError(f"{name}: no rate is chosen; run the sweep again")
-        pairs.append(_PairQuantity(quantity, settings, pair, sides))
+        pairs.append(_PairQuantity(quantity, pair, sides))
     return pairs, ""
 
 
@@ -227,7 +214,7 @@ def _condition_key(where: Mapping[str, str]) -> Where:
 
 def _quantity_row(quantity: Quantity, models: pd.DataFrame, settings: Settings) -> dict[str, Any]:
     """A quantity's row: its value over seeds or pairs, with its variants and guards."""
-    every, absence = _pair_quantities(quantity, models, settings)
+    every, absence = _pair_quantities(quantity, models)
     pairs = [pair for pair in every if pair.has_meaning]
     sound = [pair for pair in pairs if not pair.guards]
     reasons = [f"{p.name}: {p.guards}" if len(every) > 1 else p.guards for p in every if p.guards]
@@ -243,7 +230,6 @@ def _quantity_row(quantity: Quantity, models: pd.DataFrame, settings: Settings) 
         "guards": absence or "; ".join(reasons),
     }
     if pairs:
-        row["other_rate_share"] = float(finite_means(np.array([p.other_rate_share for p in pairs])))
         row |= _estimate(quantity, pairs, settings)
         others = [_estimate(quantity, other, settings) for other in _with_runner_up(pairs)]
         for end, best in (("lowest", min), ("highest", max)):

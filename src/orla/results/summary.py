@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from itertools import chain
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -11,7 +12,6 @@ from orla.results.base import Settings, Statistic
 from orla.results.grids import Key, seed_values, selected_sides
 from orla.results.scales import PP, Scale
 from orla.statistics.means import moments, t_interval, tost
-from orla.statistics.resampling import mean_interval
 from orla.study.keys import KEYS
 
 # Column -> its values (seeds,), NaN where it is not measured.
@@ -20,7 +20,6 @@ Sample = Callable[[str], np.ndarray]
 _INTERVALS = {
     "t95": "its 95 % t interval",
     "t90": "its 1 - 2 alpha t interval, 90 % at alpha 0.05",
-    "bootstrap": "its interval",
 }
 
 
@@ -36,7 +35,7 @@ def end_columns(pattern: str, interval: str = "") -> dict[str, str]:
     By default the interval is the one that their name says by t95 or t90.
     """
     kinds = (text for kind, text in _INTERVALS.items() if kind in pattern)
-    interval = interval or next(kinds, _INTERVALS["bootstrap"])
+    interval = interval or next(kinds, "its interval")
     texts = {"low": f"Lower end of {interval}", "high": "Upper end of that interval"}
     names = {end: pattern.format(end) for end in texts}
     return {names[end]: _with_unit(names[end], text) for end, text in texts.items()}
@@ -89,26 +88,21 @@ def equivalence_test(column: str, scale: Scale = PP) -> DerivedColumns:
 
 
 def mean(name: str, text: str, source: str = "", **intervals: str) -> DerivedColumns:
-    """The mean of a column's finite values, with intervals.
+    """The mean of a column's finite values, with t intervals.
 
     Args:
         name, text: Column of the mean, whose unit a last _pp or _percent is; what it is.
         source: Column that is read, where it has another name.
-        intervals: Kind -> pattern of the columns of its ends: `bootstrap`, `t95`, or `t90` for that
-            of 1 - 2 alpha.
+        intervals: Kind, `t95` or `t90` (of 1 - 2 alpha) -> pattern of the columns of its ends.
     """
     texts = {name: _with_unit(name, text)}
     for kind, pattern in intervals.items():
         texts |= end_columns(pattern, _INTERVALS[kind])
 
     def values(sample: np.ndarray, settings: Settings) -> list[float]:
-        over_seeds = moments(sample)
-        of_kind = {
-            "bootstrap": lambda: mean_interval(sample, settings.resamples, settings.seed),
-            "t95": over_seeds.interval,
-            "t90": lambda: over_seeds.interval(1 - 2 * settings.alpha),
-        }
-        return [over_seeds.mean, *(end for kind in intervals for end in of_kind[kind]())]
+        over_seeds, level = moments(sample), {"t95": 0.95, "t90": 1 - 2 * settings.alpha}
+        ends = (over_seeds.interval(level[kind]) for kind in intervals)
+        return [over_seeds.mean, *chain.from_iterable(ends)]
 
     return DerivedColumns(source or name, texts, values)
 

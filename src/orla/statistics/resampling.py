@@ -4,14 +4,12 @@ A resample holds as many units as the sample, drawn with replacement. Few seeds 
 resamples (10 of 3 seeds, 126 of 5), so a statistic is computed for each different one, once.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
-from scipy import special
 
-from orla.statistics.means import NO_ENDS, Ends, t_quantile
+from orla.statistics.means import Ends
 
 RESAMPLES = 10_000
 
@@ -42,37 +40,6 @@ def central_percentiles(distribution: np.ndarray) -> Ends:
     """Ends of the central 95 % of a distribution."""
     low, high = np.percentile(distribution, [2.5, 97.5])
     return float(low), float(high)
-
-
-def mean_interval(values: np.ndarray, resamples: int, seed: int) -> Ends:
-    """95 % percentile bootstrap interval of the mean of the finite values; NaN of fewer than 2."""
-    values = values[np.isfinite(values)]
-    if values.size < 2:
-        return NO_ENDS
-    draws = draw_resamples(values.size, resamples, seed)
-    return central_percentiles(values[draws.different].mean(axis=-1)[draws.index])
-
-
-def expanded_percentiles(
-    distribution: np.ndarray, n: int, confidences: Sequence[float] = (0.95,)
-) -> list[Ends]:
-    """Expanded percentile intervals: percentiles at Phi(-+ sqrt(n / (n - 1)) t_{n-1}).
-
-    The percentile bootstrap of n units is too narrow by about the factor that this undoes.
-    Source: Hesterberg (2015), What teachers should know about the bootstrap, section 5.3.
-
-    Args:
-        resampled: (resamples,) the statistic in each resample; NaN is left out.
-        n: units that were resampled; with fewer than two intervals are NaN.
-        confidences: coverages aimed at, each in (0, 1).
-    """
-    finite = distribution[np.isfinite(distribution)]
-    if n < 2 or finite.size == 0:
-        return [NO_ENDS] * len(confidences)
-    t = np.array([t_quantile((1 + confidence) / 2, n - 1) for confidence in confidences])
-    tail = 100 * special.ndtr(-np.sqrt(n / (n - 1)) * t)
-    low, high = np.split(np.percentile(finite, np.concatenate([tail, 100 - tail])), 2)
-    return [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
 
 
 def resampled_standard_error(distribution: np.ndarray, n: int) -> float:

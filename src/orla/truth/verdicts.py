@@ -55,7 +55,7 @@ def control_table(
     Args:
         models: World -> its table of models, from `studies.simulate_models`.
         networks: Networks a pair and side.
-        settings: Margin, level and resamples of the study.
+        settings: Margin and level of the study.
     """
     rows = []
     for name, control in worlds.CONTROLS.items():

@@ -159,8 +159,8 @@ class HorizonGap(
 ):
     """A line an optimizer, a panel a condition, with the paper's range where it holds."""
 
-    caption = """Held-out gap in pp, {main}, against the number of steps adapted. Bars: 95 %
-    bootstrap interval over seeds of one pair (n = {n}).{note}"""
+    caption = """Held-out gap in pp, {main}, against the number of steps adapted. Bars: 95 % t
+    interval over seeds of one pair (n = {n}).{note}"""
     by = ("optimizer",)
     shows: ClassVar = {"gap_pp": "{} pp"}
 
@@ -189,7 +189,7 @@ class HorizonGap(
             apart = 0.05 * np.min(np.diff(horizons)) if len(horizons) > 1 else 100.0
             for name, shift in plots.series_shifts(gaps["optimizer"].unique(), apart).items():
                 line, mark = where(gaps, optimizer=name).sort_values("horizon_steps"), marks[name]
-                place = line["horizon_steps"] + shift, "gap_pp", ("low_pp", "high_pp")
+                place = line["horizon_steps"] + shift, "gap_pp", ("t95_low_pp", "t95_high_pp")
                 plots.draw_error_bars(axes, line, *place, mark, linestyle=mark.line, elinewidth=1)
             axes.xaxis.set_major_formatter(plots.THOUSANDS)
             axes.set_xticks(horizons)

@@ -33,8 +33,8 @@ class RatioGapPlane(
     """Both with their intervals, a panel a split; of several networks that of most optimizers."""
 
     caption = f"""Mean over updates of {_RATIO} under the comparison's first learner, and the
-    held-out recovery gap of {{main}}, {{title}}, by optimizer. Bars: 95 % percentile bootstrap
-    intervals over seeds (n = {{n}}).{{note}}"""
+    held-out recovery gap of {{main}}, {{title}}, by optimizer. Bars: 95 % t intervals
+    over seeds (n = {{n}}).{{note}}"""
     by = ("optimizer", "split")
     shows: ClassVar = {"update_ratio": "ratio {}", "gap_pp": "gap {} pp"}
 
@@ -60,7 +60,7 @@ class RatioGapPlane(
         layout = {"row_height_in": 2, "margin_in": 1, "x": "plot", "width_in": style.TWO_COLUMNS_IN}
         layout |= {"xlabel": _RATIO, "ylabel": "Gap (pp)"}
         figure, panels = plots.panels(visible_rows, study, "split", **layout)
-        place, ends = ("update_ratio", "gap_pp"), ("update_ratio_low", "update_ratio_high")
+        place, ends = ("update_ratio", "gap_pp"), ("update_ratio_t95_low", "update_ratio_t95_high")
         for axes, points in panels:
             style.draw_zero_line(axes)
             for row in points.to_dict("records"):
@@ -68,7 +68,7 @@ class RatioGapPlane(
                 plots.draw_error_bars(
                     axes, row, *place, ends, mark, horizontal=True, marker="", capsize=0
                 )
-                plots.draw_error_bars(axes, row, *place, ("low_pp", "high_pp"), mark)
+                plots.draw_error_bars(axes, row, *place, ("t95_low_pp", "t95_high_pp"), mark)
             for row in (row for row in paper if row["split"] == points["split"].iloc[0]):
                 mark = marks.get(row["optimizer"], Mark(style.QUIET, "D"))
                 hollow = plots.PAPERS | {"color": mark.color, "markersize": 5}

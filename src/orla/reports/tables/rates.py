@@ -10,7 +10,7 @@ from orla.reports.numbers import MISSING, Number, count, is_missing, number, rat
 from orla.reports.paper import load
 from orla.reports.study import PAPERS, StudyFacts, where
 from orla.reports.tables.base import Contents, Table
-from orla.reports.tables.shared import BOOTSTRAP
+from orla.reports.tables.shared import T_INTERVAL
 
 _ENDS = ("lowest", "highest")
 _VALIDATION, _BEST = "Rate by validation", "Rate best on the adapt part"
@@ -26,7 +26,7 @@ class SelectionPrice(
     says = f"""Held-out recovery (percent) with the rate selected by rolling-origin validation, by
     one freezing before the last fifth of the adapt part, and on the held-out part itself. Price:
     the last minus the first (pp). Other: share of resamples of seeds that choose another rate (%).
-    The runner-up stands in the .csv. Brackets: {BOOTSTRAP}; n: seeds."""
+    The runner-up stands in the .csv. Brackets: {T_INTERVAL}; n: seeds."""
     papers = """ The caption of the paper's Table 6 says that its rates were selected on the
     held-out part; it reports no price."""
     by = ("learner",)
@@ -40,7 +40,7 @@ class SelectionPrice(
         value("Recovery", "recovery_tail_selected_percent", group="One freezing"),
         value("Rate", "learning_rate_test", rate, "Held-out"),
         value("Recovery", "recovery_test_selected_percent", group="Held-out"),
-        ends("Price (pp)", "price_pp", "low_pp", "high_pp", signed=True),
+        ends("Price (pp)", "price_pp", "t95_low_pp", "t95_high_pp", signed=True),
         value("n", "n_seeds", count),
     )
 
@@ -150,10 +150,10 @@ class HorizonGaps(
     cells = (
         called("optimizer"),
         value("Steps", "horizon_steps", "{:,.0f}".format),
-        ends("Gap (pp)", "gap_pp", "low_pp", "high_pp", signed=True),
+        ends("Gap (pp)", "gap_pp", "t95_low_pp", "t95_high_pp", signed=True),
         value("n", "n_seeds", count),
     )
-    says = f"""Gap of {{main}} by the steps adapted to. Brackets: {BOOTSTRAP}; n: seeds. Seeds that
+    says = f"""Gap of {{main}} by the steps adapted to. Brackets: {T_INTERVAL}; n: seeds. Seeds that
     share a stream share the step at which adaptation stops, so these intervals do not hold the
     variation between horizons."""
 

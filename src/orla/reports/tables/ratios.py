@@ -36,16 +36,20 @@ class RatioGap(
 
     cells = (
         called("optimizer"),
-        ends("ours", *(f"update_ratio{e}" for e in ("", "_low", "_high")), group=_RATIOS, digits=2),
+        ends(
+            *("ours", "update_ratio", "update_ratio_t95_low", "update_ratio_t95_high"),
+            group=_RATIOS,
+            digits=2,
+        ),
         value("paper", "paper_update_ratio", group=_RATIOS, digits=2),
-        ends("ours", "gap_pp", "low_pp", "high_pp", group="Gap (pp)", signed=True),
+        ends("ours", "gap_pp", "t95_low_pp", "t95_high_pp", group="Gap (pp)", signed=True),
         cell("paper", _papers_gap_text, "Gap (pp)"),
         value("n", "n_seeds", count),
     )
     optional = ("paper", "The paper")
     says = f"""Mean over updates of {_RATIOS} under the comparison's first learner, and the
     held-out recovery gap of {{main}}, weights frozen once, each at its selected rate. Brackets:
-    {shared.BOOTSTRAP}; n: seeds."""
+    {shared.T_INTERVAL}; n: seeds."""
 
     def rows(self, ratios: pd.DataFrame, order: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """Beside the paper's table of ratios, and its other gaps elsewhere."""

@@ -13,7 +13,7 @@ from orla.reports.table import Panel
 from orla.statistics.means import moments
 from orla.study.keys import DEFAULTS
 
-BOOTSTRAP = "95 % percentile bootstrap interval over seeds of one pair"
+T_INTERVAL = "95 % t interval over seeds of one pair"
 EDGE = "*"
 FEW = "§"
 FEW_UPDATES = 20
