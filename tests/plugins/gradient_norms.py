@@ -10,7 +10,7 @@ class GradientNorms(Summary, name="gradient_norms", needs=("models",)):
 
     cells = (
         seeds("gradient_norm", "Seeds with a finite norm."),
-        mean("gradient_norm", "Mean norm of what the optimizer was given", bootstrap="{}"),
+        mean("gradient_norm", "Mean norm of what the optimizer was given", t95="t95_{}"),
         mean("learned_norm", "Mean norm of what the learner answered"),
         mean("absolute_error", "Mean absolute error on the held-out part"),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from orla.reports.cells import called, ends, value
 from orla.reports.numbers import count
 from orla.reports.tables.base import Table
-from orla.reports.tables.shared import BOOTSTRAP
+from orla.reports.tables.shared import T_INTERVAL
 
 
 class GradientNormsTable(
@@ -20,13 +20,13 @@ class GradientNormsTable(
 
     says = (
         "Mean norm of the gradient over updates: as the learner answered it, and as the "
-        f"optimizer was given it. Brackets: {BOOTSTRAP}; n: seeds."
+        f"optimizer was given it. Brackets: {T_INTERVAL}; n: seeds."
     )
     cells = (
         called("learner"),
         called("optimizer"),
         value("Learner's norm", "learned_norm", digits=3),
-        ends("Optimizer's norm", "gradient_norm", "low", "high", digits=3),
+        ends("Optimizer's norm", "gradient_norm", "t95_low", "t95_high", digits=3),
         value("Absolute error", "absolute_error", digits=3),
         value("n", "n_seeds", count),
     )

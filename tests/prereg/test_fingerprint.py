@@ -31,6 +31,8 @@ from orla.prereg.lock import Lock
 from orla.prereg.registration import LATER_PARTS
 from orla.prereg.rules import EquivalentWithin
 from orla.results import guards
+from orla.results.contrasts import Contrast
+from orla.results.grids import Side
 from orla.study import pretraining, rates, scores
 from orla.tasks import swapped
 
@@ -38,6 +40,7 @@ ROOT = Path(__file__).parents[2]
 LEARNER, SWEEP = "learner {} of rnn-window-50, probes update_ratio", "sweep and choice of the rate"
 PARTS = BINDS["parts"]
 TRAIN_BATCH = pretraining._train_batch
+GAPS_BY_VARIANT = Contrast.gaps_by_variant
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +87,7 @@ def test_a_study_is_bound_from_the_command_line(default):
         *("network rnn-window-50", "pretraining of rnn-window-50", "start pretrained"),
         *(LEARNER.format("rtrl"), LEARNER.format("immediate"), "optimizer adam"),
         *(SWEEP, "statistics", "guards", "judge", "evidence", "checks", "pairs left out"),
-        *("families", "early stopping", "pairs that drift"),
+        *("families", "early stopping", "pairs that drift", "diverged models"),
     }
     syntax = binding.syntax_hash(plan, demands.compared_and_checked_conditions(plan, registration))
     assert binds == binding.study_record(plan, registration) | {
@@ -113,6 +116,12 @@ def patient(loop, settings, *given):
     return TRAIN_BATCH(loop, replace(settings, patience=settings.patience + 1), *given)
 
 
+def as_usual(contrast):
+    """No variant of a gap that scores diverged models as the frozen network."""
+    gaps = GAPS_BY_VARIANT(contrast)
+    return gaps | {name: gaps[name.replace("_frozen", "")] for name in gaps if "_frozen" in name}
+
+
 @pytest.mark.parametrize(
     ("name", "change"),
     [
@@ -134,6 +143,8 @@ def patient(loop, settings, *given):
         ("families", (judge, "holm_p_values", list)),
         ("families", (judge, "_outcomes_by_variant", lambda cases, *given: [{} for _ in cases])),
         ("early stopping", (pretraining, "_train_batch", patient)),
+        ("diverged models", (Contrast, "gaps_by_variant", as_usual)),
+        ("diverged models", (Side, "diverged", property(lambda side: side.at_rate("edge") > 1))),
     ],
 )
 def test_a_changed_sign_bound_or_guard_is_noticed_by_its_part(default, monkeypatch, name, change):

@@ -79,7 +79,7 @@ def behaviour_trials(
 ) -> dict[str, partial]:
     """The trial of every part that a registration depends on, by the part's name."""
     parts: dict[str, partial] = {}
-    jobs = []
+    jobs, diverged = [], partial(list)
     for condition in conditions:
         task, architecture = condition.task, condition.architecture
         job = plan.job(condition)
@@ -107,15 +107,18 @@ def behaviour_trials(
     if jobs:
         learners = list(dict.fromkeys(condition.learner for condition in conditions))[:2]
         specs = {learner: plan.spec("learner", learner) for learner in learners}
-        models = partial(part_behaviour.sweep_behaviour, jobs[0], specs)
-        reads = defaultdict(list)
+        statistics, reads = plan.config["statistics"], defaultdict(list)
         for name, columns in registration.required_columns:
             reads[name] += columns
+
+        def judged_columns(models: partial) -> partial:
+            tables = partial(part_behaviour.statistics_behaviour, models, learners, statistics)
+            return partial(part_behaviour.select_columns, tables, dict(reads))
+
+        models = partial(part_behaviour.sweep_behaviour, jobs[0], specs)
         parts["sweep and choice of the rate"] = partial(part_behaviour.choice_behaviour, models)
-        tables = partial(
-            part_behaviour.statistics_behaviour, models, learners, plan.config["statistics"]
-        )
-        parts["statistics"] = partial(part_behaviour.select_columns, tables, dict(reads))
+        parts["statistics"] = judged_columns(models)
+        diverged = judged_columns(partial(part_behaviour.sweep_behaviour, jobs[0], specs, True))
     for peer in peer_names(plan, conditions, registration):
         parts[f"River's {peer}"] = partial(part_behaviour.peer_behaviour, peer)
     parts["guards"] = partial(rule_behaviour.guard_behaviour)
@@ -128,6 +131,7 @@ def behaviour_trials(
         partial(rule_behaviour.holm_family_behaviour, generic),
         partial(part_behaviour.early_stopping_behaviour),
         partial(rule_behaviour.drift_behaviour, generic),
+        diverged,
     )
     part_names = registration.binds.get("parts", LATER_PARTS)
     parts |= {n: part for n, part in zip(LATER_PARTS, later, strict=True) if n in part_names}

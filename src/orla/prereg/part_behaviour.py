@@ -154,8 +154,13 @@ def optimizer_behaviour(spec: Any) -> Any:
     return after
 
 
-def sweep_behaviour(job: Mapping[str, Any], learners: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
-    """The tables of two learners on one pair: adapted, the grid grown, rates chosen, scored."""
+def sweep_behaviour(
+    job: Mapping[str, Any], learners: Mapping[str, Any], diverges: bool = False
+) -> dict[str, pd.DataFrame]:
+    """The tables of two learners on one pair: adapted, the grid grown, rates chosen, scored.
+
+    The first one's grid may be of rates at which its models diverge.
+    """
     plain = {"optimizer": SGD.part.name, "interventions": [], "probes": [], "observers": {}}
     sweeps = []
     for name, spec in learners.items():
@@ -166,7 +171,8 @@ def sweep_behaviour(job: Mapping[str, Any], learners: Mapping[str, Any]) -> dict
         networks = _initial_parameters(_make_network(small["network"]))
         run = make_run(small, _episode(), networks, max_models=12)
         windows = min(job["stable_windows"], 2)
-        sweeps.append(sweep(run, learning_rates=[0.1, 0.3], growth=1, stable_windows=windows))
+        rates = [1e3, 3e3] if diverges and not sweeps else [0.1, 0.3]
+        sweeps.append(sweep(run, rates, growth=1, stable_windows=windows))
     return frames.result_frames([s.table for s in sweeps], [s.traces for s in sweeps])
 
 

@@ -28,7 +28,10 @@ OTHERS = {SOUND: "without the pairs that fail a guard"} | dict.fromkeys(
 """Variants of a quantity, formed in another way, in words."""
 
 DRIFTING = "pairs that drift"
-LATER_PARTS = ("evidence", "checks", "pairs left out", "families", "early stopping", DRIFTING)
+LATER_PARTS = (
+    *("evidence", "checks", "pairs left out", "families", "early stopping", DRIFTING),
+    "diverged models",
+)
 """Parts that a registration which was bound before they were there goes without."""
 
 _QUANTITY = Scale("", "value{}", "t90_{}{}", ("{}", "{}"), "n_{}s")
