@@ -15,8 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from orla.errors import OrlaError
-from orla.files import MOST_TEXT, as_one_line, read_file, require_file, sha256
+from orla.files import MOST_TEXT, as_one_line, read_file, require_sha256
 from orla.language.steps import State, Steps
 from orla.sessions.hdf5 import open_checked
 
@@ -79,14 +78,14 @@ class LSTM(Steps):
         return self.model["output"](share @ history), [*layer_states, (history,)]
 
 
-def load_textgenrnn(weights: Path, vocabulary: Path, digest: str = "") -> LSTM:
+def load_textgenrnn(weights: Path, vocabulary: Path, digest: str | None = None) -> LSTM:
     """The model of textgenrnn's two files.
 
     OrlaError: a file is missing, has another SHA-256 than `digest`, or holds something else.
     """
-    with as_one_line(weights, "no weights of textgenrnn", "get it anew as docs/language.md says"):
-        if digest and sha256(require_file(weights)) != digest:
-            raise OrlaError(f"{weights} has another SHA-256 than the config says; get it anew")
+    mend = "get it anew as docs/language.md says"
+    with as_one_line(weights, "no weights of textgenrnn", mend):
+        require_sha256(weights, digest, mend)
         with open_checked(weights, "weights of textgenrnn", h5py.File) as file:
             paths: list[str] = []
             file.visit(paths.append)

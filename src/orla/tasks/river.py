@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from inspect import signature
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +13,7 @@ import pandas as pd
 
 from orla.catalogue import option
 from orla.errors import OrlaError
-from orla.files import as_one_line, require_file, sha256
+from orla.files import as_one_line, require_sha256, sha256
 from orla.tasks.base import Task, require_parts
 from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
@@ -138,9 +139,9 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
 
     def _make_generator(self, seed: int, concept: int) -> tuple[Any, int]:
         """River's generator of a seed and concept, and its number of classes."""
-        from orla.streams import synth  # River is an extra
+        from orla.streams import datasets  # River is an extra
 
-        generator = getattr(synth, self.stream, None)
+        generator = getattr(datasets.synth, self.stream, None)
         if generator is None:
             raise OrlaError(f"task river: river.datasets.synth has no {self.stream}; name another")
         key = (int.from_bytes(b"river"), self.seed, concept)
@@ -159,12 +160,8 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
 
     def _read_file(self, rows: int) -> tuple[np.ndarray, np.ndarray, int]:
         """The first rows of the file, as `labelled_rows` answers."""
-        path, place = require_file(self.file), f"task river: {self.file}"
-        if (digest := sha256(path)) != self.sha256:
-            raise OrlaError(
-                f"{place} has the SHA-256 {digest}, not {self.sha256 or 'any given'}; get the file"
-                " that is meant, or give its sha256"
-            )
+        mend, place = "get the file that is meant, or give its sha256", f"task river: {self.file}"
+        path = require_sha256(self.file, self.sha256, mend)
         with as_one_line(path, "cannot be read as a table", "give a .csv with a head"):
             frame = pd.read_csv(path, nrows=self.total_rows)
         if self.target not in frame:
@@ -188,10 +185,8 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
     def _source_text(self) -> str:
         if self.file is not None:
             return f"{self.stream} (SHA-256: {self.sha256[:12]})"
-        from orla.streams import RIVER
-
         parameters = ", ".join(f"{name}={value}" for name, value in sorted(self.parameters.items()))
-        return f"River {RIVER}, {self.stream}({parameters})"
+        return f"River {version('river')}, {self.stream}({parameters})"
 
 
 def _standardize(X: np.ndarray) -> np.ndarray:

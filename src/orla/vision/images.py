@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from orla.errors import OrlaError
-from orla.files import as_one_line, read_file, require_file, sha256
+from orla.files import as_one_line, read_file, require_sha256
 from orla.schema import require_one_of
 from orla.vision.corruptions import EXTRA, SCORED, SIZE, corrupt
 
@@ -55,11 +55,8 @@ def _idx_array(settings: Mapping[str, Any], name: str) -> np.ndarray:
 
 def _cifar_file(settings: Mapping[str, Any], name: str) -> Path:
     """A file's path, refused where the config gives another SHA-256 for its name."""
-    path = require_file(Path(settings["folder"], name))
-    config_digest = settings.get("sha256", {}).get(name)
-    if config_digest and (digest := sha256(path)) != config_digest:
-        raise OrlaError(f"{path}: its SHA-256 is {digest[:12]}..., not the config's; {_MEND}")
-    return path
+    digest = settings.get("sha256", {}).get(name)
+    return require_sha256(Path(settings["folder"], name), digest, _MEND)
 
 
 def _cifar_10(settings: Mapping[str, Any]) -> LabelledImages:
