@@ -40,7 +40,7 @@ def test_a_batch_is_each_optimizer_alone_with_the_state_held_fixed(learner, wind
     steps, weights = started([0, 1, 2])
     rates = {"adam": 0.01, "adafactor": 0.02, "sgd": 0.5}
     by_optimizer = {name: [rates[name]] for name in OPTIMIZERS}
-    batch = adapt(steps, weights, by_optimizer, TOKENS, learner)
+    found, *_ = adapt(steps, weights, by_optimizer, TOKENS, learner)
     for row, name in enumerate(OPTIMIZERS):
         alone, own = started([row])
         optimizer = catalogue.make("optimizer", name)
@@ -60,7 +60,7 @@ def test_a_batch_is_each_optimizer_alone_with_the_state_held_fixed(learner, wind
             for n, w in own.items():
                 w.data[0] += updates[n]
                 w.grad = None
-        assert np.allclose(batch.loss[row], losses, atol=1e-10)
+        assert np.allclose(found[row], losses, atol=1e-10)
         for n, w in weights.items():
             assert torch.allclose(w[row], own[n][0], atol=1e-10)
 
@@ -68,15 +68,15 @@ def test_a_batch_is_each_optimizer_alone_with_the_state_held_fixed(learner, wind
 def test_held_out_is_read_by_the_weights_before_it():
     steps, weights = started([0, 1])
     group = {"adam": [0.03, 0.03]}
-    found = adapt(steps, weights, group, TOKENS[:2], "immediate", freeze=8)
-    assert np.isnan(found.heldout[:, :8]).all()
+    loss, heldout, norms = adapt(steps, weights, group, TOKENS[:2], "immediate", freeze=8)
+    assert np.isnan(heldout[:, :8]).all()
     steps, weights = started([0, 1])
     adapt(steps, weights, group, TOKENS[:2, :9], "immediate")
     expected = token_losses(steps, TOKENS[:2])
     # The state before the part is that of weights on their way, so only its influence differs.
-    assert np.abs(found.heldout[:, 8:] - expected[:, 8:]).max() < 0.2
-    assert not np.allclose(found.heldout[:, 9:], found.loss[:, 9:], atol=1e-4)
-    assert all((norm > 0).all() for norm in found.norms.values())
+    assert np.abs(heldout[:, 8:] - expected[:, 8:]).max() < 0.2
+    assert not np.allclose(heldout[:, 9:], loss[:, 9:], atol=1e-4)
+    assert all((norm > 0).all() for norm in norms.values())
 
 
 def test_results_and_rates_of_a_model_from_disk(saved):

@@ -13,4 +13,4 @@ with job(snakemake.log[0], output, plugins=params.plugins):
     about = {"config": {name: params[name] for name in ("task", "probe")}, "seeds": [seed]}
     source = collect.collect("orla.streams.peers", packages=["river"], **about)
     accuracies = peers.peer_accuracies(task, seed, params.probe)
-    write_table(accuracies, output, source, snakemake.input)
+    write_table(accuracies.assign(task=params.task_name), output, source, snakemake.input)

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,14 +23,11 @@ from orla.statistics.means import moments
 from orla.study import rates
 from orla.study.chapter_jobs import LEARNERS, Rates
 
-# Tokens that are read at once where nothing is learned.
-_READ = 64
+_READ = 64  # tokens that are read at once where nothing is learned
 # Places of a text, and most tokens from each on, over which the frozen model's loss is measured.
 _PLACES, _MOST = 32, 4096
-# Gradients are measured at the first of so many updates.
-_NORM_STRIDE = 8
-# Seed of the adapters by which rates are chosen, no seed of a study.
-_CHOICE_SEED = 1_000_000
+_NORM_STRIDE = 8  # gradients are measured at the first of so many updates
+_CHOICE_SEED = 1_000_000  # of the adapters by which rates are chosen, no seed of a study
 
 
 class Updates:
@@ -74,19 +71,6 @@ def _input_target_windows(tokens: Tensor, size: int) -> list[tuple[Tensor, ...]]
     return [*zip(*(part.split(size, 1) for part in (tokens[:, :-1], tokens[:, 1:])), strict=True)]
 
 
-class Pass(NamedTuple):
-    """What one pass over a stream (models, tokens) leaves.
-
-    loss: (models, tokens), of each token before it is learned.
-    heldout: the same by the weights after the first part, NaN in this part.
-    norms: (models,) by layer: norm of the gradient of its A and B together, mean of every 8th.
-    """
-
-    loss: np.ndarray
-    heldout: np.ndarray
-    norms: dict[str, np.ndarray]
-
-
 def adapt(
     steps: Steps,
     weights: Mapping[str, nn.Parameter],
@@ -94,12 +78,13 @@ def adapt(
     tokens: Tensor,
     learner: str,
     freeze: float = math.inf,
-) -> Pass:
+) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
     """Adapt the models of a batch, each to its row of tokens (models, T + 1), by one of `LEARNERS`.
 
-    The model `steps` has adapters of these weights in it, which are changed in place. The first
-    update after `freeze` tokens or more ends the part that is learned, for `Pass.heldout`; the pass
-    goes on to learn.
+    The model `steps` has adapters of these weights in it, which are changed in place. Returned are
+    the loss (models, T) of each token before it is learned; the same by the weights as they are at
+    the first window that begins after `freeze` tokens or more, NaN before it; and by layer the norm
+    (models,) of the gradient of its A and B together, mean of every 8th update.
     """
     update, state = Updates(weights, by_optimizer), steps.start(len(tokens))
     norms, losses, position = Counter(), [], 0
@@ -126,7 +111,7 @@ def adapt(
     count = -(-len(losses) // _NORM_STRIDE)
     loss = torch.cat(losses, 1).numpy()
     norms = {layer: value.numpy() / count for layer, value in norms.items()}
-    return Pass(loss, heldout.astype(loss.dtype), norms)
+    return loss, heldout.astype(loss.dtype), norms
 
 
 def domain_losses(steps: Steps, text: Sequence[int]) -> tuple[float, float]:
@@ -172,16 +157,17 @@ def losses_and_norms(
         best = _best_rates(steps, rank, choice_tokens, learner, grids)
         weights = insert_adapters(steps, rank, [seed for _, seed in places] * len(best))
         by_optimizer = {name: [rate] * len(places) for name, (rate, _) in best.items()}
-        run = adapt(steps, weights, by_optimizer, tokens.repeat(len(best), 1), learner, freeze)
+        rows = tokens.repeat(len(best), 1)
+        loss, heldout, by_layer = adapt(steps, weights, by_optimizer, rows, learner, freeze)
         for model, (name, (i, seed)) in enumerate(product(best, places)):
             row = {"rank": rank, "learner": learner, "optimizer": name, "seed": seed}
             row |= {"rate": best[name][0], "edge": best[name][1], "stream": i}
-            norms += [row | {"layer": n, "norm": float(v[model])} for n, v in run.norms.items()]
+            norms += [row | {"layer": n, "norm": float(v[model])} for n, v in by_layer.items()]
             segment = index * len(streams[i]) // len(index)
             row |= {"token": size * index, "segment": segment}
             frame = pd.DataFrame(row | {"domain": [streams[i][s] for s in segment]})
             frame[["domain_loss", "domain_error"]] = [domains[name] for name in frame["domain"]]
-            series = frozen[model % len(places)], run.loss[model], run.heldout[model]
+            series = frozen[model % len(places)], loss[model], heldout[model]
             frame[["frozen", "loss", "heldout"]] = np.reshape(series, (3, -1, size)).mean(2).T
             losses.append(frame)
     return pd.concat(losses, ignore_index=True), pd.DataFrame(norms)
@@ -193,7 +179,7 @@ def _best_rates(
     """Each optimizer's rate of the lowest loss after the shift, and whether that ends its grid."""
     models = sum(map(len, grids.values()))
     weights = insert_adapters(steps, rank, [_CHOICE_SEED] * models)
-    loss = adapt(steps, weights, grids, tokens.expand(models, -1), learner).loss
+    loss, *_ = adapt(steps, weights, grids, tokens.expand(models, -1), learner)
     loss_by_model, best = iter(loss[:, loss.shape[1] // 2 :].mean(1)), {}
     for name, grid in grids.items():
         scores = {rates.half_decade_index(rate): next(loss_by_model) for rate in grid}

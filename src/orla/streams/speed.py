@@ -32,15 +32,15 @@ def row_microseconds(results: Iterable[str], phase: str) -> float:
     return 1e6 * seconds / rows if rows else float("nan")
 
 
-def peer_costs(task_by_table: Mapping[str, str], peers: pd.DataFrame) -> pd.DataFrame:
+def peer_costs(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """A row a task and peer: microseconds, and bytes at the end, means over seeds.
 
-    `task_by_table` has the task of each table's path, and `peers` these tables as one.
+    `tables` of River's models, each of one task, by their paths.
     """
-    once = peers.drop_duplicates(["task", "peer", "seed"])
-    table = once.groupby(["task", "peer"], as_index=False)["bytes"].mean()
-    paths = ([p for p, task in task_by_table.items() if task == name] for name in table["task"])
-    return table.assign(us=[*map(row_microseconds, paths, table["peer"])])
+    once = pd.concat(tables.values()).drop_duplicates(["task", "peer", "seed"])
+    costs = once.groupby(["task", "peer"], as_index=False)["bytes"].mean()
+    paths = ([p for p, t in tables.items() if t["task"].eq(task).all()] for task in costs["task"])
+    return costs.assign(us=[*map(row_microseconds, paths, costs["peer"])])
 
 
 def network_costs(jobs_by_table: Mapping[str, Iterable[tuple[Mapping, Any]]]) -> pd.DataFrame:

@@ -98,12 +98,11 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
                 f"task river: a rate is chosen by {chosen_on} rows; give chosen_on and window such"
                 " that these are two windows at least"
             )
-        simulated = self.file is None
+        simulated, start = self.file is None, self.pretraining
         tables = [self.labelled_rows(seed) for seed in (seeds if simulated else seeds[:1])]
-        X = np.stack([_standardize(X) for X, _, _ in tables])
-        Y = np.stack([Y for _, Y, _ in tables])
-        whole = Stream(X, Y) if simulated else Stream(X[0], Y[0])
-        start = self.pretraining
+        X, Y, classes = zip(*tables, strict=True)
+        X = [*map(_standardize, X)]
+        whole = Stream(np.stack(X), np.stack(Y)) if simulated else Stream(X[0], Y[0])
         return self.make_episode(
             whole.slice_steps(slice(start, None)),
             source=self._source_text(),
@@ -111,8 +110,7 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
             pretraining=whole.slice_steps(slice(start)) if start else None,
             selection_cut=self.adapt - self.window,
             chosen_on=chosen_on,
-            n_out=tables[0][2],
-            loss=self.part.more["loss"],
+            n_out=classes[0],
         )
 
     def labelled_rows(
