@@ -178,8 +178,11 @@ def test_parts_of_a_text_share_no_paragraph(tmp_path):
     twice = tmp_path / "twice.txt"
     twice.write_text("One.\n\nTwo.\n\n  One.\n\nThree.\n")
     assert "".join(texts.split_text(str(twice), shares).values()).count("One") == 1
-    with pytest.raises(OrlaError, match="is no text"):
+    with pytest.raises(OrlaError, match="there is no such file"):
         texts.split_text(str(tmp_path / "none"), shares)
+    twice.write_bytes(b"\xff\xfe")
+    with pytest.raises(OrlaError, match=r"twice\.txt: no text \(.*give .* a file in UTF-8"):
+        texts.split_text(str(twice), shares)
 
 
 def test_a_stream_goes_on_in_each_domain():
@@ -226,7 +229,7 @@ def test_models_that_cannot_be_run_or_are_damaged_are_refused(saved, tmp_path, m
     ("make", "change", "words"),
     [
         ({"n_positions": 9}, {}, "of 9 positions, and windows of 8 tokens"),
-        ({"n_positions": 8, "n_hed": 2}, {}, 'with "n_hed", which it does not have; .*"n_head"'),
+        ({"n_positions": 8, "n_hed": 2}, {}, 'cannot be "n_hed", no option of a gpt2; .*"n_head"'),
         ({"n_positions": 8}, {"window": 8, "text": "x"}, "1 tokens to pretrain on"),
     ],
 )

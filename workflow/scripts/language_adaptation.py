@@ -16,9 +16,7 @@ with job(snakemake.log[0], output.losses):
     settings, adapters = params.config["settings"], params.config["adapters"]
     folder, spec = snakemake.input.get("folder"), params.config["model"]
     files = [*language_files({"load": folder} if folder else spec), *snakemake.input.texts]
-    domains = {
-        n: texts.split_text(source, settings["shares"]) for n, source in settings["texts"].items()
-    }
+    domains = {n: texts.split_text(t, settings["shares"]) for n, t in settings["texts"].items()}
     rates = rates_to_try(adapters, params.grids)
     model = models.open_model(spec, folder, room_request(settings, rates))
     tables = adaptation.losses_and_norms(model, domains, settings, adapters["rank"], rates)

@@ -31,8 +31,7 @@ def open_model(spec: Mapping[str, Any], folder: str | None, room: Mapping[str, f
     family, too large, or lacks weights.
     """
     if "weights" in spec:
-        paths = Path(spec["weights"]), Path(spec["vocabulary"])
-        steps = lstm.load_textgenrnn(*paths, spec.get("sha256"))
+        steps = lstm.load_textgenrnn(**spec)
     else:
         name = folder or spec["load"]
         config = _load_pretrained(AutoConfig, name)
@@ -115,9 +114,8 @@ def insert_adapters(steps: Steps, rank: int, seeds: Sequence[int]) -> dict[str, 
     """Put an adapter of each of these seeds into a model, as rows of the batches that it reads.
 
     peft puts them in and draws them, A by He's rule and B zero; alpha is the rank, so that B A is
-    added as it is. A second call replaces them.
-
-    Weights are "LAYER.A" (models, rank, in) and "LAYER.B" (models, out, rank).
+    added as it is. A second call replaces them. Weights are "LAYER.A" (models, rank, in) and
+    "LAYER.B" (models, out, rank).
     """
     config = LoraConfig(r=rank, lora_alpha=rank, target_modules=list(steps.targets))
     config.fan_in_fan_out = isinstance(steps, GPT2)  # how that keeps its matrices

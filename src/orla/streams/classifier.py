@@ -75,9 +75,8 @@ class OnlineRNN(base.Classifier):
             self._classes.setdefault(y, len(self._classes))
             self._grow()
         stream = {"x": self._vector(x)[None], "y": torch.tensor([self._classes[y]])}
-        rates = torch.tensor([self.learning_rate], dtype=torch.float64)
-        noisy = self._loop.with_noise(stream, self._state)
-        self._loop.driver.advance(self._state, rates, noisy, 1)
+        loop, rates = self._loop, torch.tensor([self.learning_rate], dtype=torch.float64)
+        loop.driver.advance(self._state, rates, loop.with_noise(stream, self._state), 1)
 
     def predict_proba_one(self, x: Row) -> dict[Hashable, float]:
         """Probability of each class known so far, the row taken as the next; changes nothing."""

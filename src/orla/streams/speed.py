@@ -1,7 +1,4 @@
-"""Cost of a row of a stream: CPU microseconds from the cost files, and bytes of a model.
-
-It is measured while the study runs, so it differs between runs, and no verdict reads it.
-"""
+"""Cost of a row of a stream, as measured while the study ran; no verdict reads it."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -15,9 +12,6 @@ from orla.engine.memory import bytes_per_model
 from orla.engine.state import dtype_of
 from orla.errors import OrlaError
 from orla.provenance.cost import read_cost
-
-# A network, its optimizer's state, and what a learner carries; tapes last as long as a row.
-_STATE_PARTS = ("params", "optimizer", "carry", "buffers")
 
 
 def row_microseconds(results: Iterable[str], phase: str) -> float:
@@ -55,6 +49,8 @@ def network_costs(jobs_by_table: Mapping[str, Iterable[tuple[Mapping, Any]]]) ->
         for task, job in jobs:
             X, _, classes = catalogue.make("task", task).labelled_rows(0, rows=1)
             loop = loop_of(job, X.shape[1], classes, catalogue.make("loss", "cross_entropy"))
-            size = bytes_per_model(loop, dtype_of(job["keys"]["precision"], job.get("format")))
-            rows.append(job["keys"] | {"us": us, "bytes": sum(size[n] for n in _STATE_PARTS)})
+            sizes = bytes_per_model(loop, dtype_of(job["keys"]["precision"], job.get("format")))
+            # Tapes, and what a step goes through, last as long as a row.
+            lasting = sum(sizes[name] for name in ("params", "optimizer", "carry", "buffers"))
+            rows.append(job["keys"] | {"us": us, "bytes": lasting})
     return pd.DataFrame(rows)

@@ -85,13 +85,8 @@ def language_files(model: Mapping[str, Any]) -> list[str]:
     return [*(str(file) for file in files if file.is_file()), *own]
 
 
-def rates_to_try(
-    adapters: Mapping[str, Any], grids: Mapping[str, Mapping[str, Sequence[float]]]
-) -> dict[str, Rates]:
-    """By learner of ``adapters`` the rates of each optimizer, of ``grids``, for its cadence.
-
-    OrlaError: there is none.
-    """
+def rates_to_try(adapters: Mapping[str, Any], grids: Mapping[str, Any]) -> dict[str, Rates]:
+    """By learner of ``adapters`` what ``grids`` has for its cadence; OrlaError if it has none."""
     by_learner = {learner: {} for learner in adapters["learners"]}
     for learner, name in product(by_learner, adapters["optimizers"]):
         cadence = "step" if LEARNERS[learner] == 1 else "window"

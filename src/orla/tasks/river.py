@@ -27,6 +27,7 @@ PEERS = {
     "no-change": "no change (the last class)",
     "majority": "majority (the commonest class)",
 }
+LabelledRows = tuple[np.ndarray, np.ndarray, int]
 
 
 @dataclass(frozen=True)
@@ -86,11 +87,9 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
 
     @property
     def total_rows(self) -> int:
-        """Rows of all parts."""
         return self.pretraining + self.adapt + self.heldout
 
     def episode(self, variant: str, seeds: Sequence[int]) -> Episode:
-        """The episode for these seeds."""
         require_parts(self, variant, seeds, "rows")
         chosen_on = int(self.chosen_on * self.adapt) // self.window * self.window
         if chosen_on < 2 * self.window:
@@ -113,9 +112,7 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
             n_out=classes[0],
         )
 
-    def labelled_rows(
-        self, seed: int, rows: int | None = None
-    ) -> tuple[np.ndarray, np.ndarray, int]:
+    def labelled_rows(self, seed: int, rows: int | None = None) -> LabelledRows:
         """Features (rows, features) as they come, categories (rows,), and how many there are.
 
         OrlaError: River is not installed, or has no such generator or parameter; the file is
@@ -156,8 +153,7 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
             raise OrlaError(f"task river: {what}, not of one category a row; name another")
         return instance, classes
 
-    def _read_file(self, rows: int) -> tuple[np.ndarray, np.ndarray, int]:
-        """The first rows of the file, as `labelled_rows` answers."""
+    def _read_file(self, rows: int) -> LabelledRows:
         mend, place = "get the file that is meant, or give its sha256", f"task river: {self.file}"
         path = require_sha256(self.file, self.sha256, mend)
         with as_one_line(path, "cannot be read as a table", "give a .csv with a head"):

@@ -46,15 +46,13 @@ def _idx_array(settings: Mapping[str, Any], name: str) -> np.ndarray:
         data = read_file(path) if path.name == name else gzip.decompress(read_file(path))
         if (digest := hashlib.sha256(data).hexdigest()) != settings.get("sha256", {}).get(name):
             raise OrlaError(f"{path}: its SHA-256, unpacked, is {digest}; {_MEND}")
-        axes = data[3]  # after two zeros and the type of bytes
-        shape = np.frombuffer(data, ">u4", axes, offset=4)
-        if data[:3] != b"\0\0\x08":
+        if data[:3] != b"\0\0\x08":  # two zeros and the type of bytes, before how many axes
             raise ValueError("it is no IDX file of bytes")
+        shape = np.frombuffer(data, ">u4", axes := data[3], offset=4)
         return np.frombuffer(data, np.uint8, offset=4 + 4 * axes).reshape(shape)
 
 
 def _cifar_file(settings: Mapping[str, Any], name: str) -> Path:
-    """A file's path, refused where the config gives another SHA-256 for its name."""
     digest = settings.get("sha256", {}).get(name)
     return require_sha256(Path(settings["folder"], name), digest, _MEND)
 
