@@ -8,7 +8,6 @@ rule peers:
         table="<results>/{domain}/peers/{seed}.parquet",
     log:
         "<logs>/{domain}/peers/{seed}.log",
-    # With the longest jobs first a run does not end with one of them alone.
     priority: 2
     resources:
         mem_mb=2000,

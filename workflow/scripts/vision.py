@@ -10,9 +10,9 @@ with job(snakemake.log[0], output, rule, params.get("plugins", [])):
     from orla.vision.networks import WideResNet, build_network, train
 
     pictures, spec = params.vision["images"], params.vision["network"]
-    about = {"vision": {"label": images.LABELS[pictures["kind"]], "source": "images"}}
-    source = collect.collect("orla.vision.tent", config=params.vision, datasets=about)
-    source["optimizer"] = params.get("spec", {})
+    data = {"vision": {"label": images.LABELS[pictures["kind"]], "source": "images"}}
+    about = {"config": params.vision, "datasets": data, "optimizer": params.get("spec", {})}
+    source = collect.collect("orla.vision.tent", **about)
     inputs = [path for path in snakemake.input if path not in snakemake.input.images]
     if rule == "vision_adapt":
         network = WideResNet(spec["depth"], spec["widen"])

@@ -41,7 +41,6 @@ class LSTM(Steps):
             _, self._start_state = self.read(blanks, self.zeros(1))
 
     def encode(self, text: str) -> list[int]:
-        # Characters that are not in the table are passed over.
         return [self.tokenizer[c] for c in text if c in self.tokenizer]
 
     def zeros(self, models: int) -> State:

@@ -15,8 +15,7 @@ from orla.language.steps import FAMILIES
 from orla.provenance import cost
 from orla.schema import require_one_of
 
-# Characters of each text that the tokenizer is made from.
-_CHARACTERS = 2_000_000
+_CHARACTERS = 2_000_000  # of each text that the tokenizer is made from
 
 
 def pretrain(

@@ -14,8 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers import DynamicCache
 
-# Of each layer the tensors (models, ...) that it carries.
-State = list[tuple[Tensor, ...]]
+State = list[tuple[Tensor, ...]]  # of each layer the tensors (models, ...) that it carries
 
 
 class Steps:
@@ -52,10 +51,7 @@ class Steps:
         raise NotImplementedError
 
     def __call__(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        """Logits (models, T, vocabulary) of the next tokens, and the state after these.
-
-        A state that is full begins anew.
-        """
+        """Logits (models, T, vocabulary) and the state after the tokens; a full one begins anew."""
         logits = []
         while tokens.shape[1]:
             if self.context and self.token_count(state) >= self.context:
@@ -67,11 +63,7 @@ class Steps:
 
 
 class Mamba(Steps):
-    """Mamba (Gu and Dao 2023) of `transformers`; the state is that of its convolution and scan.
-
-    The library multiplies by the weight of ``dt_proj`` itself and so passes over an adapter in it;
-    here the layer is called.
-    """
+    """Mamba (Gu and Dao 2023) of `transformers`; the state is that of its convolution and scan."""
 
     targets = ("in_proj", "x_proj", "dt_proj")  # peft refuses out_proj
 
@@ -91,6 +83,7 @@ class Mamba(Steps):
             u = m.act(F.conv1d(window.mT, taps, bias, groups=m.intermediate_size).mT)
             sizes = [m.time_step_rank, m.ssm_state_size, m.ssm_state_size]
             dt, write, readout = m.x_proj(u).split(sizes, -1)
+            # The library multiplies by this layer's weight itself, past an adapter in it.
             dt = F.softplus(m.dt_proj(dt))[..., None]
             decay = torch.exp(dt * -torch.exp(m.A_log))
             inputs, outputs = dt * write[:, :, None] * u[..., None], []

@@ -40,8 +40,7 @@ def peer_costs(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 def network_costs(jobs_by_table: Mapping[str, Iterable[tuple[Mapping, Any]]]) -> pd.DataFrame:
     """A row a condition: the mean microseconds of all models of its job, and bytes.
 
-    `jobs_by_table` has the task's specification and the job of each condition by the path of their
-    table of models.
+    `jobs_by_table`: path of a table of models -> of each condition the task's specification, job.
     """
     rows = []
     for path, jobs in jobs_by_table.items():

@@ -22,11 +22,9 @@ Rates = Mapping[str, Sequence[float]]
 # Microseconds, measured: of an image through a WideResNet-10-1 with its gradient, and without; of a
 # token that an adapter of a small model reads and learns, and that pretraining reads.
 _IMAGE_US, _FROZEN_IMAGE_US, _TOKEN_US, _PRETRAINING_TOKEN_US = 1000.0, 350.0, 450.0, 65.0
-# Seconds that such a job takes to begin, with its libraries.
-_START_S = 8.0
+_START_S = 8.0  # that such a job takes to begin, with its libraries
 _TRAINING_IMAGES, _SCORED, _TUNING = 60_000, 15, 4
-# Floating-point operations a microsecond that a large model gets of one core.
-_FLOPS_PER_US = 5e3
+_FLOPS_PER_US = 5e3  # floating-point operations that a large model gets of one core
 
 
 def language_jobs(config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

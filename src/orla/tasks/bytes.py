@@ -40,7 +40,6 @@ class Bytes(
     """
 
     simulated: ClassVar[bool] = False
-
     pretraining: int = option(8000, "Steps of the part that networks are pretrained on.", least=1)
     adapt: int = option(3000, "Steps of the part that they adapt to.", least=2)
     first: str = option("prose", "Text of pretraining.", choices=("prose", "code"))

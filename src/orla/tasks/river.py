@@ -40,22 +40,14 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
     chosen on the first rows that are adapted to; what is held out follows the scored stream.
     """
 
-    stream: str = option(
-        "Hyperplane", "A generator of river.datasets.synth; with a file, what the file is called."
-    )
-    parameters: dict[str, Any] = option(
-        {}, "The generator's, by River's names; the task gives the seeds."
-    )
+    stream: str = option("Hyperplane", "A generator of river.datasets.synth, or a name for a file.")
+    parameters: dict[str, Any] = option({}, "The generator's, by River's names, but its seeds.")
     file: str | None = option(None, "A table in place of a generator: .csv with a head.")
     sha256: str = option("", "SHA-256 of the file; another file is refused.")
     target: str = option("class", "The file's column with the class; all others are features.")
     seed: int = option(0, "Of all streams; seed 3 of one is another stream than seed 3 of another.")
-    drifts: list[int] = option(
-        [], "Rows of the adapt part at which a generator of other seeds follows, increasing."
-    )
-    peers: dict[str, int] = option(
-        {}, "River's models that are run beside networks, and on how many seeds each."
-    )
+    drifts: list[int] = option([], "Rows of the adapt part where other seeds follow, increasing.")
+    peers: dict[str, int] = option({}, "River's models beside networks, and how many seeds each.")
     pretraining: int = option(0, "Rows that come before the adapt part; 0 for none.", least=0)
     adapt: int = option(2000, "Rows that are learned one by one.", least=2)
     heldout: int = option(100, "Rows that follow, scored frozen.", least=1)

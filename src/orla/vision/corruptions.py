@@ -26,10 +26,7 @@ _interpolate = partial(ndimage.map_coordinates, order=1)
 
 
 def corrupt(images: np.ndarray, name: str) -> np.ndarray:
-    """Images (n, 32, 32, 3), uint8, under a corruption, a key of `SCORED` or `EXTRA`.
-
-    Random numbers depend on the name alone.
-    """
+    """Images (n, 32, 32, 3), uint8, under a key of `SCORED` or `EXTRA`, which seeds its noise."""
     change, *constants = (SCORED | EXTRA)[name]
     values = change(images / 255, np.random.default_rng(zlib.crc32(name.encode())), *constants)
     return (np.clip(values, 0, 1) * 255).astype(np.uint8)

@@ -69,10 +69,7 @@ def _cifar_10(settings: Mapping[str, Any]) -> LabelledImages:
 
 
 def _severity_5(settings: Mapping[str, Any], name: str, clean: np.ndarray) -> np.ndarray:
-    """The last fifth of an .npy of CIFAR-10-C, which is severity 5, of what is `clean` (n, ...).
-
-    A file has the five severities of the n images, or of their labels, one after another.
-    """
+    """The last fifth of an .npy of CIFAR-10-C, which is severity 5, of what is `clean` (n, ...)."""
     path = _cifar_file(settings, f"{name}.npy")
     with as_one_line(path, "no .npy of CIFAR-10-C, or cut short", _MEND):
         array = np.load(path, mmap_mode="r", allow_pickle=False)
