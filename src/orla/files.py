@@ -130,6 +130,17 @@ def sha256(path: str | Path, most: int | None = None) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def require_sha256(path: str | Path, digest: str | None, mend: str) -> Path:
+    """A file's path, refused (OrlaError) where it has another SHA-256; None for any, if it is one.
+
+    `mend` says what to do.
+    """
+    path = require_file(path)
+    if digest is not None and (found := sha256(path)) != digest:
+        raise OrlaError(f"{path}: its SHA-256 is {found}, not {digest or 'any given'}; {mend}")
+    return path
+
+
 def results_in(folder: Path) -> list[Path]:
     """Every file below a study's folder of results; none of other studies that lie in it."""
     other_studies = {path.parent for path in folder.glob("*/verdicts.parquet")}

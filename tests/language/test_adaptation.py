@@ -23,6 +23,7 @@ from orla.language import adaptation, models, pretraining, texts
 from orla.language.adaptation import adapt, token_losses
 from orla.language.steps import FAMILIES
 from orla.results.language import recovery_table, segment_table
+from orla.study.chapter_jobs import rates_to_try, room_request
 
 OPTIMIZERS = ("adam", "adafactor", "sgd")
 TOKENS = torch.randint(0, 20, (3, 13), generator=torch.Generator().manual_seed(2))
@@ -39,7 +40,7 @@ def test_a_batch_is_each_optimizer_alone_with_the_state_held_fixed(learner, wind
     steps, weights = started([0, 1, 2])
     rates = {"adam": 0.01, "adafactor": 0.02, "sgd": 0.5}
     by_optimizer = {name: [rates[name]] for name in OPTIMIZERS}
-    batch = adapt(steps, weights, by_optimizer, TOKENS, learner)
+    found, *_ = adapt(steps, weights, by_optimizer, TOKENS, learner)
     for row, name in enumerate(OPTIMIZERS):
         alone, own = started([row])
         optimizer = catalogue.make("optimizer", name)
@@ -59,7 +60,7 @@ def test_a_batch_is_each_optimizer_alone_with_the_state_held_fixed(learner, wind
             for n, w in own.items():
                 w.data[0] += updates[n]
                 w.grad = None
-        assert np.allclose(batch.loss[row], losses, atol=1e-10)
+        assert np.allclose(found[row], losses, atol=1e-10)
         for n, w in weights.items():
             assert torch.allclose(w[row], own[n][0], atol=1e-10)
 
@@ -67,15 +68,15 @@ def test_a_batch_is_each_optimizer_alone_with_the_state_held_fixed(learner, wind
 def test_held_out_is_read_by_the_weights_before_it():
     steps, weights = started([0, 1])
     group = {"adam": [0.03, 0.03]}
-    found = adapt(steps, weights, group, TOKENS[:2], "immediate", freeze=8)
-    assert np.isnan(found.heldout[:, :8]).all()
+    loss, heldout, norms = adapt(steps, weights, group, TOKENS[:2], "immediate", freeze=8)
+    assert np.isnan(heldout[:, :8]).all()
     steps, weights = started([0, 1])
     adapt(steps, weights, group, TOKENS[:2, :9], "immediate")
     expected = token_losses(steps, TOKENS[:2])
     # The state before the part is that of weights on their way, so only its influence differs.
-    assert np.abs(found.heldout[:, 8:] - expected[:, 8:]).max() < 0.2
-    assert not np.allclose(found.heldout[:, 9:], found.loss[:, 9:], atol=1e-4)
-    assert all((norm > 0).all() for norm in found.norms.values())
+    assert np.abs(heldout[:, 8:] - expected[:, 8:]).max() < 0.2
+    assert not np.allclose(heldout[:, 9:], loss[:, 9:], atol=1e-4)
+    assert all((norm > 0).all() for norm in norms.values())
 
 
 def test_results_and_rates_of_a_model_from_disk(saved):
@@ -84,9 +85,10 @@ def test_results_and_rates_of_a_model_from_disk(saved):
     given = {name: dict.fromkeys(texts.PARTS, text) for name, text in words.items()}
     settings = {"seeds": 2, "streams": [["code", "prose"], ["code", "prose"] * 2], "tokens": 20}
     settings |= {"choosing": 20, "heldout": 0.2, "bin": 5}
-    adapters = {"rank": 2, "learners": ["immediate", "tbptt-64"], "optimizers": ["adam", "sgd"]}
+    adapters = {"learners": ["immediate", "tbptt-64"], "optimizers": ["adam", "sgd"]}
     grids = {name: {"step": [0.01, 1e30], "window": [0.01, 1e30]} for name in ("adam", "sgd")}
-    losses, norms = adaptation.losses_and_norms(model, given, settings, adapters, grids)
+    rates = rates_to_try(adapters, grids)
+    losses, norms = adaptation.losses_and_norms(model, given, settings, 2, rates)
     assert set(losses["rate"]) == {0.01} and losses["edge"].all()
     assert len(losses) == 2 * 2 * 2 * 2 * 4 and losses[["loss", "frozen"]].notna().all(axis=None)
     assert (norms["norm"] >= 0).all()
@@ -98,7 +100,7 @@ def test_results_and_rates_of_a_model_from_disk(saved):
     of_domains = losses.groupby("domain")[["domain_loss", "domain_error"]].nunique()
     assert (of_domains == 1).all(axis=None) and (losses["domain_error"] > 0).all()
     with pytest.raises(OrlaError, match=r'"grids\.sgd" has no rates for an update each step'):
-        adaptation.losses_and_norms(model, given, settings, adapters, grids | {"sgd": {}})
+        rates_to_try(adapters, grids | {"sgd": {}})
 
 
 def two_segments(**change):
@@ -156,8 +158,9 @@ def test_as_many_models_are_foreseen_as_rates_are_tried():
     adapters = {"learners": ["immediate", "tbptt-64"], "optimizers": ["adam", "sgd"]}
     grids = {name: {"step": [1] * 3, "window": [1] * 4} for name in ("adam", "sgd")}
     room = {"models": 8, "tokens": 2 * (2 * 30 + 8 * 10), "most_hours": 24}
-    assert adaptation.room_request(settings, adapters, grids) == room
-    assert adaptation.room_request(settings | {"seeds": 9}, adapters, grids)["models"] == 18
+    rates = rates_to_try(adapters, grids)
+    assert room_request(settings, rates) == room
+    assert room_request(settings | {"seeds": 9}, rates)["models"] == 18
 
 
 def test_parts_of_a_text_share_no_paragraph(tmp_path):
@@ -175,8 +178,11 @@ def test_parts_of_a_text_share_no_paragraph(tmp_path):
     twice = tmp_path / "twice.txt"
     twice.write_text("One.\n\nTwo.\n\n  One.\n\nThree.\n")
     assert "".join(texts.split_text(str(twice), shares).values()).count("One") == 1
-    with pytest.raises(OrlaError, match="is no text"):
+    with pytest.raises(OrlaError, match="there is no such file"):
         texts.split_text(str(tmp_path / "none"), shares)
+    twice.write_bytes(b"\xff\xfe")
+    with pytest.raises(OrlaError, match=r"twice\.txt: no text \(.*give .* a file in UTF-8"):
+        texts.split_text(str(twice), shares)
 
 
 def test_a_stream_goes_on_in_each_domain():
@@ -205,7 +211,7 @@ def test_models_that_cannot_be_run_or_are_damaged_are_refused(saved, tmp_path, m
     save_file(weights | {some: weights[some][:-1].clone()}, file, {"format": "pt"})
     refuse("has no weights for|cannot be read", file.parent)
     file.write_bytes(file.read_bytes()[:-9])
-    refuse("which cannot be read", file.parent)
+    refuse(r"loads .*: cannot be read", file.parent)
     bare = shutil.copytree(saved, tmp_path / "bare")
     config = AutoConfig.from_pretrained(bare)
     config.vocab_size = 200
@@ -223,7 +229,7 @@ def test_models_that_cannot_be_run_or_are_damaged_are_refused(saved, tmp_path, m
     ("make", "change", "words"),
     [
         ({"n_positions": 9}, {}, "of 9 positions, and windows of 8 tokens"),
-        ({"n_positions": 8, "n_hed": 2}, {}, 'with "n_hed", which it does not have; .*"n_head"'),
+        ({"n_positions": 8, "n_hed": 2}, {}, 'cannot be "n_hed", no option of a gpt2; .*"n_head"'),
         ({"n_positions": 8}, {"window": 8, "text": "x"}, "1 tokens to pretrain on"),
     ],
 )

@@ -90,7 +90,9 @@ def test_time_is_that_of_the_cost_files_and_memory_is_counted(tmp_path):
         speed.row_microseconds([path], "tree")
     (tmp_path / "t.parquet.cost.json").write_text(json.dumps(held))
     beside = pd.DataFrame({"task": "a", "peer": "tree", "seed": [0, 0, 1], "bytes": [10, 10, 30]})
-    [row] = speed.peer_costs({path: "a"}, beside).to_dict("records")
+    other = beside.assign(task="b", peer="forest")  # whose cost file is not read for the first
+    (tmp_path / "other.cost.json").write_text(json.dumps(held))
+    row, _ = speed.peer_costs({path: beside, str(tmp_path / "other"): other}).to_dict("records")
     assert row == {"task": "a", "peer": "tree", "bytes": 20.0, "us": 5e5}
     keys = dict.fromkeys(KEYS, "") | {"precision": "float64"}
     job = {"network": {"kind": "rnn", "hidden": 4}, "learner": "immediate", "optimizer": "adam"}

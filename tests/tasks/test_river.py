@@ -82,7 +82,7 @@ def test_what_it_refuses(file, tmp_path):
         return table("\n".join(["a,b,class", *rows[:6], row, *rows[7:]]))
 
     for options, said in (
-        (lambda: file | {"sha256": "0" * 64}, f"has the SHA-256 {file['sha256']}"),
+        (lambda: file | {"sha256": "0" * 64}, f"its SHA-256 is {file['sha256']}, not 0000"),
         (lambda: file | {"adapt": 500}, "420 rows"),
         (lambda: file | {"target": "label"}, "has no column label"),
         (lambda: file | {"target": "a"}, "no numbers|could not convert"),

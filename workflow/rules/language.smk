@@ -45,10 +45,12 @@ rule language_adaptation:
         "../scripts/language_adaptation.py"
 
 
-# Result -> the tables of its jobs, which stand below each other in it; of images too.
-JOINED = {"tta": [f"vision/{adapts}/{name}" for adapts, name in vision_jobs(STUDY)]} | {
-    name: [f"{path}.{kind}" for path in ADAPTED]
-    for name, kind in (("language", "losses"), ("language_norms", "norms"))
+# Result of a chapter -> the tables of its jobs, which stand below each other in it.
+JOINED = {
+    "peers": PEER_TABLES,
+    "tta": [f"vision/{adapts}/{name}" for adapts, name in WAYS],
+    "language": [f"{path}.losses" for path in ADAPTED],
+    "language_norms": [f"{path}.norms" for path in ADAPTED],
 }
 
 

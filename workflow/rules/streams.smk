@@ -8,11 +8,11 @@ rule peers:
         table="<results>/{domain}/peers/{seed}.parquet",
     log:
         "<logs>/{domain}/peers/{seed}.log",
-    # With the longest jobs first a run does not end with one of them alone.
     priority: 2
     resources:
         mem_mb=2000,
     params:
+        task_name=lambda w: PLAN.domains[w.domain][0],
         task=lambda w: PLAN.task_settings(w.domain),
         probe=probe_of,
         plugins=PLUGINS,
@@ -23,23 +23,21 @@ rule peers:
         "../scripts/peers.py"
 
 
-PEER_FILES = [(domain, seed) for domain, seeds in PEERED.items() for seed in range(seeds)]
+PEER_TABLES = [f"{domain}/peers/{seed}" for domain in PEERED for seed in range(PEERED[domain])]
 BESIDE = [part for part in RUN if part.conditions[0].domain in PEERED]
 
 
-rule beside:
+rule speed:
     input:
-        peers=[f"<results>/{domain}/peers/{seed}.parquet" for domain, seed in PEER_FILES],
+        peers=[f"<results>/{path}.parquet" for path in PEER_TABLES],
         adapted=[f"<results>/{part.path}.parquet" for part in BESIDE],
     output:
-        peers="<results>/peers.parquet",
-        speed="<results>/speed.parquet",
+        "<results>/speed.parquet",
     log:
-        "<logs>/beside.log",
+        "<logs>/speed.log",
     resources:
         mem_mb=1000,
     params:
-        tasks=[PLAN.domains[domain][0] for domain, _ in PEER_FILES],
         jobs=[
             [(PLAN.task_settings(c.domain), PLAN.job(c)) for c in part.conditions]
             for part in BESIDE
@@ -48,6 +46,6 @@ rule beside:
         plugins=PLUGINS,
         code=code("orla.streams.speed"),
     message:
-        "Joining River's models"
+        "Reading what rows of streams took"
     script:
-        "../scripts/beside.py"
+        "../scripts/speed.py"

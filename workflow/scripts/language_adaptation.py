@@ -1,7 +1,5 @@
 """Adapt a language model online, with adapters of one rank."""
 
-from pathlib import Path
-
 import torch
 
 from orla.jobs import job
@@ -11,22 +9,20 @@ from orla.provenance.tables import write_table
 
 params, output = snakemake.params, snakemake.output
 with job(snakemake.log[0], output.losses):
-    from orla.language import VERSIONS, adaptation, models, texts
+    from orla.language import adaptation, models, texts
+    from orla.study.chapter_jobs import language_files, rates_to_try, room_request
 
     torch.set_num_threads(1)
     settings, adapters = params.config["settings"], params.config["adapters"]
-    folder = snakemake.input.get("folder")
-    paths = Path(folder).glob("[!.]*") if folder else map(Path, snakemake.input.get("files"))
-    files = [*(path for path in paths if path.is_file()), *map(Path, snakemake.input.texts)]
-    domains = {
-        n: texts.split_text(source, settings["shares"]) for n, source in settings["texts"].items()
-    }
-    room = adaptation.room_request(settings, adapters, params.grids)
-    model = models.open_model(params.config["model"], folder, room)
-    losses, norms = adaptation.losses_and_norms(model, domains, settings, adapters, params.grids)
+    folder, spec = snakemake.input.get("folder"), params.config["model"]
+    files = [*language_files({"load": folder} if folder else spec), *snakemake.input.texts]
+    domains = {n: texts.split_text(t, settings["shares"]) for n, t in settings["texts"].items()}
+    rates = rates_to_try(adapters, params.grids)
+    model = models.open_model(spec, folder, room_request(settings, rates))
+    tables = adaptation.losses_and_norms(model, domains, settings, adapters["rank"], rates)
     parts = files_of_parts(("optimizer", name) for name in adapters["optimizers"])
-    source = collect.collect("orla.language.adaptation", *parts, config=params.config, datasets={})
-    source["versions"] |= VERSIONS
+    about = {"packages": ["transformers", "peft", "tokenizers"], "config": params.config}
+    source = collect.collect("orla.language.adaptation", *parts, datasets={}, **about)
     more = {"model": snakemake.wildcards.model, "parameters": model.parameters}
-    for frame, path in ((losses, output.losses), (norms, output.norms)):
+    for frame, path in zip(tables, output, strict=True):
         write_table(frame.assign(**more), path, source, files)

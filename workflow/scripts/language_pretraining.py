@@ -9,8 +9,6 @@ with job(snakemake.log[0], output):
     from orla.language import pretraining, texts
 
     settings, shares = params.settings, params.settings["shares"]
-    domain_texts = {
-        name: texts.split_text(settings["texts"][name], shares)["pretraining"]
-        for name in settings["pretraining"]["shares"]
-    }
-    pretraining.pretrain(params.make, domain_texts, settings["pretraining"], Path(output))
+    sources = {name: settings["texts"][name] for name in settings["pretraining"]["shares"]}
+    domains = {n: texts.split_text(t, shares)["pretraining"] for n, t in sources.items()}
+    pretraining.pretrain(params.make, domains, settings["pretraining"], Path(output))

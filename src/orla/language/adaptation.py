@@ -2,9 +2,9 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,23 +21,13 @@ from orla.language.steps import State, Steps
 from orla.provenance import cost
 from orla.statistics.means import moments
 from orla.study import rates
+from orla.study.chapter_jobs import LEARNERS, Rates
 
-# Learner -> tokens that its gradient goes through, and between two updates.
-LEARNERS = {"immediate": 1, "tbptt-64": 64}
-# Tokens that are read at once where nothing is learned.
-_READ = 64
+_READ = 64  # tokens that are read at once where nothing is learned
 # Places of a text, and most tokens from each on, over which the frozen model's loss is measured.
 _PLACES, _MOST = 32, 4096
-# Gradients are measured at the first of so many updates.
-_NORM_STRIDE = 8
-# Seed of the adapters by which rates are chosen, no seed of a study.
-_CHOICE_SEED = 1_000_000
-
-# Optimizer -> the rate of each of its models, which follow each other in a batch.
-Rates = dict[str, Sequence[float]]
-# ``grids`` of the config: optimizer -> cadence -> rates.
-Grids = Mapping[str, Mapping[str, Sequence[float]]]
-Settings = Mapping[str, Any]
+_NORM_STRIDE = 8  # gradients are measured at the first of so many updates
+_CHOICE_SEED = 1_000_000  # of the adapters by which rates are chosen, no seed of a study
 
 
 class Updates:
@@ -76,22 +66,9 @@ def token_losses(steps: Steps, tokens: Tensor, state: State | None = None) -> np
     return torch.cat(losses, 1).numpy()
 
 
-def _input_target_windows(tokens: Tensor, size: int) -> Iterator[tuple[Tensor, Tensor]]:
+def _input_target_windows(tokens: Tensor, size: int) -> list[tuple[Tensor, ...]]:
     """Tokens that are read and the next ones, in windows of `size`."""
-    yield from zip(tokens[:, :-1].split(size, 1), tokens[:, 1:].split(size, 1), strict=True)
-
-
-class Pass(NamedTuple):
-    """What one pass over a stream (models, tokens) leaves.
-
-    loss: (models, tokens), of each token before it is learned.
-    heldout: the same by the weights after the first part, NaN in this part.
-    norms: (models,) by layer: norm of the gradient of its A and B together, mean of every 8th.
-    """
-
-    loss: np.ndarray
-    heldout: np.ndarray
-    norms: dict[str, np.ndarray]
+    return [*zip(*(part.split(size, 1) for part in (tokens[:, :-1], tokens[:, 1:])), strict=True)]
 
 
 def adapt(
@@ -101,22 +78,20 @@ def adapt(
     tokens: Tensor,
     learner: str,
     freeze: float = math.inf,
-    label: str = "",
-) -> Pass:
+) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
     """Adapt the models of a batch, each to its row of tokens (models, T + 1), by one of `LEARNERS`.
 
-    The model `steps` has adapters of these weights in it, which are changed in place. The first
-    update after `freeze` tokens or more ends the part that is learned, for `Pass.heldout`; the pass
-    goes on to learn. The progress bar has the `label`.
+    The model `steps` has adapters of these weights in it, which are changed in place. Returned are
+    the loss (models, T) of each token before it is learned; the same by the weights as they are at
+    the first window that begins after `freeze` tokens or more, NaN before it; and by layer the norm
+    (models,) of the gradient of its A and B together, mean of every 8th update.
     """
     update, state = Updates(weights, by_optimizer), steps.start(len(tokens))
     norms, losses, position = Counter(), [], 0
     heldout = np.full(tokens[:, 1:].shape, np.nan)
-    with (
-        cost.work_phase(f"adapting by {learner}", tokens[:, 1:].numel()),
-        progress.bar(tokens.shape[1] - 1, label, "token") as bar,
-    ):
-        for inputs, target in _input_target_windows(tokens, LEARNERS[learner]):
+    windows, label = _input_target_windows(tokens, LEARNERS[learner]), f"adapting by {learner}"
+    with cost.work_phase(label, heldout.size):
+        for inputs, target in progress.bar(windows, label, "update"):
             if position >= freeze:
                 heldout[:, position:] = token_losses(steps, tokens[:, position:], state)
                 freeze = math.inf
@@ -133,35 +108,10 @@ def adapt(
                 norms.update({layer: value.sqrt() for layer, value in squares.items()})
             update(gradients)
             position += len(target[0])
-            bar.update(len(target[0]))
     count = -(-len(losses) // _NORM_STRIDE)
     loss = torch.cat(losses, 1).numpy()
     norms = {layer: value.numpy() / count for layer, value in norms.items()}
-    return Pass(loss, heldout.astype(loss.dtype), norms)
-
-
-def rates_to_try(adapters: Settings, grids: Grids) -> dict[str, Rates]:
-    """By learner the grid of each optimizer; OrlaError where ``grids`` of the config has none."""
-    by_learner = {learner: {} for learner in adapters["learners"]}
-    for learner, name in product(by_learner, adapters["optimizers"]):
-        cadence = "step" if LEARNERS[learner] == 1 else "window"
-        if cadence not in grids.get(name, {}):
-            raise OrlaError(f'config: "grids.{name}" has no rates for an update each {cadence}')
-        by_learner[learner][name] = grids[name][cadence]
-    return by_learner
-
-
-def room_request(settings: Settings, adapters: Settings, grids: Grids) -> dict[str, float]:
-    """What a job needs, for `models.require_room`.
-
-    "models" of the largest batch (all streams and seeds, or all rates that are tried), "tokens"
-    that all read together, and "most_hours".
-    """
-    adapted_models = len(adapters["optimizers"]) * len(settings["streams"]) * settings["seeds"]
-    rate_grids = rates_to_try(adapters, grids).values()
-    most = max(adapted_models, *(sum(map(len, grid.values())) for grid in rate_grids))
-    tokens = len(rate_grids) * (adapted_models * settings["tokens"] + most * settings["choosing"])
-    return {"models": most, "tokens": tokens, "most_hours": settings["most_hours"]}
+    return loss, heldout.astype(loss.dtype), norms
 
 
 def domain_losses(steps: Steps, text: Sequence[int]) -> tuple[float, float]:
@@ -178,21 +128,19 @@ def domain_losses(steps: Steps, text: Sequence[int]) -> tuple[float, float]:
 def losses_and_norms(
     steps: Steps,
     domain_texts: Mapping[str, Mapping[str, str]],
-    settings: Settings,
-    adapters: Settings,
-    grids: Grids,
+    settings: Mapping[str, Any],
+    rank: int,
+    rates_by_learner: Mapping[str, Rates],
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Tables of losses and of norms of gradients, of one model that has no adapters yet.
 
     Losses have a row a learner, optimizer, stream, seed and bin of tokens, with the frozen model's
     over all of the bin's domain (`domain_losses`); norms a row a learner, optimizer, stream, seed
     and layer. `domain_texts` are parts of each domain's text, `settings` is ``language`` of the
-    config, `adapters` an entry of its ``adapters``. OrlaError: a rate that is asked for lacks,
-    every rate diverges, or a text is too short.
+    config. OrlaError: every rate of an optimizer diverges, or a text is too short.
     """
-    grids_by_learner = rates_to_try(adapters, grids)
     streams, size, length = settings["streams"], settings["bin"], settings["tokens"]
-    rank, seeds = adapters["rank"], settings["seeds"]
+    seeds, freeze = settings["seeds"], round(length * (1 - settings["heldout"]))
     choice_texts, stream_texts = (
         {name: steps.encode(parts[part]) for name, parts in domain_texts.items()}
         for part in ("choosing", "streams")
@@ -205,41 +153,35 @@ def losses_and_norms(
     frozen = token_losses(steps, tokens)
     domains = {name: domain_losses(steps, text) for name, text in stream_texts.items()}
     losses, norms, index = [], [], np.arange(length // size)
-    for learner, rate_grids in grids_by_learner.items():
-        best = _best_rates(steps, rank, choice_tokens, learner, rate_grids, len(streams[0]))
+    for learner, grids in rates_by_learner.items():
+        best = _best_rates(steps, rank, choice_tokens, learner, grids)
         weights = insert_adapters(steps, rank, [seed for _, seed in places] * len(best))
         by_optimizer = {name: [rate] * len(places) for name, (rate, _) in best.items()}
-        freeze, label = round(length * (1 - settings["heldout"])), f"{learner}, rank {rank}"
-        run = adapt(
-            steps, weights, by_optimizer, tokens.repeat(len(best), 1), learner, freeze, label
-        )
+        rows = tokens.repeat(len(best), 1)
+        loss, heldout, by_layer = adapt(steps, weights, by_optimizer, rows, learner, freeze)
         for model, (name, (i, seed)) in enumerate(product(best, places)):
             row = {"rank": rank, "learner": learner, "optimizer": name, "seed": seed}
             row |= {"rate": best[name][0], "edge": best[name][1], "stream": i}
-            norms += [row | {"layer": n, "norm": float(v[model])} for n, v in run.norms.items()]
+            norms += [row | {"layer": n, "norm": float(v[model])} for n, v in by_layer.items()]
             segment = index * len(streams[i]) // len(index)
             row |= {"token": size * index, "segment": segment}
             frame = pd.DataFrame(row | {"domain": [streams[i][s] for s in segment]})
             frame[["domain_loss", "domain_error"]] = [domains[name] for name in frame["domain"]]
-            series = frozen[model % len(places)], run.loss[model], run.heldout[model]
+            series = frozen[model % len(places)], loss[model], heldout[model]
             frame[["frozen", "loss", "heldout"]] = np.reshape(series, (3, -1, size)).mean(2).T
             losses.append(frame)
     return pd.concat(losses, ignore_index=True), pd.DataFrame(norms)
 
 
 def _best_rates(
-    steps: Steps, rank: int, tokens: Tensor, learner: str, rate_grids: Rates, segments: int
+    steps: Steps, rank: int, tokens: Tensor, learner: str, grids: Rates
 ) -> dict[str, tuple[float, bool]]:
-    """The best rate of each optimizer, and whether it lies on the edge of its grid.
-
-    The best one has the lowest loss after the first segment of that text.
-    """
-    models = sum(map(len, rate_grids.values()))
+    """Each optimizer's rate of the lowest loss after the shift, and whether that ends its grid."""
+    models = sum(map(len, grids.values()))
     weights = insert_adapters(steps, rank, [_CHOICE_SEED] * models)
-    label = f"choosing rates for {learner}, rank {rank}"
-    loss = adapt(steps, weights, rate_grids, tokens.expand(models, -1), learner, label=label).loss
-    loss_by_model, best = iter(loss[:, loss.shape[1] // segments :].mean(1)), {}
-    for name, grid in rate_grids.items():
+    loss, *_ = adapt(steps, weights, grids, tokens.expand(models, -1), learner)
+    loss_by_model, best = iter(loss[:, loss.shape[1] // 2 :].mean(1)), {}
+    for name, grid in grids.items():
         scores = {rates.half_decade_index(rate): next(loss_by_model) for rate in grid}
         if not np.isfinite([*scores.values()]).any():
             raise OrlaError(f"{name} diverges at every rate of its grid; give smaller rates")

@@ -1,9 +1,9 @@
 """The character model of textgenrnn (Woolf 2017, MIT licence) from the weights that it ships.
 
 Two LSTM layers read characters; a weighted mean of embedding and both hidden states over the last
-40 characters is read out. The package reads at most 40 from a state of zeros, at the beginning of a
-text 39 blanks and a mark. What the layers carry leaves the range that they were trained for soon
-after; here they begin anew after every 20 characters, as the package begins a text.
+40 characters is read out. What the layers carry leaves the range that they were trained for soon
+after so many; here they begin anew after every 20, as the package begins a text: 39 blanks and a
+mark from a state of zeros.
 """
 
 import json
@@ -15,8 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from orla.errors import OrlaError
-from orla.files import MOST_TEXT, as_one_line, read_file, require_file, sha256
+from orla.files import MOST_TEXT, as_one_line, read_file, require_sha256
 from orla.language.steps import State, Steps
 from orla.sessions.hdf5 import open_checked
 
@@ -42,7 +41,6 @@ class LSTM(Steps):
             _, self._start_state = self.read(blanks, self.zeros(1))
 
     def encode(self, text: str) -> list[int]:
-        # Characters that are not in the table are passed over.
         return [self.tokenizer[c] for c in text if c in self.tokenizer]
 
     def zeros(self, models: int) -> State:
@@ -79,15 +77,15 @@ class LSTM(Steps):
         return self.model["output"](share @ history), [*layer_states, (history,)]
 
 
-def load_textgenrnn(weights: Path, vocabulary: Path, digest: str = "") -> LSTM:
+def load_textgenrnn(weights: str | Path, vocabulary: str | Path, sha256: str | None = None) -> LSTM:
     """The model of textgenrnn's two files.
 
-    OrlaError: a file is missing, has another SHA-256 than `digest`, or holds something else.
+    OrlaError: one is missing or holds something else, or the weights have another SHA-256.
     """
-    with as_one_line(weights, "no weights of textgenrnn", "get it anew as docs/language.md says"):
-        if digest and sha256(require_file(weights)) != digest:
-            raise OrlaError(f"{weights} has another SHA-256 than the config says; get it anew")
-        with open_checked(weights, "weights of textgenrnn", h5py.File) as file:
+    mend = "get it anew as docs/language.md says"
+    with as_one_line(weights, "no weights of textgenrnn", mend):
+        path = require_sha256(weights, sha256, mend)
+        with open_checked(path, "weights of textgenrnn", h5py.File) as file:
             paths: list[str] = []
             file.visit(paths.append)
             ends = (path for path in paths if path.endswith(":0"))
@@ -97,7 +95,7 @@ def load_textgenrnn(weights: Path, vocabulary: Path, digest: str = "") -> LSTM:
         if not isinstance(categories, dict) or not all(
             type(c) is int and 0 <= c < len(embeddings) for c in categories.values()
         ):
-            raise ValueError(f"{vocabulary.name} has other categories than the weights")
+            raise ValueError(f"{vocabulary} has other categories than the weights")
         model = nn.ModuleDict({"embedding": nn.Embedding.from_pretrained(embeddings)})
         for layer in _LAYERS:
             kinds = ("kernel", "recurrent_kernel", "bias")

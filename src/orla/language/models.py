@@ -1,7 +1,7 @@
 """Language models from files, folders or the hub, and LoRA adapters for several at once."""
 
-import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,10 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTra
 from transformers.utils import logging
 
 from orla.errors import OrlaError
+from orla.files import as_one_line
 from orla.language import lstm
 from orla.language.steps import FAMILIES, GPT2, Steps
+from orla.study.chapter_jobs import token_us
 
 logging.set_verbosity_error()
 logging.disable_progress_bar()
@@ -29,8 +31,7 @@ def open_model(spec: Mapping[str, Any], folder: str | None, room: Mapping[str, f
     family, too large, or lacks weights.
     """
     if "weights" in spec:
-        paths = Path(spec["weights"]), Path(spec["vocabulary"])
-        steps = lstm.load_textgenrnn(*paths, spec.get("sha256", ""))
+        steps = lstm.load_textgenrnn(**spec)
     else:
         name = folder or spec["load"]
         config = _load_pretrained(AutoConfig, name)
@@ -59,17 +60,14 @@ def open_model(spec: Mapping[str, Any], folder: str | None, room: Mapping[str, f
 
 def _load_pretrained(kind: Any, name: str, **how: Any) -> Any:
     """Load what `kind` reads of a name, from this machine, else from the hub; else OrlaError."""
-    here = Path(name).is_dir()
-    what = "cannot be read" if here else "is neither on this machine nor found on the hub"
-    for local in (True,) if here else (True, False):
-        try:
-            return kind.from_pretrained(name, local_files_only=local, **how)
-        except Exception as error:  # many kinds, of damaged files, and of the hub's client
-            reason = next(iter(str(error).splitlines()), type(error).__name__)
-    raise OrlaError(
-        f'config: "language.models" loads {name}, which {what} ({reason}); give a folder that '
-        "save_pretrained wrote, or a model's name"
-    )
+    is_folder = Path(name).is_dir()
+    what = "cannot be read" if is_folder else "neither on this machine nor found on the hub"
+    mend = "give a folder that save_pretrained wrote, or a model's name"
+    with as_one_line(f'config: "language.models" loads {name}', what, mend):
+        if not is_folder:
+            with suppress(Exception):  # of many kinds: the hub's client found nothing here
+                return kind.from_pretrained(name, local_files_only=True, **how)
+        return kind.from_pretrained(name, local_files_only=is_folder, **how)
 
 
 def require_room(
@@ -93,20 +91,12 @@ def require_room(
             f"{name} would take about {memory / 1e9:.1f} GB of memory and {free / 1e9:.1f} GB are "
             "free; take a smaller model, fewer seeds or optimizers"
         )
-    hours = 6 * size * tokens / _flops_per_second() / 3600
+    hours = 1e-6 * token_us(size) * tokens / 3600
     if hours > most_hours:
         raise OrlaError(
             f"{name} would take about {hours:.2g} hours on a core and language.most_hours is "
             f"{most_hours:g}; take a smaller model or fewer tokens, or allow more"
         )
-
-
-def _flops_per_second() -> float:
-    """Floating-point operations a second, of a product of matrices on this machine."""
-    x, began, turns = torch.ones(256, 256), time.perf_counter(), 8
-    for _ in range(turns):
-        x = x @ x / 256
-    return turns * 2 * 256**3 / (time.perf_counter() - began)
 
 
 class PerModel(nn.Module):
@@ -124,9 +114,8 @@ def insert_adapters(steps: Steps, rank: int, seeds: Sequence[int]) -> dict[str, 
     """Put an adapter of each of these seeds into a model, as rows of the batches that it reads.
 
     peft puts them in and draws them, A by He's rule and B zero; alpha is the rank, so that B A is
-    added as it is. A second call replaces them.
-
-    Weights are "LAYER.A" (models, rank, in) and "LAYER.B" (models, out, rank).
+    added as it is. A second call replaces them. Weights are "LAYER.A" (models, rank, in) and
+    "LAYER.B" (models, out, rank).
     """
     config = LoraConfig(r=rank, lora_alpha=rank, target_modules=list(steps.targets))
     config.fan_in_fan_out = isinstance(steps, GPT2)  # how that keeps its matrices

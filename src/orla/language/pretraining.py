@@ -13,10 +13,9 @@ from orla import progress
 from orla.errors import OrlaError
 from orla.language.steps import FAMILIES
 from orla.provenance import cost
-from orla.schema import nearest
+from orla.schema import require_one_of
 
-# Characters of each text that the tokenizer is made from.
-_CHARACTERS = 2_000_000
+_CHARACTERS = 2_000_000  # of each text that the tokenizer is made from
 
 
 def pretrain(
@@ -29,17 +28,12 @@ def pretrain(
     an option is unknown, the context is longer than the windows, or a text is shorter than one.
     """
     family, window, shares = make["model_type"], settings["window"], settings["shares"]
-    config = AutoConfig.for_model(family)
-    options = {*config.to_dict(), *config.attribute_map}
+    default = AutoConfig.for_model(family)
+    options = {*default.to_dict(), *default.attribute_map}
     for name in make:  # transformers would pass over one that it does not know
-        if name not in options:
-            raise OrlaError(
-                f'config: "language.models" makes a {family} with "{name}", which it does not have;'
-                f" {nearest(name, options)}"
-            )
+        require_one_of("language.models.make", name, options, f", no option of a {family}")
     excerpts, byte_pairs = [text[:_CHARACTERS] for text in texts.values()], ByteLevelBPETokenizer()
-    how = {"min_frequency": 0, "show_progress": False}
-    byte_pairs.train_from_iterator(excerpts, settings["vocabulary"], **how)
+    byte_pairs.train_from_iterator(excerpts, settings["vocabulary"], 0, show_progress=False)
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=byte_pairs._tokenizer)
     sizes = {"vocab_size": len(tokenizer), "bos_token_id": None, "eos_token_id": None}
     torch.manual_seed(settings["seed"])
@@ -65,11 +59,11 @@ def pretrain(
     weights = torch.tensor([float(share) for share in shares.values()])
     with cost.work_phase("pretraining", turns * rows * window):
         for _ in progress.bar(range(turns), f"pretraining {family}", "step"):
-            batch = torch.empty(rows, window + 1, dtype=torch.int64)
-            domains = torch.multinomial(weights, rows, replacement=True, generator=draw)
-            for row, text in zip(batch, (categories[i] for i in domains), strict=True):
-                start = int(torch.randint(len(text) - window, (), generator=draw))
-                row.copy_(text[start : start + window + 1])
+            sequences = []
+            for i in torch.multinomial(weights, rows, replacement=True, generator=draw):
+                start = int(torch.randint(len(categories[i]) - window, (), generator=draw))
+                sequences.append(categories[i][start : start + window + 1])
+            batch = torch.stack(sequences)
             logits, _ = steps(batch[:, :-1], steps.start(rows))
             loss = F.cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten())
             optimizer.zero_grad()

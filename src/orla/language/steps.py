@@ -6,7 +6,7 @@ immediate derivative ("d=0") is the gradient through one token with the state be
 of a transformer the state is the keys and values of the past.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import torch
@@ -14,8 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers import DynamicCache
 
-# Of each layer the tensors (models, ...) that it carries.
-State = list[tuple[Tensor, ...]]
+State = list[tuple[Tensor, ...]]  # of each layer the tensors (models, ...) that it carries
 
 
 class Steps:
@@ -52,10 +51,7 @@ class Steps:
         raise NotImplementedError
 
     def __call__(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        """Logits (models, T, vocabulary) of the next tokens, and the state after these.
-
-        A state that is full begins anew.
-        """
+        """Logits (models, T, vocabulary) and the state after the tokens; a full one begins anew."""
         logits = []
         while tokens.shape[1]:
             if self.context and self.token_count(state) >= self.context:
@@ -67,11 +63,7 @@ class Steps:
 
 
 class Mamba(Steps):
-    """Mamba (Gu and Dao 2023) of `transformers`; the state is that of its convolution and scan.
-
-    The library multiplies by the weight of ``dt_proj`` itself and so passes over an adapter in it;
-    here the layer is called.
-    """
+    """Mamba (Gu and Dao 2023) of `transformers`; the state is that of its convolution and scan."""
 
     targets = ("in_proj", "x_proj", "dt_proj")  # peft refuses out_proj
 
@@ -91,6 +83,7 @@ class Mamba(Steps):
             u = m.act(F.conv1d(window.mT, taps, bias, groups=m.intermediate_size).mT)
             sizes = [m.time_step_rank, m.ssm_state_size, m.ssm_state_size]
             dt, write, readout = m.x_proj(u).split(sizes, -1)
+            # The library multiplies by this layer's weight itself, past an adapter in it.
             dt = F.softplus(m.dt_proj(dt))[..., None]
             decay = torch.exp(dt * -torch.exp(m.A_log))
             inputs, outputs = dt * write[:, :, None] * u[..., None], []
@@ -120,9 +113,9 @@ class RWKV(Steps):
             key, value, gate = _token_shift(a, h, attention_shift, "key", "value", "receptance")
             decay, outputs = -torch.exp(a.time_decay), []
             for k, v in zip(key.unbind(1), value.unbind(1), strict=True):
-                total, weight, _ = _attention_sums(*sums, k + a.time_first, v)
+                total, weight, _ = _attention_sums(sums, k + a.time_first, v)
                 outputs.append(total / weight)
-                sums = _attention_sums(*sums[:2], sums[2] + decay, k, v)
+                sums = _attention_sums((*sums[:2], sums[2] + decay), k, v)
             x = x + a.output(torch.sigmoid(gate) * torch.stack(outputs, 1))
             attention_shift, h = h[:, -1], block.ln2(x)
             key, gate = _token_shift(f, h, feed_shift, "key", "receptance")
@@ -139,10 +132,9 @@ def _token_shift(part: nn.Module, h: Tensor, last: Tensor, *names: str) -> Itera
         yield getattr(part, name)(h * share + previous * (1 - share))
 
 
-def _attention_sums(
-    total: Tensor, weight: Tensor, exponent: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, ...]:
+def _attention_sums(sums: Sequence[Tensor], key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
     """RWKV's sums of values and of weights with one more; both times exp(exponent), as given."""
+    total, weight, exponent = sums
     most = torch.maximum(exponent, key)
     old, new = torch.exp(exponent - most), torch.exp(key - most)
     return old * total + new * value, old * weight + new, most
@@ -156,18 +148,15 @@ class GPT2(Steps):
 
     targets = ("c_attn", "c_proj", "c_fc")
 
-    def __init__(self, model: nn.Module, tokenizer: Any = None) -> None:
-        super().__init__(model, tokenizer)
-        self.context = model.config.n_positions
+    @property
+    def context(self) -> int:
+        return self.model.config.n_positions
 
     def start(self, models: int) -> State:
-        config = self.model.config
-        shape = models, config.n_head, 0, config.n_embd // config.n_head
-        empty = self.model.lm_head.weight.new_zeros(shape)
-        return [(empty, empty)] * config.n_layer
+        return []
 
     def token_count(self, state: State) -> int:
-        return state[0][0].shape[2]
+        return state[0][0].shape[2] if state else 0
 
     def read(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         cache = DynamicCache(state)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from orla.errors import OrlaError
-from orla.files import read_file
+from orla.files import as_one_line, read_file
 from orla.study.chapter_jobs import SHIPPED_TEXTS
 from orla.tasks import bytes as library
 
@@ -40,16 +40,11 @@ def split_text(source: str, shares: Mapping[str, float]) -> dict[str, str]:
 
 
 def _read_text(source: str) -> str:
-    """The text of a source; OrlaError where it is no text."""
     if source in SHIPPED_TEXTS:
         return library.read_text(source).decode("utf-8", "replace").replace("\r\n", "\n")
-    try:
+    mend = 'give "language.texts" code, prose or a file in UTF-8'
+    with as_one_line(source, "no text", mend):
         return read_file(source).decode("utf-8").replace("\r\n", "\n")
-    except (OrlaError, UnicodeDecodeError) as error:
-        raise OrlaError(
-            f'config: "language.texts" names {source}, which is no text ({error}); give code, prose'
-            " or a file in UTF-8"
-        ) from None
 
 
 def token_stream(

@@ -23,16 +23,17 @@ _PACKAGES = (
 )
 
 
-def collect(*roots: str | Path, **extra: Any) -> dict[str, Any]:
+def collect(*roots: str | Path, packages: Iterable[str] = (), **extra: Any) -> dict[str, Any]:
     """The provenance of a result: code, versions and machine of this process, and `extra`.
 
-    It can be written as JSON; the code has the `source_digests` of `roots`. Where the process has
-    loaded PyTorch, also the instruction set and threads that it uses.
+    It can be written as JSON; the code has the `source_digests` of `roots`, and the versions those
+    of further `packages`. Where the process has loaded PyTorch, also the instruction set and
+    threads that it uses.
     """
     return {
         "code": _code_state(roots) | {"files": source_digests(*roots)},
         "versions": {"python": platform.python_version()}
-        | {p: _installed_version(p) for p in _PACKAGES},
+        | {p: _installed_version(p) for p in (*_PACKAGES, *packages)},
         "platform": platform.platform(),
         **_pytorch_settings(),
         **extra,

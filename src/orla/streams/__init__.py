@@ -6,12 +6,11 @@ from typing import Any
 from orla.errors import OrlaError
 
 try:
-    from river import __version__ as RIVER
-    from river.datasets import synth
+    from river import datasets
 except ImportError:
     raise OrlaError("tabular streams need River: pip install 'orla[streams]'") from None
 
-__all__ = ["RIVER", "OnlineRNN", "synth"]
+__all__ = ["OnlineRNN", "datasets"]
 
 
 def __getattr__(name: str) -> Any:

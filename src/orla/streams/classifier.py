@@ -4,6 +4,7 @@ import math
 from collections.abc import Hashable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -54,11 +55,10 @@ class OnlineRNN(base.Classifier):
     _features: dict[Hashable, int] = field(default_factory=dict, init=False)
     _classes: dict[Hashable, int] = field(default_factory=dict, init=False)
     _state: State | None = field(default=None, init=False)
-    _loop: Loop | None = field(default=None, init=False)
 
     def __getstate__(self) -> dict[str, Any]:
         # The loop holds functions; it is made anew of the parameters.
-        return vars(self) | {"_loop": None}
+        return {name: value for name, value in vars(self).items() if name != "_loop"}
 
     @torch.no_grad()
     def learn_one(self, x: Row, y: Hashable) -> None:
@@ -75,7 +75,7 @@ class OnlineRNN(base.Classifier):
             self._classes.setdefault(y, len(self._classes))
             self._grow()
         stream = {"x": self._vector(x)[None], "y": torch.tensor([self._classes[y]])}
-        loop, rates = self._get_loop(), torch.tensor([self.learning_rate], dtype=torch.float64)
+        loop, rates = self._loop, torch.tensor([self.learning_rate], dtype=torch.float64)
         loop.driver.advance(self._state, rates, loop.with_noise(stream, self._state), 1)
 
     def predict_proba_one(self, x: Row) -> dict[Hashable, float]:
@@ -108,30 +108,30 @@ class OnlineRNN(base.Classifier):
         is_plain = len(kinds) == 1 and issubclass(*kinds, (bool, int, float, str, np.generic))
         return np.array([*labels], *kinds) if is_plain else labels
 
-    def _get_loop(self) -> Loop:
+    @cached_property
+    def _loop(self) -> Loop:
         """The loop for the features and classes that are known."""
-        if self._loop is None:
-            for name in ("learning_rate", "hidden", "seed"):
-                value = getattr(self, name)
-                number = isinstance(value, (int, float, np.number)) and 0 <= value < math.inf
-                if not number or (name != "learning_rate" and value != int(value)):
-                    raise OrlaError(f"OnlineRNN: {name} is {value!r}; give a number from 0 up")
-            kinds = {"learner": self.learner, "optimizer": self.optimizer}
-            kinds["network"] = {"kind": self.network, "hidden": int(self.hidden)}
-            self._loop = loop_of(kinds, len(self._features), len(self._classes), CrossEntropy())
-            if (stride := self._loop.learner.stride) != 1:
-                raise OrlaError(
-                    f"learner {self.learner} updates every {stride} rows; give OnlineRNN one that"
-                    " updates at each"
-                )
-        return self._loop
+        for name in ("learning_rate", "hidden", "seed"):
+            value = getattr(self, name)
+            number = isinstance(value, (int, float, np.number)) and 0 <= value < math.inf
+            if not number or (name != "learning_rate" and value != int(value)):
+                raise OrlaError(f"OnlineRNN: {name} is {value!r}; give a number from 0 up")
+        kinds = {"learner": self.learner, "optimizer": self.optimizer}
+        kinds["network"] = {"kind": self.network, "hidden": int(self.hidden)}
+        loop = loop_of(kinds, len(self._features), len(self._classes), CrossEntropy())
+        if (stride := loop.learner.stride) != 1:
+            raise OrlaError(
+                f"learner {self.learner} updates every {stride} rows; give OnlineRNN one that"
+                " updates at each"
+            )
+        return loop
 
     def _grow(self) -> None:
         """Make the network as wide as what is known; what it has learned stays."""
-        old_state, self._loop = self._state, None
-        loop = self._get_loop()
-        params = initial_parameters(loop.learner.architecture, [self.seed], torch.float64)
-        state = loop.start(params, seeds=[self.seed])
+        old_state = self._state
+        vars(self).pop("_loop", None)
+        params = initial_parameters(self._loop.learner.architecture, [self.seed], torch.float64)
+        state = self._loop.start(params, seeds=[self.seed])
         if old_state:
             for part in ("params", "optimizer"):
                 old, wider = getattr(old_state, part), getattr(state, part)
@@ -158,7 +158,7 @@ class OnlineRNN(base.Classifier):
     @torch.no_grad()
     def _probabilities(self, rows: Iterable[Row]) -> list[dict[Hashable, float]]:
         """Probability of each class for each row, the state running through the rows."""
-        network = self._get_loop().learner.architecture
+        network = self._loop.learner.architecture
         params, state = {n: p[0] for n, p in self._state.params.items()}, self._state.network[0]
         probabilities = []
         for row in rows:

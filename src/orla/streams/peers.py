@@ -44,8 +44,7 @@ def peer_accuracies(task: River, seed: int, probe: Mapping[str, Any]) -> pd.Data
     """Accuracies of River's models on the task's stream of a seed: a row a model and window.
 
     Each model that the task names for this seed is tested and then trained on each row. The probe
-    of this specification takes the means of windows of the adapt part. Columns: see
-    docs/reference.md.
+    of this specification takes means of windows of the adapt part. Columns: docs/reference.md.
     """
     prequential, (X, Y, _) = catalogue.make("probe", probe), task.labelled_rows(seed)
     frames, end, window = [], task.pretraining + task.adapt, prequential.window

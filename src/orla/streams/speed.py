@@ -1,7 +1,4 @@
-"""Cost of a row of a stream: CPU microseconds from the cost files, and bytes of a model.
-
-It is measured while the study runs, so it differs between runs, and no verdict reads it.
-"""
+"""Cost of a row of a stream, as measured while the study ran; no verdict reads it."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -16,9 +13,6 @@ from orla.engine.state import dtype_of
 from orla.errors import OrlaError
 from orla.provenance.cost import read_cost
 
-# A network, its optimizer's state, and what a learner carries; tapes last as long as a row.
-_STATE_PARTS = ("params", "optimizer", "carry", "buffers")
-
 
 def row_microseconds(results: Iterable[str], phase: str) -> float:
     """CPU microseconds of a row of one model, over the jobs that made these results."""
@@ -32,22 +26,21 @@ def row_microseconds(results: Iterable[str], phase: str) -> float:
     return 1e6 * seconds / rows if rows else float("nan")
 
 
-def peer_costs(task_by_table: Mapping[str, str], peers: pd.DataFrame) -> pd.DataFrame:
+def peer_costs(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """A row a task and peer: microseconds, and bytes at the end, means over seeds.
 
-    `task_by_table` has the task of each table's path, and `peers` these tables as one.
+    `tables` of River's models, each of one task, by their paths.
     """
-    once = peers.drop_duplicates(["task", "peer", "seed"])
-    table = once.groupby(["task", "peer"], as_index=False)["bytes"].mean()
-    paths = ([p for p, task in task_by_table.items() if task == name] for name in table["task"])
-    return table.assign(us=[*map(row_microseconds, paths, table["peer"])])
+    once = pd.concat(tables.values()).drop_duplicates(["task", "peer", "seed"])
+    costs = once.groupby(["task", "peer"], as_index=False)["bytes"].mean()
+    paths = ([p for p, t in tables.items() if t["task"].eq(task).all()] for task in costs["task"])
+    return costs.assign(us=[*map(row_microseconds, paths, costs["peer"])])
 
 
 def network_costs(jobs_by_table: Mapping[str, Iterable[tuple[Mapping, Any]]]) -> pd.DataFrame:
     """A row a condition: the mean microseconds of all models of its job, and bytes.
 
-    `jobs_by_table` has the task's specification and the job of each condition by the path of their
-    table of models.
+    `jobs_by_table`: path of a table of models -> of each condition the task's specification, job.
     """
     rows = []
     for path, jobs in jobs_by_table.items():
@@ -55,6 +48,8 @@ def network_costs(jobs_by_table: Mapping[str, Iterable[tuple[Mapping, Any]]]) ->
         for task, job in jobs:
             X, _, classes = catalogue.make("task", task).labelled_rows(0, rows=1)
             loop = loop_of(job, X.shape[1], classes, catalogue.make("loss", "cross_entropy"))
-            size = bytes_per_model(loop, dtype_of(job["keys"]["precision"], job.get("format")))
-            rows.append(job["keys"] | {"us": us, "bytes": sum(size[n] for n in _STATE_PARTS)})
+            sizes = bytes_per_model(loop, dtype_of(job["keys"]["precision"], job.get("format")))
+            # Tapes, and what a step goes through, last as long as a row.
+            lasting = sum(sizes[name] for name in ("params", "optimizer", "carry", "buffers"))
+            rows.append(job["keys"] | {"us": us, "bytes": lasting})
     return pd.DataFrame(rows)

@@ -4,8 +4,8 @@ The packages of those chapters are extras, and none of them is imported here.
 """
 
 import math
-from collections.abc import Mapping
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +14,17 @@ from orla.schema import nearest, require_one_of
 
 SHIPPED_TEXTS = ("code", "prose")
 """Texts of language models that come with Python; others are files of the user."""
+LEARNERS = {"immediate": 1, "tbptt-64": 64}
+"""Learner of language models -> tokens that its gradient goes through, and between two updates."""
+Rates = Mapping[str, Sequence[float]]
+"""Optimizer -> the rate of each of its models, which follow each other in a batch."""
 
 # Microseconds, measured: of an image through a WideResNet-10-1 with its gradient, and without; of a
 # token that an adapter of a small model reads and learns, and that pretraining reads.
 _IMAGE_US, _FROZEN_IMAGE_US, _TOKEN_US, _PRETRAINING_TOKEN_US = 1000.0, 350.0, 450.0, 65.0
-# Seconds that such a job takes to begin, with its libraries.
-_START_S = 8.0
+_START_S = 8.0  # that such a job takes to begin, with its libraries
 _TRAINING_IMAGES, _SCORED, _TUNING = 60_000, 15, 4
-# Floating-point operations a microsecond that a large model gets of one core.
-_FLOPS_PER_US = 5e3
+_FLOPS_PER_US = 5e3  # floating-point operations that a large model gets of one core
 
 
 def language_jobs(config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -31,13 +33,13 @@ def language_jobs(config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     OrlaError: streams that cannot be read as they are described, an entry of ``adapters`` without a
     model, and two of one model and rank.
     """
-    language, jobs = config.get("language", {}), {}
-    if language:
-        _check_streams(language)
+    if not (language := config.get("language")):
+        return {}
+    _check_streams(language)
     settings = {k: v for k, v in language.items() if k not in ("models", "adapters")}
-    for i, block in enumerate(language.get("adapters", ())):
-        place, models = f'config: "language.adapters[{i}]', language["models"]
-        names = block.get("models", [*models])
+    jobs, models = {}, language["models"]
+    for i, block in enumerate(language["adapters"]):
+        place, names = f'config: "language.adapters[{i}]', block.get("models", [*models])
         if not models.keys() & names:  # others may be models that the config leaves out
             raise OrlaError(f'{place}.models" has no model; {nearest(names[0], models)}')
         for name in (name for name in names if name in models):
@@ -75,40 +77,73 @@ def _check_streams(language: Mapping[str, Any]) -> None:
 
 
 def language_files(model: Mapping[str, Any]) -> list[str]:
-    """The files of a language model that the user has; none of one from the hub."""
-    folder = Path(model.get("load", ""))
-    files = sorted(map(str, folder.glob("[!.]*"))) if "load" in model and folder.is_dir() else []
-    return [*files, *(model[key] for key in ("weights", "vocabulary") if key in model)]
+    """The files of a language model on this machine; none of one from the hub."""
+    files = sorted(Path(model["load"]).glob("[!.]*")) if "load" in model else []
+    own = (model[key] for key in ("weights", "vocabulary") if key in model)
+    return [*(str(file) for file in files if file.is_file()), *own]
+
+
+def rates_to_try(adapters: Mapping[str, Any], grids: Mapping[str, Any]) -> dict[str, Rates]:
+    """By learner of ``adapters`` what ``grids`` has for its cadence; OrlaError if it has none."""
+    by_learner = {learner: {} for learner in adapters["learners"]}
+    for learner, name in product(by_learner, adapters["optimizers"]):
+        cadence = "step" if LEARNERS[learner] == 1 else "window"
+        if cadence not in grids.get(name, {}):
+            raise OrlaError(f'config: "grids.{name}" has no rates for an update each {cadence}')
+        by_learner[learner][name] = grids[name][cadence]
+    return by_learner
+
+
+def room_request(settings: Mapping[str, Any], by_learner: Mapping[str, Rates]) -> dict[str, float]:
+    """What a job of ``language`` needs, for `language.models.require_room`.
+
+    "models" of the largest batch (all streams and seeds, or all rates that are tried), "tokens"
+    that all read together, and "most_hours".
+    """
+    grids = by_learner.values()
+    adapted = max(map(len, grids)) * len(settings["streams"]) * settings["seeds"]
+    most = max(adapted, *(sum(map(len, rates.values())) for rates in grids))
+    tokens = len(grids) * (adapted * settings["tokens"] + most * settings["choosing"])
+    return {"models": most, "tokens": tokens, "most_hours": settings["most_hours"]}
+
+
+def token_us(weights: float) -> float:
+    """CPU microseconds of a token that an adapter of a model of so many weights learns."""
+    return max(_TOKEN_US, 6 * weights / _FLOPS_PER_US)
 
 
 def vision_jobs(config: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
     """What adapts, and its optimizer or "-" -> ``vision`` of the config with the one grid."""
-    if "vision" not in config:
+    if not (vision := config.get("vision")):
         return {}
-    vision = config["vision"]
-    grids = {"none": {"-": None}, "statistics": {"-": None}} | vision["rates"]
-    return {
-        (adapts, name): vision | {"rates": {adapts: {name: grid}} if grid else {}}
-        for adapts, by_name in grids.items()
-        for name, grid in by_name.items()
-    }
+    jobs = {(adapts, "-"): vision | {"rates": {}} for adapts in ("none", "statistics")}
+    for adapts, grids in vision["rates"].items():
+        for name, grid in grids.items():
+            jobs[adapts, name] = vision | {"rates": {adapts: {name: grid}}}
+    return jobs
 
 
 def chapter_cpu_s(config: Mapping[str, Any], rule: str, wildcards: Mapping[str, str]) -> float:
     """CPU seconds of a job of these rules; 0 for other rules."""
-    if rule in ("vision_network", "vision_adapt"):
-        return _START_S + _vision_s(config["vision"], **wildcards)
-    if rule == "language_pretraining":
-        settings = config["language"]["pretraining"]
-        tokens = settings["steps"] * settings["batch"] * settings["window"]
-        return _START_S + 1e-6 * tokens * _PRETRAINING_TOKEN_US
-    if rule == "language_adaptation":
-        return _START_S + _language_s(config, "language/{model}/rank-{rank}".format(**wildcards))
-    return 0.0
+    match rule:
+        case "vision_network" | "vision_adapt":
+            us = _vision_us(config["vision"], **wildcards)
+        case "language_pretraining":
+            settings = config["language"]["pretraining"]
+            tokens = settings["steps"] * settings["batch"] * settings["window"]
+            us = tokens * _PRETRAINING_TOKEN_US
+        case "language_adaptation":
+            job = language_jobs(config)["language/{model}/rank-{rank}".format(**wildcards)]
+            rates = rates_to_try(job["adapters"], config["grids"])
+            size = sum(Path(file).stat().st_size for file in language_files(job["model"])) / 4
+            us = room_request(job["settings"], rates)["tokens"] * token_us(size)
+        case _:
+            return 0.0
+    return _START_S + 1e-6 * us
 
 
-def _vision_s(vision: Mapping[str, Any], adapts: str = "", optimizer: str = "") -> float:
-    """Of the training of the network, or of one way to adapt it."""
+def _vision_us(vision: Mapping[str, Any], adapts: str = "", optimizer: str = "") -> float:
+    """CPU microseconds of the training of the network, or of one way to adapt it."""
     network, us = vision["network"], _IMAGE_US
     if not adapts:
         images = 0 if "checkpoint" in network else network["epochs"] * _TRAINING_IMAGES
@@ -116,18 +151,4 @@ def _vision_s(vision: Mapping[str, Any], adapts: str = "", optimizer: str = "") 
         grid = vision["rates"].get(adapts, {}).get(optimizer, [])
         us = _IMAGE_US if grid else _FROZEN_IMAGE_US
         images = vision["scored"] * (_TUNING * len(grid) + _SCORED * vision["seeds"])
-    blocks = (network["depth"] - 4) / 6
-    return 1e-6 * us * images * blocks * network["widen"] ** 2
-
-
-def _language_s(config: Mapping[str, Any], path: str) -> float:
-    """Of the adaptation of one model at one rank."""
-    job = language_jobs(config)[path]
-    settings, adapters, grids = job["settings"], job["adapters"], config["grids"]
-    adapted = len(settings["streams"]) * settings["seeds"] * settings["tokens"]
-    tokens = len(adapters["learners"]) * sum(
-        adapted + max(map(len, grids[name].values())) * settings["choosing"]
-        for name in adapters["optimizers"]
-    )
-    size = sum(Path(file).stat().st_size for file in language_files(job["model"])) / 4
-    return 1e-6 * tokens * max(_TOKEN_US, 6 * size / _FLOPS_PER_US)
+    return us * images * (network["depth"] - 4) / 6 * network["widen"] ** 2

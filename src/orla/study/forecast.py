@@ -27,13 +27,13 @@ OF_JOB = {
     "download": (5.0, 0.0, 100.0),
     "convert": (2.5, 0.0, 370.0),
     "streams": (2.5, 0.0, 410.0),
-    "beside": (4.0, 0.0, TORCH_MB),
+    "speed": (4.0, 0.0, TORCH_MB),
     "programs": (START_S, 0.0, TORCH_MB),
     "vision_network": (0.0, 0.0, 800.0),  # the seconds of these: chapter_jobs
     "vision_adapt": (0.0, 0.0, 800.0),
     "language_pretraining": (0.0, 0.0, 1020.0),
     "language_adaptation": (0.0, 0.0, 1100.0),
-    "join": (2.0, 0.0, 400.0),  # of what adapted to images, of language models
+    "join": (2.0, 0.0, 400.0),  # of River's models, of images, of language models
     "drift": (6.0, 0.0, TORCH_MB),
     "inspection": (4.0, 0.0, 400.0),
     "truth_studies": (80.0, 0.0, 3800.0),

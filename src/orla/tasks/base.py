@@ -39,7 +39,8 @@ class Task(Part, ABC):
     def make_episode(self, stream: Stream, source: str, simulated: bool, **fields: Any) -> Episode:
         """An episode of a stream of the task's `adapt` and `heldout` steps, described as `source`.
 
-        The task has a `window` too; `fields` are the others of an `Episode`.
+        The task has a `window` too; `fields` are the others of an `Episode`, whose loss is by
+        default the task's.
         """
         label = self.part.label.format_map(vars(self))
         about = {"name": self.part.name, "source": source, "simulated": simulated, "label": label}
@@ -50,7 +51,7 @@ class Task(Part, ABC):
             label=label,
             simulated=simulated,
             dataset=about,
-            **fields,
+            **{"loss": self.part.more["loss"]} | fields,
         )
 
 

@@ -6,6 +6,7 @@ import importlib
 import platform
 import sysconfig
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -39,7 +40,6 @@ class Bytes(
     """
 
     simulated: ClassVar[bool] = False
-
     pretraining: int = option(8000, "Steps of the part that networks are pretrained on.", least=1)
     adapt: int = option(3000, "Steps of the part that they adapt to.", least=2)
     first: str = option("prose", "Text of pretraining.", choices=("prose", "code"))
@@ -52,11 +52,9 @@ class Bytes(
 
     def streams(self, rngs: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
         table, count = _category_table(self.vocabulary)
+        excerpts = (self.first, self.pretraining + self.after), (self.second, self.after)
         streams = []
-        for name, steps in (
-            (self.first, self.pretraining + self.after),
-            (self.second, self.after),
-        ):
+        for name, steps in excerpts:
             values = table[np.frombuffer(read_text(name), np.uint8)]
             if len(values) <= steps:
                 raise OrlaError(
@@ -64,8 +62,8 @@ class Bytes(
                     "needed; shorten pretraining, adapt or heldout"
                 )
             begins = np.array([[rng.integers(len(values))] for rng in rngs])
-            excerpts = np.take(values, begins + np.arange(steps + 1), mode="wrap")
-            streams.append(Stream(np.eye(count)[excerpts[:, :-1]], excerpts[:, 1:]))
+            Y = np.take(values, begins + np.arange(steps + 1), mode="wrap")
+            streams.append(Stream(np.eye(count)[Y[:, :-1]], Y[:, 1:]))
         return tuple(streams)
 
     def describe(self) -> dict[str, Any]:
@@ -73,7 +71,6 @@ class Bytes(
         sums = [f"{name} {hashlib.sha256(read_text(name)).hexdigest()[:12]}" for name in names]
         return {
             "n_out": _category_table(self.vocabulary)[1],
-            "loss": self.part.more["loss"],
             "source": f"library of Python {platform.python_version()} (SHA-256: {', '.join(sums)})",
         }
 
@@ -91,20 +88,17 @@ def _category_table(vocabulary: str) -> tuple[np.ndarray, int]:
 @functools.cache
 def read_text(name: str) -> bytes:
     """The text `prose` or `code`."""
+    library, texts = Path(sysconfig.get_path("stdlib")), []
     if name == "code":
         # Modules whose names begin with _ are left out: some are written at installation.
-        files = sorted(Path(sysconfig.get_path("stdlib")).glob("[!_]*.py"))
-        content = b"\n".join(file.read_bytes() for file in files)
+        texts = [file.read_bytes() for file in sorted(library.glob("[!_]*.py"))]
     else:
-        try:
+        with suppress(ImportError):
             topics = importlib.import_module("pydoc_data.topics").topics
-        except ImportError:
-            topics = {}
-        content = "\n".join(topics[topic] for topic in sorted(topics)).encode()
-    if not content:
+            texts = [topics[topic].encode() for topic in sorted(topics)]
+    if not any(texts):
         raise OrlaError(
-            f"task bytes: the text {name} is missing from the library of this Python, "
-            f"{sysconfig.get_path('stdlib')}; install its documentation and sources, or give "
-            "first and second another text"
+            f"task bytes: the text {name} is missing from the library of this Python, {library}; "
+            "install its documentation and sources, or give first and second another text"
         )
-    return content
+    return b"\n".join(texts)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from inspect import signature
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +13,7 @@ import pandas as pd
 
 from orla.catalogue import option
 from orla.errors import OrlaError
-from orla.files import as_one_line, require_file, sha256
+from orla.files import as_one_line, require_sha256, sha256
 from orla.tasks.base import Task, require_parts
 from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
@@ -26,6 +27,7 @@ PEERS = {
     "no-change": "no change (the last class)",
     "majority": "majority (the commonest class)",
 }
+LabelledRows = tuple[np.ndarray, np.ndarray, int]
 
 
 @dataclass(frozen=True)
@@ -38,22 +40,14 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
     chosen on the first rows that are adapted to; what is held out follows the scored stream.
     """
 
-    stream: str = option(
-        "Hyperplane", "A generator of river.datasets.synth; with a file, what the file is called."
-    )
-    parameters: dict[str, Any] = option(
-        {}, "The generator's, by River's names; the task gives the seeds."
-    )
+    stream: str = option("Hyperplane", "A generator of river.datasets.synth, or a name for a file.")
+    parameters: dict[str, Any] = option({}, "The generator's, by River's names, but its seeds.")
     file: str | None = option(None, "A table in place of a generator: .csv with a head.")
     sha256: str = option("", "SHA-256 of the file; another file is refused.")
     target: str = option("class", "The file's column with the class; all others are features.")
     seed: int = option(0, "Of all streams; seed 3 of one is another stream than seed 3 of another.")
-    drifts: list[int] = option(
-        [], "Rows of the adapt part at which a generator of other seeds follows, increasing."
-    )
-    peers: dict[str, int] = option(
-        {}, "River's models that are run beside networks, and on how many seeds each."
-    )
+    drifts: list[int] = option([], "Rows of the adapt part where other seeds follow, increasing.")
+    peers: dict[str, int] = option({}, "River's models beside networks, and how many seeds each.")
     pretraining: int = option(0, "Rows that come before the adapt part; 0 for none.", least=0)
     adapt: int = option(2000, "Rows that are learned one by one.", least=2)
     heldout: int = option(100, "Rows that follow, scored frozen.", least=1)
@@ -85,11 +79,9 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
 
     @property
     def total_rows(self) -> int:
-        """Rows of all parts."""
         return self.pretraining + self.adapt + self.heldout
 
     def episode(self, variant: str, seeds: Sequence[int]) -> Episode:
-        """The episode for these seeds."""
         require_parts(self, variant, seeds, "rows")
         chosen_on = int(self.chosen_on * self.adapt) // self.window * self.window
         if chosen_on < 2 * self.window:
@@ -97,12 +89,11 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
                 f"task river: a rate is chosen by {chosen_on} rows; give chosen_on and window such"
                 " that these are two windows at least"
             )
-        simulated = self.file is None
+        simulated, start = self.file is None, self.pretraining
         tables = [self.labelled_rows(seed) for seed in (seeds if simulated else seeds[:1])]
-        X = np.stack([_standardize(X) for X, _, _ in tables])
-        Y = np.stack([Y for _, Y, _ in tables])
-        whole = Stream(X, Y) if simulated else Stream(X[0], Y[0])
-        start = self.pretraining
+        X, Y, classes = zip(*tables, strict=True)
+        X = [*map(_standardize, X)]
+        whole = Stream(np.stack(X), np.stack(Y)) if simulated else Stream(X[0], Y[0])
         return self.make_episode(
             whole.slice_steps(slice(start, None)),
             source=self._source_text(),
@@ -110,13 +101,10 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
             pretraining=whole.slice_steps(slice(start)) if start else None,
             selection_cut=self.adapt - self.window,
             chosen_on=chosen_on,
-            n_out=tables[0][2],
-            loss=self.part.more["loss"],
+            n_out=classes[0],
         )
 
-    def labelled_rows(
-        self, seed: int, rows: int | None = None
-    ) -> tuple[np.ndarray, np.ndarray, int]:
+    def labelled_rows(self, seed: int, rows: int | None = None) -> LabelledRows:
         """Features (rows, features) as they come, categories (rows,), and how many there are.
 
         OrlaError: River is not installed, or has no such generator or parameter; the file is
@@ -138,9 +126,9 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
 
     def _make_generator(self, seed: int, concept: int) -> tuple[Any, int]:
         """River's generator of a seed and concept, and its number of classes."""
-        from orla.streams import synth  # River is an extra
+        from orla.streams import datasets  # River is an extra
 
-        generator = getattr(synth, self.stream, None)
+        generator = getattr(datasets.synth, self.stream, None)
         if generator is None:
             raise OrlaError(f"task river: river.datasets.synth has no {self.stream}; name another")
         key = (int.from_bytes(b"river"), self.seed, concept)
@@ -157,14 +145,9 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
             raise OrlaError(f"task river: {what}, not of one category a row; name another")
         return instance, classes
 
-    def _read_file(self, rows: int) -> tuple[np.ndarray, np.ndarray, int]:
-        """The first rows of the file, as `labelled_rows` answers."""
-        path, place = require_file(self.file), f"task river: {self.file}"
-        if (digest := sha256(path)) != self.sha256:
-            raise OrlaError(
-                f"{place} has the SHA-256 {digest}, not {self.sha256 or 'any given'}; get the file"
-                " that is meant, or give its sha256"
-            )
+    def _read_file(self, rows: int) -> LabelledRows:
+        mend, place = "get the file that is meant, or give its sha256", f"task river: {self.file}"
+        path = require_sha256(self.file, self.sha256, mend)
         with as_one_line(path, "cannot be read as a table", "give a .csv with a head"):
             frame = pd.read_csv(path, nrows=self.total_rows)
         if self.target not in frame:
@@ -188,10 +171,8 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
     def _source_text(self) -> str:
         if self.file is not None:
             return f"{self.stream} (SHA-256: {self.sha256[:12]})"
-        from orla.streams import RIVER
-
         parameters = ", ".join(f"{name}={value}" for name, value in sorted(self.parameters.items()))
-        return f"River {RIVER}, {self.stream}({parameters})"
+        return f"River {version('river')}, {self.stream}({parameters})"
 
 
 def _standardize(X: np.ndarray) -> np.ndarray:

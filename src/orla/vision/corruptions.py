@@ -22,13 +22,11 @@ _MUD = np.array([63, 42, 20]) / 255
 _GREY = np.array([0.299, 0.587, 0.114])
 # Of each image (n, 32, 32, ...).
 _gaussian_blur = partial(ndimage.gaussian_filter, mode="nearest", axes=(1, 2))
+_interpolate = partial(ndimage.map_coordinates, order=1)
 
 
 def corrupt(images: np.ndarray, name: str) -> np.ndarray:
-    """Images (n, 32, 32, 3), uint8, under a corruption, a key of `SCORED` or `EXTRA`.
-
-    Random numbers depend on the name alone.
-    """
+    """Images (n, 32, 32, 3), uint8, under a key of `SCORED` or `EXTRA`, which seeds its noise."""
     change, *constants = (SCORED | EXTRA)[name]
     values = change(images / 255, np.random.default_rng(zlib.crc32(name.encode())), *constants)
     return (np.clip(values, 0, 1) * 255).astype(np.uint8)
@@ -38,8 +36,7 @@ def _zoom_blur(x: np.ndarray, factors: Sequence[float]) -> np.ndarray:
     """The mean of x (n, 32, 32, ...) enlarged about its centre by each of the factors."""
     total = np.zeros_like(x)
     for factor in factors:
-        crop = math.ceil(SIZE / factor)
-        top = (SIZE - crop) // 2
+        top = (SIZE - (crop := math.ceil(SIZE / factor))) // 2
         # Linear interpolation is a matrix, the same for rows and columns.
         matrix = ndimage.zoom(np.eye(SIZE)[top : top + crop], (factor, 1), order=1)
         matrix = matrix[(len(matrix) - SIZE) // 2 :][:SIZE]
@@ -51,11 +48,10 @@ def _motion_blur(
     x: np.ndarray, rng: Generator, radius: int, sigma: float, low: float, high: float
 ) -> np.ndarray:
     """Motion blur of x (n, 32, 32, ...), each image by an angle between two (degrees)."""
-    taps = np.arange(2 * radius + 1)
+    taps, total = np.arange(2 * radius + 1), np.zeros_like(x)
     weights = np.exp(-(taps**2) / (2 * sigma**2))
     angle = np.radians(rng.uniform(low, high, len(x)))[:, None, None]
-    image, total = np.arange(len(x))[:, None, None], np.zeros_like(x)
-    row, column = np.ogrid[:SIZE, :SIZE]
+    image, row, column = np.ogrid[: len(x), :SIZE, :SIZE]
     for tap, weight in zip(taps, weights / weights.sum(), strict=True):
         down, right = (np.ceil(tap * f(angle) - 0.5).astype(int) for f in (np.sin, np.cos))
         places = (np.clip(row + down, 0, SIZE - 1), np.clip(column + right, 0, SIZE - 1))
@@ -79,7 +75,6 @@ def _plasma_fractal(n: int, rng: Generator, decay: float) -> np.ndarray:
 
 
 def _glass_blur(x: np.ndarray, rng: Generator, sigma: float, reach: int, times: int) -> np.ndarray:
-    """Images in which near pixels change places, blurred before and after."""
     x, image = np.uint8(_gaussian_blur(x, sigma) * 255), np.arange(len(x))
     for step in np.ndindex(times, SIZE - 2 * reach, SIZE - 2 * reach):
         row, column = SIZE - reach - step[1], SIZE - reach - step[2]
@@ -90,7 +85,6 @@ def _glass_blur(x: np.ndarray, rng: Generator, sigma: float, reach: int, times: 
 
 
 def _add_snow(x: np.ndarray, rng: Generator, *c: Any) -> np.ndarray:
-    """Images under flakes that are blurred by motion."""
     flakes = _zoom_blur(rng.normal(c[0], c[1], x.shape[:3]), [c[2]])
     flakes = np.where(flakes < c[3], 0, np.clip(flakes, 0, 1))
     flakes = _motion_blur(flakes, rng, c[4], c[5], -135, -45)[..., None]
@@ -99,13 +93,15 @@ def _add_snow(x: np.ndarray, rng: Generator, *c: Any) -> np.ndarray:
 
 
 def _add_fog(x: np.ndarray, rng: Generator, amount: float, decay: float) -> np.ndarray:
-    """Images under a plasma fractal."""
     most = x.max((1, 2, 3), keepdims=True)
     return (x + amount * _plasma_fractal(len(x), rng, decay)) * most / (most + amount)
 
 
+def _add_frost(x: np.ndarray, rng: Generator, share: float, ice: float) -> np.ndarray:
+    return share * x + ice * (1 - np.abs(2 * _plasma_fractal(len(x), rng, 1.75) - 1))
+
+
 def _change_hsv_channel(x: np.ndarray, channel: int, times: float, plus: float) -> np.ndarray:
-    """Images with one channel of HSV times a factor, plus a number."""
     hsv = rgb_to_hsv(x)
     hsv[..., channel] = np.clip(hsv[..., channel] * times + plus, 0, 1)
     return hsv_to_rgb(hsv)
@@ -116,17 +112,15 @@ def _elastic_transform(
 ) -> np.ndarray:
     """Images under a random affine map and a smooth random displacement."""
     corners, grid = np.array([[26.0, 26], [6, 26], [6, 6]]), np.mgrid[:SIZE, :SIZE]
-    fields = rng.uniform(-1, 1, (len(x), 2, SIZE, SIZE))
-    fields = ndimage.gaussian_filter(fields, sigma, truncate=3, axes=(2, 3)) * size
+    noise = rng.uniform(-1, 1, (len(x), 2, SIZE, SIZE))
+    fields = ndimage.gaussian_filter(noise, sigma, truncate=3, axes=(2, 3)) * size
     moves = corners + rng.uniform(-jitter, jitter, (len(x), 3, 2))
     affine = np.linalg.solve(np.dstack([moves, np.ones((len(x), 3))]), corners)
     out = np.empty_like(x)
     for i, channel in np.ndindex(len(x), 3):
         places = np.tensordot(affine[i, :2], grid, (0, 0)) + affine[i, 2, :, None, None]
-        plane = ndimage.map_coordinates(x[i, ..., channel], places, order=1, mode="mirror")
-        out[i, ..., channel] = ndimage.map_coordinates(
-            plane, grid + fields[i], order=1, mode="reflect"
-        )
+        plane = _interpolate(x[i, ..., channel], places, mode="mirror")
+        out[i, ..., channel] = _interpolate(plane, grid + fields[i], mode="reflect")
     return out
 
 
@@ -146,7 +140,6 @@ def _compress_or_pixelate(x: np.ndarray, rng: Generator, amount: float) -> np.nd
 
 
 def _add_spatter(x: np.ndarray, rng: Generator, *c: float) -> np.ndarray:
-    """Images under spots of mud."""
     liquid = _gaussian_blur(rng.normal(c[0], c[1], x.shape[:3]), c[2])
     mud = _gaussian_blur((liquid > c[3]).astype(float), c[4])[..., None]
     mud = np.where(mud < 0.8, 0, mud)
@@ -171,12 +164,7 @@ SCORED: dict[str, tuple[Any, ...]] = {
     # The image itself counts once more.
     "zoom_blur": (lambda x, rng, *c: _zoom_blur(x, [1, *np.arange(*c)]), 1, 1.26, 0.01),
     "snow": (_add_snow, 0.3, 0.3, 1.25, 0.65, 14, 12, 0.8),
-    "frost": (
-        lambda x, rng, c, ice: (
-            c * x + ice * (1 - np.abs(2 * _plasma_fractal(len(x), rng, 1.75) - 1))
-        ),
-        *(0.75, 0.45),
-    ),
+    "frost": (_add_frost, 0.75, 0.45),
     "fog": (_add_fog, 1.5, 1.75),
     "brightness": (lambda x, rng, c: _change_hsv_channel(x, 2, 1, c), 0.3),
     "contrast": (lambda x, rng, c: c * x + (1 - c) * x.mean((1, 2), keepdims=True), 0.15),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from orla.errors import OrlaError
-from orla.files import as_one_line, read_file, require_file, sha256
+from orla.files import as_one_line, read_file, require_sha256
 from orla.schema import require_one_of
 from orla.vision.corruptions import EXTRA, SCORED, SIZE, corrupt
 
@@ -46,20 +46,15 @@ def _idx_array(settings: Mapping[str, Any], name: str) -> np.ndarray:
         data = read_file(path) if path.name == name else gzip.decompress(read_file(path))
         if (digest := hashlib.sha256(data).hexdigest()) != settings.get("sha256", {}).get(name):
             raise OrlaError(f"{path}: its SHA-256, unpacked, is {digest}; {_MEND}")
-        axes = data[3]  # after two zeros and the type of bytes
-        shape = np.frombuffer(data, ">u4", axes, offset=4)
-        if data[:3] != b"\0\0\x08":
+        if data[:3] != b"\0\0\x08":  # two zeros and the type of bytes, before how many axes
             raise ValueError("it is no IDX file of bytes")
+        shape = np.frombuffer(data, ">u4", axes := data[3], offset=4)
         return np.frombuffer(data, np.uint8, offset=4 + 4 * axes).reshape(shape)
 
 
 def _cifar_file(settings: Mapping[str, Any], name: str) -> Path:
-    """A file's path, refused where the config gives another SHA-256 for its name."""
-    path = require_file(Path(settings["folder"], name))
-    config_digest = settings.get("sha256", {}).get(name)
-    if config_digest and (digest := sha256(path)) != config_digest:
-        raise OrlaError(f"{path}: its SHA-256 is {digest[:12]}..., not the config's; {_MEND}")
-    return path
+    digest = settings.get("sha256", {}).get(name)
+    return require_sha256(Path(settings["folder"], name), digest, _MEND)
 
 
 def _cifar_10(settings: Mapping[str, Any]) -> LabelledImages:
@@ -74,10 +69,7 @@ def _cifar_10(settings: Mapping[str, Any]) -> LabelledImages:
 
 
 def _severity_5(settings: Mapping[str, Any], name: str, clean: np.ndarray) -> np.ndarray:
-    """The last fifth of an .npy of CIFAR-10-C, which is severity 5, of what is `clean` (n, ...).
-
-    A file has the five severities of the n images, or of their labels, one after another.
-    """
+    """The last fifth of an .npy of CIFAR-10-C, which is severity 5, of what is `clean` (n, ...)."""
     path = _cifar_file(settings, f"{name}.npy")
     with as_one_line(path, "no .npy of CIFAR-10-C, or cut short", _MEND):
         array = np.load(path, mmap_mode="r", allow_pickle=False)

@@ -1,5 +1,6 @@
 """Wide residual networks (Zagoruyko and Komodakis 2016), trained here or from a checkpoint."""
 
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,7 +17,6 @@ from orla.optimizers.base import Optimizer, State
 
 
 def _conv(inputs: int, outputs: int, size: int, stride: int = 1) -> nn.Conv2d:
-    """A convolution without a bias, padded to keep the size at stride 1."""
     return nn.Conv2d(inputs, outputs, size, stride, size // 2, bias=False)
 
 
@@ -33,46 +33,39 @@ class _Block(nn.Module):
         return z + (x if self.convShortcut is None else self.convShortcut(y))
 
 
-class WideResNet(nn.Module):
+class WideResNet(nn.Sequential):
     """Of images (n, 3, 32, 32) in [0, 1], 10 classes; parameters have RobustBench's names.
 
     depth: layers, 4 more than a multiple of 6; widen: times 16, 32 and 64 channels.
     """
 
     def __init__(self, depth: int, widen: int) -> None:
-        super().__init__()
-        wide = [16, 16 * widen, 32 * widen, 64 * widen]
-        self.conv1 = _conv(3, 16, 3)
+        wide, parts = [16, 16 * widen, 32 * widen, 64 * widen], OrderedDict(conv1=_conv(3, 16, 3))
         for i, stride in ((1, 1), (2, 2), (3, 2)):
             more = [_Block(wide[i], wide[i], 1) for _ in range(1, (depth - 4) // 6)]
             layer = nn.Sequential(_Block(wide[i - 1], wide[i], stride), *more)
-            self.add_module(f"block{i}", nn.ModuleDict({"layer": layer}))
-        self.bn1, self.fc = nn.BatchNorm2d(wide[3]), nn.Linear(wide[3], 10)
-
-    def forward(self, x: Tensor) -> Tensor:
-        x = self.conv1(x)
-        for block in (self.block1, self.block2, self.block3):
-            x = block["layer"](x)
-        return self.fc(self.bn1(x).relu().mean((2, 3)))
+            parts[f"block{i}"] = nn.Sequential(OrderedDict(layer=layer))
+        parts |= {"bn1": nn.BatchNorm2d(wide[3]), "relu": nn.ReLU()}
+        parts |= {"mean": nn.AdaptiveAvgPool2d(1), "flatten": nn.Flatten()}
+        super().__init__(parts | {"fc": nn.Linear(wide[3], 10)})
+        self.to(memory_format=torch.channels_last)
 
 
-def build_network(settings: Mapping[str, Any], weights: Parameters | None = None) -> WideResNet:
-    """A network of the config's `vision.network`: of these weights, its checkpoint's, or new ones.
+def build_network(settings: Mapping[str, Any]) -> WideResNet:
+    """A network of the config's `vision.network`, of its checkpoint's weights or new ones.
 
     OrlaError: there is no such checkpoint, or it holds no state of a network of this size.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings["seed"])
         network = WideResNet(settings["depth"], settings["widen"])
-    if weights is not None:
-        network.load_state_dict(weights)
-    elif path := settings.get("checkpoint"):
+    if path := settings.get("checkpoint"):
         with as_one_line(path, "no state dict of this network", "mend vision.network"):
             state = torch.load(require_file(path), map_location="cpu", weights_only=True)
             state = state.get("state_dict", state)
             names = (name.removeprefix("module.").removeprefix("model.") for name in state)
             network.load_state_dict(dict(zip(names, state.values(), strict=True)))
-    return network.to(memory_format=torch.channels_last)
+    return network
 
 
 def network_inputs(images: np.ndarray) -> Tensor:
@@ -99,8 +92,7 @@ def train(
     passes = [order.permutation(len(labels)) for _ in range(settings["epochs"])]
     count = settings["epochs"] * len(labels) // settings["batch"]
     params = dict(network.train().named_parameters())
-    targets = torch.from_numpy(labels.astype(np.int64))
-    optimizer = catalogue.make("optimizer", "adam")
+    targets, optimizer = torch.tensor(labels).long(), catalogue.make("optimizer", "adam")
     state = optimizer.init(params)
     batches = np.array_split(np.concatenate(passes), count)
     for i, rows in enumerate(progress.bar(batches, "training", "batch")):

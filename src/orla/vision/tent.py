@@ -7,7 +7,7 @@ learned; batch normalization takes the statistics of the batch.
 import copy
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,7 @@ def logits(network: nn.Module, params: Parameters, x: Tensor) -> Tensor:
 def error_and_gradient_norms(
     network: nn.Module,
     params: Parameters,
-    batches: Iterable[tuple[Tensor, Tensor]],
+    batches: Sequence[tuple[Tensor, Tensor]],
     optimizer: Optimizer | None,
     learning_rate: float,
 ) -> tuple[float, dict[str, float]]:
@@ -65,7 +65,7 @@ def error_and_gradient_norms(
 
     Batches are of images and labels; norms are root mean squares over batches.
     """
-    wrong, squares, batches = [], Counter(), [*batches]
+    wrong, squares = [], Counter()
     state = optimizer.init(params) if optimizer else {}
     for x, y in batches:
         with torch.set_grad_enabled(optimizer is not None):
@@ -91,11 +91,10 @@ def adaptation_table(
 ) -> pd.DataFrame:
     """Errors and gradients of one optimizer at the rate that is best on the corruptions `EXTRA`.
 
-    Columns are adapts, optimizer, learning_rate, edge (whether that is the grid's), tuning (whether
-    on `EXTRA`), corruption, seed, measure (error in %, or gradient_norm), layer and value.
-
     Every corruption begins with the network as trained. `settings` and `growth` are the config's
-    `vision` and `grid_growth`; `spec` is what the optimizer's name stands for, {} for none.
+    `vision` and `grid_growth`; `spec` is what the optimizer's name stands for, {} for none. Columns
+    are adapts, optimizer, learning_rate, edge (whether that is the grid's), tuning (whether on
+    `EXTRA`), corruption, seed, measure (error in %, or gradient_norm), layer and value.
     """
     # In training batch normalization takes the statistics of the batch.
     network = copy.deepcopy(network).train(adapts != FROZEN)
@@ -107,7 +106,7 @@ def adaptation_table(
             images, labels = streams[corruption]
             order = np.random.default_rng(seed).permutation(len(labels))
             pair = network_inputs(images[order]), torch.from_numpy(labels[order].astype(np.int64))
-            batches = zip(*(values.split(settings["batch"]) for values in pair), strict=True)
+            batches = [*zip(*(values.split(settings["batch"]) for values in pair), strict=True)]
             params = adaptable_parameters(network, adapts, settings["rank"], seed)
             error, norms = error_and_gradient_norms(network, params, batches, optimizer, rate)
             row = {"learning_rate": rate, "tuning": corruption in EXTRA, "corruption": corruption}

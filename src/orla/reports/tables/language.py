@@ -26,9 +26,9 @@ def model_sentences(language: pd.DataFrame | None) -> list[str]:
     """What both learners undo with Adam, a sentence a model; [] where nothing was run."""
     if language is None or language.empty:
         return []
-    table = recovery_table(language).query("optimizer == 'adam'")
-    kinds = ["shift", "before", "heldout_before"]
-    rows = mean_intervals(table, ["model", "rank", "learner"], kinds)
+    table = where(recovery_table(language), optimizer="adam")
+    columns = ["shift", "before", "heldout_before"]
+    rows = mean_intervals(table, ["model", "rank", "learner"], columns)
     return [
         f"{model}, rank {rank}: {_undone_text(group.set_index('learner'))} "
         f"(n = {group['n_seeds'].min()})."
@@ -37,7 +37,6 @@ def model_sentences(language: pd.DataFrame | None) -> list[str]:
 
 
 def _undone_text(rows: pd.DataFrame) -> str:
-    """What each learner undoes of a model's shift."""
     cost = f"the shift adds {number(rows['shift'].mean(), 2)} nats to the loss"
     if rows["before"].isna().all():
         return f"{cost}, not clearly more than nothing that could be undone"
@@ -46,14 +45,11 @@ def _undone_text(rows: pd.DataFrame) -> str:
         for kind in ("before", "heldout_before")
         for _, row in rows.reindex([*LEARNERS]).iterrows()
     ]
-    return (
-        "{}. While they learn with Adam, immediate derivatives undo {} of it, TBPTT-64 {}; "
-        "held out, {} and {}"
-    ).format(cost, *shares)
+    undone = "immediate derivatives undo {} of it, TBPTT-64 {}; held out, {} and {}".format(*shares)
+    return f"{cost}. While they learn with Adam, {undone}"
 
 
 def _percent_column(header: str, column: str, group: str) -> Cell:
-    """A column of percentages with their intervals below."""
     return ends(header, column, f"{column}_low", f"{column}_high", group=group, stacked=True)
 
 
@@ -107,15 +103,14 @@ class Lora(
         adam, adafactor = (100 * (frozen - loss) / (frozen - reference) for loss in losses)
         return [
             *mark_notes(contents.panels),
-            f"The paper's losses of GPT-2 give {adam:.0f} % with Adam and {adafactor:.0f} % with "
-            "Adafactor over the loss before the shift, as its text states: not what its caption "
-            "says.",
+            f"""The paper's losses of GPT-2 give {adam:.0f} % with Adam and {adafactor:.0f} % with
+            Adafactor over the loss before the shift, as its text states: not what its caption
+            says.""",
             "The paper ran SGD at Adam's rate alone, with a recovery near zero.",
         ]
 
 
 def _papers_line(row: Row) -> Row:
-    """A row of the paper as a line of the table."""
     words = [row["model"], f"rank {row.get('rank', 4)}", row.get("optimizer", "").capitalize()]
     line = {"what": ", ".join(filter(None, words)), "rate": row.get("learning_rate")}
     line |= {"proxy": row["adapt_recovery_percent"], "frozen": row.get("cross_entropy_frozen")}
