@@ -173,6 +173,23 @@ def test_the_registration_is_judged(results):
     assert verdict["outcome"] == "supported", verdict["reason"]
 
 
+def test_a_file_that_a_task_names_is_an_input_of_its_jobs(tmp_path):
+    """Of a plug-in: without the file nothing can be planned."""
+    study = Study(tmp_path / "study", PLUGINS / "config.yaml")
+    plugins = study.folder / "plugins"
+    shutil.copytree(PLUGINS, plugins, ignore=shutil.ignore_patterns("__pycache__", "claims"))
+    text = (plugins / "echo.py").read_text()
+    option = '    recording: str = option("", "A file.", is_file=True)\n'
+    text = text.replace("    shifted: int", f"{option}    shifted: int")
+    (plugins / "echo.py").write_text(text)
+    tasks = {"tasks": {"echo": ECHO | {"recording": "echo.csv"}}}
+    study.changed(plugins=["plugins"], registrations={"folders": []}, **tasks)
+    status, text = study.snakemake("--dry-run", "all")
+    assert status == 1 and "echo.csv" in text
+    (study.folder / "echo.csv").write_text("1\n")
+    assert study.planned()
+
+
 def test_networks_and_rivers_models_are_put_together(results):
     read = {
         name: read_table(results / f"{name}.parquet")

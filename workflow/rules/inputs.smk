@@ -55,17 +55,17 @@ def part_of(w):
 
 
 def streams_of(w):
-    """The streams of a pair of sessions, or a stream's table; other tasks draw theirs in each job."""
+    """The streams of a pair of sessions, or the files that a task reads; others draw in each job."""
     if w.domain in PAIRS:
         return {"streams": f"{RESULTS}/{w.domain}/streams.npz"}
-    return table_of(w)
+    return task_files(w)
 
 
-def table_of(w):
-    """The user's table that a tabular stream is read from; none where it is drawn."""
+def task_files(w):
+    """The files that options of a stream's task name."""
     settings = PLAN.task_settings(w.domain)
-    has_table = settings["kind"] == "river" and "file" in settings
-    return {"table": settings["file"]} if has_table else {}
+    options = PLAN.declarations["task"][settings["kind"]]["files"]
+    return {"files": [settings[name] for name in options if settings.get(name)]}
 
 
 def networks_of(w):

@@ -3,7 +3,7 @@
 
 rule peers:
     input:
-        unpack(table_of),
+        unpack(task_files),
     output:
         table="<results>/{domain}/peers/{seed}.parquet",
     log:

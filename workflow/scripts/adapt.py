@@ -10,9 +10,8 @@ from orla.study import adaptation
 
 with job(snakemake.log[0], output[0], plugins=params.plugins):
     device = machine.configure(compute, snakemake.threads)
-    files = (snakemake.input.get(name) for name in ("streams", "table"))
-    episodes = adaptation.Episodes(params.task, params.episodes, *files)
-    networks = snakemake.input.get("networks")
+    streams, files, networks = map(snakemake.input.get, ("streams", "files", "networks"))
+    episodes = adaptation.Episodes(params.task, params.episodes, streams, files or ())
     if networks:
         adaptation.check_networks(networks, params.pretraining, episodes)
     elif params.pretraining:

@@ -22,19 +22,21 @@ def option(
     above: float | None = None,
     choices: Sequence[Any] | None = None,
     parts: str = "",
+    is_file: bool = False,
 ) -> Any:
     """A field of a part that a config may set; without a default it must.
 
     TypeError for a default that the limits forbid. `least` and `most` belong to the range, `above`
     does not. Of a list of `parts` of a kind, short forms or mappings that the part makes by
-    `catalogue.make`, they bound the length.
+    `catalogue.make`, they bound the length. What a job reads of a task's option that `is_file` is
+    made anew when the file changes.
     """
     limits = {"minimum": least, "maximum": most, "exclusiveMinimum": above}
     if parts:
         limits = {"minItems": least, "maxItems": most}
     limits["enum"] = None if choices is None else list(choices)
     meta = {"text": text, "limits": {k: v for k, v in limits.items() if v is not None}}
-    meta["parts"] = parts
+    meta |= {"parts": parts, "is_file": is_file}
     if default not in (None, dataclasses.MISSING):
         try:
             validate(default, meta["limits"], "its default")
@@ -66,6 +68,11 @@ def defaults_of(part: type[Any]) -> dict[str, Any]:
 def lists_of_parts(part: type[Any]) -> dict[str, str]:
     """The options of a part that are lists of parts, and the kind of these."""
     return {f.name: f.metadata["parts"] for f in options_of(part) if f.metadata["parts"]}
+
+
+def file_options(part: type[Any]) -> list[str]:
+    """The options of a part that name a file."""
+    return [f.name for f in options_of(part) if f.metadata["is_file"]]
 
 
 # A list of parts, of which `study.config_schema` says more: which names and options there are.

@@ -49,7 +49,7 @@ _DECIDING = (
 class Episodes(dict[str, Episode]):
     """The episodes of a stream by split: cut from the streams of a file, or drawn, one a seed.
 
-    `table` is the file that the task reads by itself.
+    `files` are those that the task reads by itself.
     """
 
     def __init__(
@@ -57,10 +57,10 @@ class Episodes(dict[str, Episode]):
         task: Mapping[str, Any],
         seeds: int,
         streams: str | None = None,
-        table: str | None = None,
+        files: Sequence[str] = (),
     ) -> None:
         self.task, self.seeds, self.streams = task, seeds, streams
-        self.files = [*filter(None, [streams, table])]
+        self.files = [*filter(None, [streams]), *files]
 
     def __missing__(self, split: str) -> Episode:
         task = catalogue.make("task", self.task)

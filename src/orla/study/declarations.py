@@ -17,7 +17,13 @@ from typing import Any
 
 from orla import catalogue
 from orla.catalogue.entries import packaged_declarations
-from orla.catalogue.options import defaults_of, fields_schema, lists_of_parts, options_of
+from orla.catalogue.options import (
+    defaults_of,
+    fields_schema,
+    file_options,
+    lists_of_parts,
+    options_of,
+)
 from orla.catalogue.plugins import is_from_outside
 from orla.errors import OrlaError, prefix_errors
 from orla.schema import nearest
@@ -44,8 +50,8 @@ def read_declarations(plugins: Sequence[str | Path] = ()) -> Declarations:
 
     Each has the fields of `catalogue.Declaration`, ``forms`` (its short forms), ``defaults`` and
     ``schema`` (a JSON schema of its options), ``lists`` (its options that are lists of parts, and
-    their kinds), and ``doc`` (the first line of its docstring). Of a kind that plug-ins add a part
-    to, the parts are imported.
+    their kinds), ``files`` (its options that name files), and ``doc`` (the first line of its
+    docstring). Of a kind that plug-ins add a part to, the parts are imported.
     """
     catalogue.use_plugins(plugins)
     kinds = catalogue.kinds_with_plugin_parts()
@@ -144,6 +150,7 @@ def _describe_part(part: type[Any]) -> dict[str, Any]:
         "defaults": dict(_plain_defaults(defaults_of(part))),
         "schema": schema,
         "lists": lists_of_parts(part),
+        "files": file_options(part),
         "doc": (part.__doc__ or "").strip().partition("\n")[0],
         "needs_files": bool(getattr(part, "needs_files", False)),
         "variants": None if schema["required"] or part.kind != "task" else part().variants(),

@@ -42,7 +42,9 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
 
     stream: str = option("Hyperplane", "A generator of river.datasets.synth, or a name for a file.")
     parameters: dict[str, Any] = option({}, "The generator's, by River's names, but its seeds.")
-    file: str | None = option(None, "A table in place of a generator: .csv with a head.")
+    file: str | None = option(
+        None, "A table in place of a generator: .csv with a head.", is_file=True
+    )
     sha256: str = option("", "SHA-256 of the file; another file is refused.")
     target: str = option("class", "The file's column with the class; all others are features.")
     seed: int = option(0, "Of all streams; seed 3 of one is another stream than seed 3 of another.")
