@@ -43,7 +43,7 @@ def test_every_file_is_printed_in_the_page():
     shown = [file for file, _, _ in _BLOCK.findall(PAGE.read_text())]
     files = [*PLUGINS.glob("*.py"), *PLUGINS.rglob("*.yaml")]
     assert sorted(shown) == sorted(f.relative_to(ROOT).as_posix() for f in files)
-    # A second network, the config, a registration and its amendment.
+    # A second network, the config, a registration and its two amendments.
     assert len(shown) == len(catalogue.ROOMS) + 5
 
 
