@@ -79,8 +79,8 @@ def _check_streams(language: Mapping[str, Any]) -> None:
 def language_files(model: Mapping[str, Any]) -> list[str]:
     """The files of a language model on this machine; none of one from the hub."""
     files = sorted(Path(model["load"]).glob("[!.]*")) if "load" in model else []
-    own = (model[key] for key in ("weights", "vocabulary") if key in model)
-    return [*(str(file) for file in files if file.is_file()), *own]
+    weights = (model[key] for key in ("weights", "vocabulary") if key in model)
+    return [*(str(file) for file in files if file.is_file()), *weights]
 
 
 def rates_to_try(adapters: Mapping[str, Any], grids: Mapping[str, Any]) -> dict[str, Rates]:
