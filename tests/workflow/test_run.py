@@ -214,6 +214,16 @@ def test_deleted_results_come_back_bit_for_bit_and_the_longest_job_starts_first(
     assert [name for name, held in before.items() if after.get(name) != held] == []
 
 
+def test_networks_of_what_is_asked_are_left_when_their_job_runs_again(copy):
+    """Else whatever was adapted from them would be adapted again."""
+    files = [copy.folder / RESULTS / "recordings" / name for name in PRETRAINED[:2]]
+    before = [file.stat() for file in files]
+    copy.made(*(str(file.relative_to(copy.folder)) for file in files), "--forcerun", "pretrain")
+    after = [file.stat() for file in files]
+    assert [stat.st_ino for stat in after] == [stat.st_ino for stat in before]
+    assert all(b.st_mtime_ns < a.st_mtime_ns for b, a in zip(before, after, strict=True))
+
+
 def test_results_of_a_clock_that_was_ahead_stop_no_run(copy):
     """As after a clock was set back by a day: Snakemake makes nothing from files of the future."""
     results, before = copy.folder / RESULTS, copy.contents()

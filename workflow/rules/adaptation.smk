@@ -39,8 +39,9 @@ rule pretrain:
     input:
         unpack(streams_of),
     output:
-        networks="<results>/{domain}/pretraining/{network}/{precision}.safetensors",
-        curves="<results>/{domain}/pretraining/{network}/{precision}.parquet",
+        # Left where they are of what is asked; else what was adapted from them would be made again.
+        networks=update("<results>/{domain}/pretraining/{network}/{precision}.safetensors"),
+        curves=update("<results>/{domain}/pretraining/{network}/{precision}.parquet"),
     log:
         "<logs>/{domain}/pretraining/{network}/{precision}.log",
     # Before adaptation: a run would otherwise pretrain its last networks on one core alone.

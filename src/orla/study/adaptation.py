@@ -86,7 +86,8 @@ def write_networks(
             is another name, ``seeds``, ``split`` (any of the stream's: all have one pretraining
             part), ``settings`` of pretraining, and ``parts`` of the catalogue that it depends on,
             as (kind, name).
-        path: The safetensors file; one of the same pretraining that stands there is left.
+        path: The safetensors file; one of the same pretraining that stands there is left, and
+            has the present time for Snakemake.
     """
     episode = episodes[request["split"]]
     if episode.pretraining is None:
@@ -101,9 +102,12 @@ def write_networks(
         keys={"architecture": request["name"], "precision": request["precision"]},
         config=_networks_config(request, episodes) | {"compute": dict(compute)},
     )
-    if _read_if_current(
+    curves_path = Path(path).with_suffix(".parquet")
+    if curves_path.exists() and _read_if_current(
         path, lambda p: (networks.read_provenance(p), p), source, episodes.files, "pretrained"
     ):
+        curves_path.touch()
+        Path(path).touch()
         return
     with cost.phase("pretraining"):
         parameters, curves = pretrain(
@@ -116,7 +120,7 @@ def write_networks(
             device,
             compute["batch_models"],
         )
-    write_table(curves, Path(path).with_suffix(".parquet"), source, episodes.files)
+    write_table(curves, curves_path, source, episodes.files)
     networks.save(parameters, path, source, episodes.files)
 
 
