@@ -186,8 +186,15 @@ def test_a_file_that_a_task_names_is_an_input_of_its_jobs(tmp_path):
     study.changed(plugins=["plugins"], registrations={"folders": []}, **tasks)
     status, text = study.snakemake("--dry-run", "all")
     assert status == 1 and "echo.csv" in text
+    by_default = (
+        (plugins / "echo.py").read_text().replace('option("", "A f', 'option("d.csv", "A f')
+    )
+    (plugins / "echo.py").write_text(by_default)
     (study.folder / "echo.csv").write_text("1\n")
     assert study.planned()
+    study.changed(plugins=["plugins"], registrations={"folders": []}, tasks={"echo": ECHO})
+    status, text = study.snakemake("--dry-run", "all")
+    assert status == 1 and "d.csv" in text
 
 
 def test_networks_and_rivers_models_are_put_together(results):

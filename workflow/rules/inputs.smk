@@ -62,10 +62,10 @@ def streams_of(w):
 
 
 def task_files(w):
-    """The files that options of a stream's task name."""
-    settings = PLAN.task_settings(w.domain)
-    options = PLAN.declarations["task"][settings["kind"]]["files"]
-    return {"files": [settings[name] for name in options if settings.get(name)]}
+    """The files that options of a stream's task name, by default too."""
+    task, _ = PLAN.domains[w.domain]
+    options = PLAN.declaration("task", task)["files"]
+    return {"files": [*filter(None, (PLAN.option("task", task, name) for name in options))]}
 
 
 def networks_of(w):
