@@ -15,12 +15,12 @@ from orla.__main__ import main
 from orla.decoder import Decoder, export
 from orla.engine.forward import outputs_of
 from orla.errors import OrlaError
-from orla.prereg.binding import read_plan
 from orla.provenance import networks
 from orla.provenance.tables import read_table, write_table
 from orla.sessions.streams import Streams
 from orla.study import adaptation
 from orla.study.adaptation import Episodes
+from orla.study.config import read_plan
 from orla.study.simulated import simulated_streams
 
 CONDITION = "recordings/sweeps/rnn/immediate/adam/80-20"

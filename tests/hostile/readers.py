@@ -24,11 +24,11 @@ import yaml
 from hostile import mutations
 from running import ROOT, merged
 
-from orla import catalogue
+from orla import catalogue, yaml_files
 from orla.errors import OrlaError
 from orla.gradients import frozen as gradient_files
 from orla.gradients.frozen import gradients
-from orla.prereg import documents, lock
+from orla.prereg import lock
 from orla.prereg import reader as registrations
 from orla.provenance import arrays, digest, networks, tables
 from orla.sessions import binned, mat_read, nwb
@@ -236,9 +236,9 @@ def an_overlay(path):
 
 
 def read_config(path):
-    documents.read_yaml(path)
+    yaml_files.read_yaml(path)
     with path.open() as file:
-        given = yaml.load(file, Loader=documents._LOADER)  # as Snakemake does
+        given = yaml.load(file, Loader=yaml_files._LOADER)  # as Snakemake does
     if given is None:
         given = {}
     return plan_from_config(merged(defaults(), given)).config if isinstance(given, dict) else given

@@ -11,6 +11,7 @@ from made_claims import BINDS, GONE, document, seed_document
 from orla.errors import OrlaError
 from orla.prereg import binding, demands, reader
 from orla.study.config import plan_from_config, sort_and_drop_nulls
+from orla.yaml_files import read_yaml
 
 ROOT = Path(__file__).parents[2]
 AT = {"task": "many-arrays", "architecture": "rnn", "optimizer": "adam", "split": "80-20"}
@@ -33,7 +34,7 @@ def plan_of(config):
 
 @pytest.fixture(scope="module")
 def config():
-    found = binding.read_yaml(ROOT / "config.yaml")
+    found = read_yaml(ROOT / "config.yaml")
     block = {"name": "arrays", "tasks": ["many-arrays"], "networks": ["rnn"], "seeds": 3}
     block |= {"learners": ["immediate", "rtrl"], "optimizers": ["adam"], "splits": ["80-20"]}
     pairs = {f"pair-{i}": {"a": f"a{i}", "b": f"b{i}", "seed": i} for i in range(12)}
@@ -316,15 +317,3 @@ def test_binds_are_written_over_older_ones(write):
     assert text.startswith("# A comment stays.") and text.count("binds") == 1
     binding.write_binds(path, BINDS)
     assert reader.read_registration(path).binds == BINDS and reader.read_registration(path).outcomes
-
-
-def test_overlays_are_laid_over_the_config(tmp_path, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    overlay = tmp_path / "overlay.yaml"
-    overlay.write_text("name: other\nstatistics: {alpha: 0.01}\n")
-    plan = binding.read_plan([ROOT / "config.yaml", overlay])
-    assert plan.config["name"] == "other" and plan.config["statistics"]["alpha"] == 0.01
-    assert plan.config["statistics"]["resamples"] == 10000
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(OrlaError, match="no such file"):
-        binding.read_plan([overlay])

@@ -34,6 +34,7 @@ from orla.results import guards
 from orla.results.contrasts import Contrast
 from orla.results.grids import Side
 from orla.study import pretraining, rates, scores
+from orla.study.config import read_plan
 from orla.tasks import swapped
 
 ROOT = Path(__file__).parents[2]
@@ -55,7 +56,7 @@ def default(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
         main(["prereg", "bind", str(path), "--configfile", str(overlay)])
-        plan = binding.read_plan([overlay])
+        plan = read_plan([overlay])
     registration = reader.read_registration(path)
 
     conditions = demands.compared_and_checked_conditions(plan, registration)

@@ -14,6 +14,7 @@ from orla.prereg import binding, demands, lock, reader
 from orla.prereg.registration import QUANTITIES, QUANTITY_PAIRS, check_columns
 from orla.prereg.rows import LEARNERS
 from orla.results import base
+from orla.study.config import read_plan
 
 ROOT = Path(__file__).parents[2]
 # Study -> its primary registration.
@@ -45,7 +46,7 @@ KINDS = {
 
 @cache
 def plan_of(study):
-    return binding.read_plan([] if study == "simulated" else [ROOT / f"config/{study}.yaml"])
+    return read_plan([] if study == "simulated" else [ROOT / f"config/{study}.yaml"])
 
 
 @pytest.mark.parametrize("study", PRIMARY)

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from orla.prereg.binding import read_plan
 from orla.reports.study import StudyFacts
 from orla.reports.words import PartNames
+from orla.study.config import read_plan
 from tests.running import ROOT
 
 NAMES = PartNames(instances={

@@ -2,6 +2,7 @@
 
 import copy
 import re
+from pathlib import Path
 
 import one_task
 import pytest
@@ -9,9 +10,12 @@ import yaml
 from one_task import CONFIG, said_of
 
 from orla import catalogue
+from orla.errors import OrlaError
 from orla.prereg.documents import document_schema
-from orla.study.config import plan_from_config, sort_and_drop_nulls
+from orla.study.config import plan_from_config, read_plan, sort_and_drop_nulls
 from orla.study.config_checks import HIGHEST_ALPHA
+
+ROOT = Path(__file__).parents[2]
 
 
 def refusal(path, value):
@@ -279,3 +283,15 @@ def test_a_gradient_is_not_rescaled_for_an_optimizer_that_does_not_see_it(optimi
             )
         else:
             plan_from_config(config)
+
+
+def test_overlays_are_laid_over_the_config(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    overlay = tmp_path / "overlay.yaml"
+    overlay.write_text("name: other\nstatistics: {alpha: 0.01}\n")
+    plan = read_plan([ROOT / "config.yaml", overlay])
+    assert plan.config["name"] == "other" and plan.config["statistics"]["alpha"] == 0.01
+    assert plan.config["statistics"]["resamples"] == 10000
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OrlaError, match="no such file"):
+        read_plan([overlay])

@@ -144,7 +144,7 @@ CODE = """
 import sys
 from pathlib import Path
 from orla.engine.memory_request import job_mb
-from orla.prereg.binding import read_plan
+from orla.study.config import read_plan
 for overlay in [[], *([overlay] for overlay in Path("config").glob("*.yaml"))]:
     plan = read_plan(overlay)
     assert all(job_mb(plan.job(c), n_in=40, n_out=40, models=5) for c in plan.conditions), overlay

@@ -6,7 +6,6 @@ from functools import cache
 
 from orla.engine.memory_request import job_mb
 from orla.errors import OrlaError, exit_in_one_line
-from orla.prereg import documents
 from orla.programs import store
 from orla.provenance.code import code_hash, files_of_parts
 from orla.sessions.streams import stream_settings
@@ -16,13 +15,14 @@ from orla.study.forecast import MB_OF_FILE, Forecast, session_lengths
 from orla.study.declarations import SECTIONS, job_parts
 from orla.study.plan import STATIONARY
 from orla.study.workflow import reset_future_times
+from orla.yaml_files import read_yaml
 
 # Jobs keep the memory that they free: the C library would return it to the system at every window.
 os.environ.setdefault("GLIBC_TUNABLES", store.MALLOC)
 
 with exit_in_one_line():
     for file in workflow.configfiles:
-        documents.read_yaml(Path(file))  # Snakemake takes the last of two equal keys without a word
+        read_yaml(Path(file))  # Snakemake takes the last of two equal keys without a word
     PLAN = plan_from_config(config)
 STUDY = PLAN.config
 RESULTS = STUDY["pathvars"]["results"]

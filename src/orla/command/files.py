@@ -23,7 +23,6 @@ from orla.command.arrays import (
 from orla.command.new import MOST_INPUTS, TAIL
 from orla.errors import OrlaError
 from orla.files import load_arrays
-from orla.prereg.documents import parse_yaml
 from orla.reports.paper import load
 from orla.schema import nearest
 from orla.sessions import binned, from_spikes, nwb
@@ -38,6 +37,7 @@ from orla.sessions.parts import pretraining_steps
 from orla.sessions.preparation import Features, Preparation
 from orla.sessions.simulator import Settings
 from orla.study.forecast import USUAL_STEPS
+from orla.yaml_files import parse_yaml
 
 SOURCES = ("nwb", "binned", "odoherty", "simulated")
 # Options of `orla new` -> of which sources, and the setting that each gives.

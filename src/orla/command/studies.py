@@ -21,7 +21,7 @@ from orla import processes
 from orla.command import logger
 from orla.command.watching import Watch
 from orla.errors import OrlaError
-from orla.prereg.binding import read_plan
+from orla.study.config import read_plan
 from orla.study.plan import Plan
 
 CONFIG = "config.yaml"

@@ -13,10 +13,9 @@ import yaml
 from orla.errors import OrlaError
 from orla.files import atomic, sha256
 from orla.prereg import demands
-from orla.prereg.documents import read_yaml
 from orla.prereg.registration import Registration
 from orla.provenance.code import digests_hash, files_of_parts, source_digests
-from orla.study.config import plan_from_config, sort_and_drop_nulls
+from orla.study.config import sort_and_drop_nulls
 from orla.study.declarations import job_parts
 from orla.study.plan import Condition, Plan
 from orla.study.seeds import remove_lock_seeds
@@ -196,25 +195,3 @@ def write_binds(path: Path, binds: Mapping[str, Any]) -> None:
     block = yaml.safe_dump({"binds": dict(binds)}, sort_keys=False)
     with atomic(path) as partial:
         partial.write_text(text.rstrip("\n") + "\n" + block, encoding="utf-8")
-
-
-def read_plan(files: Iterable[Path], values: Mapping[str, Any] | None = None) -> Plan:
-    """The plan of ``config.yaml`` with overlays, a later one first, as Snakemake reads them.
-
-    `values` come last, as those of Snakemake's ``--config``.
-    """
-    base = Path("config.yaml")
-    config: dict[str, Any] = {}
-    for path in [base, *(file for file in files if file.resolve() != base.resolve())]:
-        _merge_overlay(config, read_yaml(path) or {})
-    _merge_overlay(config, values or {})
-    return plan_from_config(sort_and_drop_nulls(config))
-
-
-def _merge_overlay(config: dict[str, Any], overlay: Mapping[str, Any]) -> None:
-    """Set in `config` what an overlay says, mapping by mapping."""
-    for key, value in overlay.items():
-        if isinstance(value, Mapping) and isinstance(config.get(key), dict):
-            _merge_overlay(config[key], value)
-        else:
-            config[key] = value

@@ -57,10 +57,11 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
 def _bind_registration(arguments: argparse.Namespace) -> None:
     """Write what a registration binds into its file."""
     from orla.prereg import binding, demands  # imports the study, which the others do not need
+    from orla.study.config import read_plan
 
     claim = reader.read_registration(arguments.file)
     lockable.check_margin(claim)
-    plan = binding.read_plan(arguments.configfile)
+    plan = read_plan(arguments.configfile)
     demands.check_study_answers(plan, claim)
     judged_folders = plan.config["registrations"]["folders"]
     if claim.folder.resolve() not in [Path(folder).resolve() for folder in judged_folders]:

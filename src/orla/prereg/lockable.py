@@ -11,10 +11,10 @@ import pyarrow.parquet
 
 from orla.errors import OrlaError
 from orla.prereg import reader, rows
-from orla.prereg.documents import read_yaml
 from orla.prereg.registration import LATER_PARTS, Registration, check_primary
 from orla.study.condition import Condition
 from orla.study.keys import KEYS
+from orla.yaml_files import read_yaml
 
 _PATH = ("architecture", "learner", "optimizer", "split")
 WIDE = {"pp": 5.0, "variance": 0.033}

@@ -42,7 +42,7 @@ def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 def _run_archive(arguments: argparse.Namespace) -> None:
-    from orla.prereg.binding import read_plan  # imports the study
+    from orla.study.config import read_plan  # imports the study
 
     overlays = [path for path in arguments.configfile if path != Path("config.yaml")]
     plan = read_plan(overlays).config

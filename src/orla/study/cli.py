@@ -36,7 +36,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
 
 def _verify_results(arguments: argparse.Namespace) -> None:
     """Print every problem of a study's results; OrlaError where there is one."""
-    from orla.prereg.binding import read_plan
+    from orla.study.config import read_plan
     from orla.study.verification import find_problems, sealed_files
 
     plan = read_plan(arguments.configfile)
@@ -110,7 +110,7 @@ def _write_text(file: Path, text: str) -> None:
 
 def _digests_without_refusal() -> list[str]:
     """Digests of questions of config.yaml, alone and with each overlay, that no part refuses."""
-    from orla.prereg.binding import read_plan
+    from orla.study.config import read_plan
 
     configs = [[], *([overlay] for overlay in Path("config").glob("*.yaml"))]
     questions = {

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from orla import schema
@@ -14,10 +15,33 @@ from orla.study.declarations import SECTIONS, Declarations, read_declarations
 from orla.study.fitting import check_fit
 from orla.study.plan import Plan
 from orla.study.seeds import add_lock_seeds
+from orla.yaml_files import read_yaml
 
 # Mappings of names, from which an overlay takes an entry away by setting it to null.
 _NAME_MAPPINGS = {"numerics", "quantities", "pairs", "comparisons", "grids", "splits", "of"}
 _NAME_MAPPINGS |= {*SECTIONS.values(), "models", "texts"}
+
+
+def read_plan(files: Iterable[Path], values: Mapping[str, Any] | None = None) -> Plan:
+    """The plan of ``config.yaml`` with overlays, a later one first, as Snakemake reads them.
+
+    `values` come last, as those of Snakemake's ``--config``.
+    """
+    base = Path("config.yaml")
+    config: dict[str, Any] = {}
+    for path in [base, *(file for file in files if file.resolve() != base.resolve())]:
+        _merge_overlay(config, read_yaml(path) or {})
+    _merge_overlay(config, values or {})
+    return plan_from_config(sort_and_drop_nulls(config))
+
+
+def _merge_overlay(config: dict[str, Any], overlay: Mapping[str, Any]) -> None:
+    """Set in `config` what an overlay says, mapping by mapping."""
+    for key, value in overlay.items():
+        if isinstance(value, Mapping) and isinstance(config.get(key), dict):
+            _merge_overlay(config[key], value)
+        else:
+            config[key] = value
 
 
 def plan_from_config(raw: Mapping[str, Any]) -> Plan:
