@@ -14,6 +14,7 @@ from orla.files import sha256
 from orla.prereg import binding, lock
 from orla.provenance import collect
 from orla.provenance.tables import read_table, write_table
+from orla.yaml_files import read_yaml
 
 ROOT = Path(__file__).parents[2]
 DAY = datetime.date(2026, 11, 22)
@@ -26,7 +27,7 @@ SOURCE = {
 
 @pytest.fixture(scope="module")
 def config():
-    return binding.read_yaml(ROOT / "config.yaml")
+    return read_yaml(ROOT / "config.yaml")
 
 
 @pytest.fixture
