@@ -156,7 +156,7 @@ def test_a_short_form_is_parsed_into_part_and_options(sort, form, part, options)
     assert catalogue.specification("sort", form) == (part, options)
 
 
-def test_all_forms_are_those_of_all_parts(sort):
+def test_short_forms_lists_every_form_of_every_part(sort):
     assert catalogue.all_short_forms("sort") == [
         "wide-2",
         "wide-2-STEPS",

@@ -119,7 +119,8 @@ def test_it_is_described_by_its_layers():
     wider = replace(made, n_in=7)
     assert [layer.n_in for layer in wider.layers] == [7, HIDDEN, 3] and wider != made
     paths = [
-        packages.program_folder("a step", (), [network]) for network in (made, same, other, wider)
+        packages.program_cache_path("a step", (), [network])
+        for network in (made, same, other, wider)
     ]
     assert paths[0] == paths[1] is not None and len(set(paths)) == 3
     named = {"architecture": {"deep": {"kind": "stack", "hidden": HIDDEN, "layers": MIXED}}}

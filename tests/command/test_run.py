@@ -63,7 +63,7 @@ def test_jobs_that_read_recordings_ask_for_memory_by_their_size(
     assert plan.estimate_run(run)["memory_mb"] > 1e5 * sum(sizes)
 
 
-def test_plan_inspect_and_what_is_there_after(study, capsys, monkeypatch):
+def test_plan_inspect_and_show_print_what_they_name(study, capsys, monkeypatch):
     monkeypatch.chdir(study.parent)
     main(["plan", str(study)])
     told = capsys.readouterr().out

@@ -83,7 +83,7 @@ def test_one_program_serves_parameters_in_any_order(name, monkeypatch):
         return function, False
 
     monkeypatch.setitem(compiling._settings, "enabled", True)
-    monkeypatch.setattr(compiling.programs, "program_folder", lambda *described: None)
+    monkeypatch.setattr(compiling.programs, "program_cache_path", lambda *described: None)
     monkeypatch.setattr(compiling.programs, "compile_and_keep", made)
     forward._compiled_forward.cache_clear()
     params, (X, Y) = networks(RNN), stream(STEPS)

@@ -79,7 +79,7 @@ def test_a_name_is_a_learner(given, expected, stride):
         ({"kind": "trace", "decays": 0.5}, 'the nearest is "decay"'),
     ],
 )
-def test_any_other_name_is_refused_with_the_mend(given, mend):
+def test_invalid_short_forms_are_refused_with_the_mend(given, mend):
     with pytest.raises(OrlaError, match=mend):
         catalogue.make("learner", given, architecture=RNN)
 

@@ -328,7 +328,7 @@ def test_a_verdict_that_is_another_at_the_runner_up_is_inconclusive(judged, unit
     assert re.search(words + r" \([\d.]+ \[[\d.]+, [\d.]+\]\)", found.reason)
 
 
-def test_divergence_of_seeds_is_scored_both_ways(judged):
+def test_a_verdict_that_scoring_diverged_seeds_as_frozen_would_change_is_inconclusive(judged):
     values = gaps(0.2, 1, 4)
     verdict = judged(seed_document(), of_seeds(values, diverged=1, frozen=[*values, -40.0]))
     assert verdict.outcome == "inconclusive" and "scored as the frozen network" in verdict.reason

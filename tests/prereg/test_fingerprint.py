@@ -40,7 +40,7 @@ from orla.tasks import swapped
 ROOT = Path(__file__).parents[2]
 LEARNER, SWEEP = "learner {} of rnn-window-50, probes update_ratio", "sweep and choice of the rate"
 PARTS = BINDS["parts"]
-TRAIN_BATCH = pretraining._train_batch
+TRAIN_NETWORKS = pretraining._train_networks
 GAPS_BY_VARIANT = Contrast.gaps_by_variant
 
 
@@ -71,7 +71,8 @@ def default(tmp_path_factory):
         job, _ = found[SWEEP].args[0].args
         learners = {"immediate": plan.spec("learner", "immediate")}
         found[SWEEP] = partial(
-            part_behaviour.choice_behaviour, partial(part_behaviour.sweep_behaviour, job, learners)
+            part_behaviour.rate_selection_behaviour,
+            partial(part_behaviour.sweep_behaviour, job, learners),
         )
         return fingerprint.behaviour_hashes({name: found[name] for name in names})
 
@@ -114,7 +115,7 @@ def updates(answer):
 
 def patient(loop, settings, *given):
     """Pretraining that goes on for an epoch more without a lower error."""
-    return TRAIN_BATCH(loop, replace(settings, patience=settings.patience + 1), *given)
+    return TRAIN_NETWORKS(loop, replace(settings, patience=settings.patience + 1), *given)
 
 
 def as_usual(contrast):
@@ -143,7 +144,7 @@ def as_usual(contrast):
         ("pairs left out", (judge, "LEAST_SAME", 0.8)),
         ("families", (judge, "holm_p_values", list)),
         ("families", (judge, "_outcomes_by_variant", lambda cases, *given: [{} for _ in cases])),
-        ("early stopping", (pretraining, "_train_batch", patient)),
+        ("early stopping", (pretraining, "_train_networks", patient)),
         ("diverged models", (Contrast, "gaps_by_variant", as_usual)),
         ("diverged models", (Side, "diverged", property(lambda side: side.at_rate("edge") > 1))),
     ],

@@ -92,7 +92,7 @@ def judged(claim, value, scatter, moved=60.0, seeds=None, diverged=0):
         rows += [row(moved, 1.0, quantity=name) for name in claim.checked_quantities]
         found = {QUANTITIES: pd.DataFrame(rows), QUANTITY_PAIRS: quantity_pairs(rows[0])}
     else:
-        key = claim.reading.where | dict(zip(LEARNERS, claim.minus, strict=True))
+        key = claim.query.where | dict(zip(LEARNERS, claim.minus, strict=True))
         size = 150 if claim.scale == "variance" else 1  # made-up tables have both scales
         values = gaps(size * value, size * scatter, claim.pairs if by_pairs else seeds - diverged)
         if by_pairs:

@@ -29,15 +29,15 @@ def refused(path, words):
 def test_a_claim_is_read_over_pairs_and_over_seeds(write):
     known = reader.read_registration(write(claim()))
     assert [result for result, _ in known.required_columns] == ["estimates", "over_pairs"]
-    assert known.reading.result == "over_pairs"
+    assert known.query.result == "over_pairs"
     assert known.rule.region.describe("pp") == "strictly between -3 and 3 pp"
-    where = known.reading.where
+    where = known.query.where
     assert where["estimand"] == "stable" and where["intervention"] == "none"
     assert "pair" not in where and where["task"] == "many-arrays"
     assert known.must_recover == ("rtrl", "immediate")
     seeds = reader.read_registration(write(seed_document(claim={"less_than": 0})))
     assert [result for result, _ in seeds.required_columns] == ["estimates"]
-    assert seeds.reading.where["pair"] == "indy"
+    assert seeds.query.where["pair"] == "indy"
     assert seeds.rule.region.describe("pp") == "below 0 pp"
 
 

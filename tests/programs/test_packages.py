@@ -107,13 +107,13 @@ def test_without_a_description_or_a_folder_nothing_is_kept(
 
 def test_the_name_holds_code_fields_and_processor(monkeypatch):
     made = [Affine(2.0), 3, "x", None, [1.5]]
-    name = programs.program_folder("what", "shapes", made)
-    assert programs.program_folder("what", "shapes", list(made)) == name
+    name = programs.program_cache_path("what", "shapes", made)
+    assert programs.program_cache_path("what", "shapes", list(made)) == name
     others = [
-        programs.program_folder("other", "shapes", made),
-        programs.program_folder("what", "others", made),
-        programs.program_folder("what", "shapes", [Affine(2.5), *made[1:]]),
-        programs.program_folder("what", "shapes", [value]),
+        programs.program_cache_path("other", "shapes", made),
+        programs.program_cache_path("what", "others", made),
+        programs.program_cache_path("what", "shapes", [Affine(2.5), *made[1:]]),
+        programs.program_cache_path("what", "shapes", [value]),
     ]
     changes = [
         (programs, "cpu_and_flags", lambda: "another"),
@@ -123,9 +123,9 @@ def test_the_name_holds_code_fields_and_processor(monkeypatch):
     for change in changes:
         with monkeypatch.context() as patch:
             patch.setattr(*change)
-            others.append(programs.program_folder("what", "shapes", made))
+            others.append(programs.program_cache_path("what", "shapes", made))
     monkeypatch.setenv("ATEN_CPU_CAPABILITY", "avx2")
-    others.append(programs.program_folder("what", "shapes", made))
+    others.append(programs.program_cache_path("what", "shapes", made))
     assert len({name, *others}) == 9
 
 
@@ -159,7 +159,7 @@ def test_a_file_that_is_no_library_is_an_error(tmp_path):
 
 def test_what_a_function_holds_and_its_file_are_part_of_its_name(tmp_path):
     def name(function):
-        return programs.program_folder("adding", "shapes", [function])
+        return programs.program_cache_path("adding", "shapes", [function])
 
     def closing(number):
         return lambda x: x + number

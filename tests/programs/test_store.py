@@ -236,11 +236,11 @@ def test_nothing_is_kept_over_a_new_version(changed, question, monkeypatch):
     monkeypatch.setattr(store, "version", lambda name: "one")
     ask, answered = question
     ask()
-    path, library = programs.program_folder("what", "shapes", []), kernels.library_folder()
+    path, library = programs.program_cache_path("what", "shapes", []), kernels.library_cache_path()
     VERSIONS[changed](monkeypatch)
     assert (
-        programs.program_folder("what", "shapes", []) != path
-        and kernels.library_folder() != library
+        programs.program_cache_path("what", "shapes", []) != path
+        and kernels.library_cache_path() != library
     )
     ask()
     assert len(answered) == 2

@@ -122,7 +122,9 @@ def test_rows_of_the_paper_that_were_not_run_say_so(simulated):
     [row] = [r for p in table.panels if ": last layer" in p.title for r in p.rows if r[0] == "SGD"]
     assert row == ("SGD", "–", "–", "not run", "–", "–", "22.1", "–")
     data = table.data.set_index(["learner", "optimizer"])
-    theirs = where(load().recoveries, precision="float64", split="80-20", architecture="rnn")
+    theirs = where(
+        load().heldout_recoveries, precision="float64", split="80-20", architecture="rnn"
+    )
     assert len(data) == len(theirs) > 10 and data.index[data["run"]].tolist() == [
         ("immediate", "adam")
     ]

@@ -96,7 +96,7 @@ def test_the_file_is_in_si_units(path):
         np.testing.assert_array_equal(behavior["finger_pos"].timestamps[:], session().time_s)
 
 
-def test_the_same_session_gives_the_same_bytes_in_another_process_and_another_others(path):
+def test_writing_is_deterministic_across_processes_and_refuses_empty_sessions(path):
     nwb.write_session(session(), path)
     again, identifiers = path.with_name("again.nwb"), set()
     work = (

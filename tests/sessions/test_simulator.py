@@ -18,10 +18,10 @@ from orla.sessions.simulator.days import (
 )
 from orla.sessions.simulator.units import (
     Units,
+    draw_silent_masks,
     draw_units,
     drift_units,
     silence_channels,
-    silent_channels,
     units_of_both_days,
 )
 
@@ -175,11 +175,11 @@ def test_a_mean_gain_deepens_all_tuning_alike_and_turnover_replaces_its_share_of
 
 def test_as_many_channels_are_silent_on_either_day():
     array, drift = ArraySettings(n_channels=100, silent=0.4), only(lost=0.5, scale=0.5)
-    day_a, day_b = silent_channels(array, drift, rng(2))
+    day_a, day_b = draw_silent_masks(array, drift, rng(2))
     assert day_a.sum() == day_b.sum() == 40
     # A quarter of the 60 channels with neurons is lost, and as many are gained.
     assert (day_b & ~day_a).sum() == (day_a & ~day_b).sum() == 15
-    none = silent_channels(array, only(lost=0.5, scale=0.0), rng(2))
+    none = draw_silent_masks(array, only(lost=0.5, scale=0.0), rng(2))
     np.testing.assert_array_equal(*none)
     # All five channels with neurons are lost, and the five others gain some.
     lost = Settings(array=ArraySettings(n_channels=10, silent=0.5), drift=only(lost=1.0))

@@ -225,7 +225,7 @@ def test_every_learner_goes_through(study, name):
     assert (rows.heldout_error < rows.frozen_heldout_error).all()
 
 
-def test_a_learner_that_does_not_fit_the_window_is_refused(study):
+def test_a_window_that_is_no_multiple_of_the_learners_stride_is_refused(study):
     with pytest.raises(OrlaError, match="make the task's window a multiple"):
         sweep.sweep(learning(study, "immediate-200"), [0.01], growth=0)
 

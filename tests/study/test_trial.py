@@ -89,7 +89,7 @@ def test_a_layer_from_outside_is_tried_in_its_stack_where_that_does_not_take_lon
 
 
 def test_parts_of_the_package_are_not_tried(monkeypatch):
-    for name in ("try_loop", "optimizer_behaviour", "start_behaviour"):
+    for name in ("try_loop", "try_optimizer", "try_start"):
         monkeypatch.setattr(trial, name, lambda _: pytest.fail("tried"))
     plan_from_config(config({"optimizers": ["sgd", "adam"], "starts": ["pretrained", "fresh"]}))
 
@@ -161,8 +161,8 @@ def adding(**more):
     ],
 )
 def test_another_answer_is_one_line_that_names_the_optimizer(answers, message):
-    trial.optimizer_behaviour(Answering())
+    trial.try_optimizer(Answering())
     with pytest.raises(OrlaError) as refused:
-        trial.optimizer_behaviour(Answering(**answers))
+        trial.try_optimizer(Answering(**answers))
     said = str(refused.value)
     assert said.startswith("optimizer Answering: ") and message in said and "\n" not in said

@@ -126,7 +126,7 @@ class Study:
             text=True,
             errors="replace",
             start_new_session=True,
-            preexec_fn=_end_as_by_ctrl_c,
+            preexec_fn=_sigint_on_parent_death,
         )
 
     def run(self, targets: Sequence[str], watch: Watch) -> int:
@@ -165,7 +165,7 @@ class Study:
         return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
 
 
-def _end_as_by_ctrl_c() -> None:
+def _sigint_on_parent_death() -> None:
     """End this new process, as by Ctrl-C, when the process that started it ends."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell's background jobs ignore it
     processes.end_with_parent(signal.SIGINT)

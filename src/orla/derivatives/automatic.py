@@ -38,7 +38,7 @@ class AutomaticDerivatives(Derivatives):
         gradient, state_cotangent = vmap(pull_one)(recurrent, tape["state"], tape["x"], cotangent)
         return state_cotangent, gradient
 
-    def local_like(self, params: Parameters, tape: Tape, cotangent: Tensor) -> Local:
+    def local_template(self, params: Parameters, tape: Tape, cotangent: Tensor) -> Local:
         # Not from derivatives, for which PyTorch loads its compiler.
         return self.zero_gradient_terms(params)
 

@@ -81,7 +81,7 @@ class Derivatives(ABC):
     def pull_step(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
         """`pull` without regard to trials."""
 
-    def local_like(self, params: Parameters, tape: Tape, cotangent: Tensor) -> Local:
+    def local_template(self, params: Parameters, tape: Tape, cotangent: Tensor) -> Local:
         """Tensors of the shapes of the local term that `pull_step` answers with."""
         return self.pull_step(params, tape, cotangent)[1]
 

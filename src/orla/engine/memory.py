@@ -90,7 +90,7 @@ def _tape_bytes(learner: Learner, params: Parameters, network: Tensor) -> int:
     # As the cotangent, the error and the readout's gradient; to compute them takes longer.
     cotangent, error = torch.zeros_like(next_state), network.new_zeros(1)
     readout = {name: params[name] for name in a.readout_shapes()}
-    local = d.local_like(params, tape, cotangent)
+    local = d.local_template(params, tape, cotangent)
     noise_bytes = learner.noise * network.element_size() * max(learner.stride, learner.block_length)
     if learner.block_length:
         buffers_bytes = bytes_of(learner.buffers(params))

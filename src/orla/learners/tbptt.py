@@ -177,11 +177,11 @@ class TBPTT(
         gradient = derivatives.summed_gradient(step["tape"], locals_)
         if not self._memory_steps:
             return carry, gradient
-        past = self._past_gradient(carry, params, weights, start_cotangent)
+        past = self._memory_gradient(carry, params, weights, start_cotangent)
         gradient = {name: g + past[name] for name, g in gradient.items()}
         return self._remember(carry, step), gradient
 
-    def _past_gradient(
+    def _memory_gradient(
         self, carry: Carry, params: Parameters, weights: Parameters, start_cotangent: Tensor
     ) -> Parameters:
         """The gradient by the remembered steps, from the cotangent before those of the update."""

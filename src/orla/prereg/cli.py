@@ -158,7 +158,7 @@ def _print_power(arguments: argparse.Namespace) -> None:
 
     claim, sd = reader.read_registration(arguments.file), arguments.sd
     if sd is None:
-        path = arguments.results / f"{claim.reading.result}.parquet"
+        path = arguments.results / f"{claim.query.result}.parquet"
         sd = power.gap_sd(claim, {path.stem: pd.read_parquet(path)} if path.is_file() else {})
         if np.isnan(sd):
             lacks = f"{arguments.file}: {path} has no row of it to take the scatter from"

@@ -18,10 +18,10 @@ def read_evidence(
     check_columns(registration, {name: list(table.columns) for name, table in tables.items()})
     obstacles = _binding_differences(registration, binding)
     obstacles += _manipulation_failures(registration, tables)
-    reading = registration.reading
-    table = tables[reading.result]
+    query = registration.query
+    table = tables[query.result]
     if (row := rows.one_row(table, registration)) is None:
-        text = rows.missing_row_text(reading.result, reading.where, table)
+        text = rows.missing_row_text(query.result, query.where, table)
         return Evidence(registration, obstacles=(text, *obstacles))
     return means.mean_evidence(registration, row, tables, obstacles)
 

@@ -116,7 +116,9 @@ def behaviour_trials(
             return partial(part_behaviour.select_columns, tables, dict(reads))
 
         models = partial(part_behaviour.sweep_behaviour, jobs[0], specs)
-        parts["sweep and choice of the rate"] = partial(part_behaviour.choice_behaviour, models)
+        parts["sweep and choice of the rate"] = partial(
+            part_behaviour.rate_selection_behaviour, models
+        )
         parts["statistics"] = judged_columns(models)
         diverged = judged_columns(partial(part_behaviour.sweep_behaviour, jobs[0], specs, True))
     for peer in peer_names(plan, conditions, registration):

@@ -196,7 +196,7 @@ def _verdict_columns(
     those without one pair.
     """
     registration, estimate = basis.registration, basis.estimate
-    reading = registration.reading
+    query = registration.query
     if basis.obstacles:
         reason = "; ".join(basis.obstacles)
     else:
@@ -227,7 +227,7 @@ def _verdict_columns(
         "high": estimate.high,
         "threshold": registration.rule.region.describe(registration.scale),
         "n": basis.n,
-        "limits": f"{reading.interval}{sentences.limits_sentence(registration)}"
+        "limits": f"{query.interval}{sentences.limits_sentence(registration)}"
         + sentences.NO_PAIR_LEFT_OUT * has_no_leave_one_out,
         "p": np.nan if basis.obstacles else p.claim,
         "p_holm": np.nan if basis.obstacles else p.claim_holm,

@@ -103,12 +103,12 @@ def _reads_sweep(registration: Registration, path: str) -> bool:
 
 def _table_files(registration: Registration, folder: Path) -> Iterator[Path]:
     """Tables in a folder of results that hold a row which a registration would read."""
-    reading = registration.reading
-    path = folder / f"{reading.result}.parquet"
+    query = registration.query
+    path = folder / f"{query.result}.parquet"
     if path.is_file():
         present = set(pyarrow.parquet.read_schema(path).names)
-        table = pd.read_parquet(path, columns=sorted(present & {*reading.where, *KEYS}))
-        where = {k: v for k, v in reading.where.items() if k in present}
+        table = pd.read_parquet(path, columns=sorted(present & {*query.where, *KEYS}))
+        where = {k: v for k, v in query.where.items() if k in present}
         if not rows.matching_rows(table, where).empty:
             yield path
 

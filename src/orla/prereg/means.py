@@ -37,18 +37,18 @@ def mean_evidence(
     registration: Registration, row: Row, tables: Tables, obstacles: list[str]
 ) -> Evidence:
     """The evidence of a mean of a gap or a quantity, with obstacles after those already met."""
-    reading = registration.reading
-    estimate = Estimate(*(row.number(reading.columns[role]) for role in _ROLES))
-    n, pairs = row.count(reading.columns["n"]), None
+    query = registration.query
+    estimate = Estimate(*(row.number(query.columns[role]) for role in _ROLES))
+    n, pairs = row.count(query.columns["n"]), None
     if registration.by_pairs:
         pair_result = QUANTITY_PAIRS if registration.quantity else RESULT[SEED]
-        pairs = rows.matching_rows(tables[pair_result], reading.where)
+        pairs = rows.matching_rows(tables[pair_result], query.where)
     if registration.quantity:
         obstacles = [*obstacles, *quantity_problems(registration, row, scale=registration.scale)]
     else:
         obstacles = [*obstacles, *_gap_problems(registration, row, pairs, n)]
     if not np.isfinite(list(vars(estimate).values())).all() or not estimate.dof >= 1:
-        what = registration.quantity or reading.columns["estimate"]
+        what = registration.quantity or query.columns["estimate"]
         obstacles.append(f"{what} has no finite t interval")
     elif not obstacles:
         _check_estimate_consistency(registration, estimate, n or 0, pairs)
@@ -57,7 +57,7 @@ def mean_evidence(
     others = _other_estimates(registration, row, n or 0, pairs)
     if pairs is not None and not (drifts := pairs_that_drift(registration, row, pairs)).all():
         others["over the pairs that drift"] = _mean_estimate(
-            registration, pairs.loc[drifts, reading.columns["estimate"]]
+            registration, pairs.loc[drifts, query.columns["estimate"]]
         )
     leave_one_out_estimates = {} if pairs is None else _leave_one_out(registration, pairs)
     notes = []
@@ -72,8 +72,8 @@ def mean_evidence(
 
 def _leave_one_out(registration: Registration, pairs: pd.DataFrame) -> dict[str, Estimate]:
     """The estimate without each pair in turn, where there are three."""
-    reading = registration.reading
-    values = pairs.set_index("pair")[reading.columns["estimate"]].astype(float)
+    query = registration.query
+    values = pairs.set_index("pair")[query.columns["estimate"]].astype(float)
     values = values[np.isfinite(values)]
     leave_one_out_estimates = {}
     for pair in values.index if len(values) > 2 else ():
@@ -191,7 +191,7 @@ def _pair_problems(
     registration: Registration, row: Row, pairs: pd.DataFrame, n: int | None
 ) -> list[str]:
     """How the pairs differ from those registered, and whether too many of them fail a guard."""
-    problems, columns = [], registration.reading.columns
+    problems, columns = [], registration.query.columns
     if n is None:
         problems.append(f"{columns['n']} is {row[columns['n']]}, no count")
     if len(pairs) != registration.pairs:
@@ -219,13 +219,13 @@ def _check_estimate_consistency(
     registration: Registration, estimate: Estimate, n: int, pairs: pd.DataFrame | None
 ) -> None:
     """Refuse an estimate that disagrees with its interval, its units or the pairs' own rows."""
-    reading = registration.reading
-    what = registration.quantity or reading.columns["estimate"]
+    query = registration.query
+    what = registration.quantity or query.columns["estimate"]
     mean, ends, near = estimate.mean, [estimate.low, estimate.high], {"rtol": _NEAR, "atol": _NEAR}
     half = scipy.stats.t.ppf(1 - registration.alpha, estimate.dof) * estimate.standard_error
     recomputed_ends, pair_mean = [mean - half, mean + half], mean
     if not (registration.quantity or pairs is None):
-        pair_mean = float(pairs[reading.columns["estimate"]].mean())
+        pair_mean = float(pairs[query.columns["estimate"]].mean())
     if not np.allclose(ends, recomputed_ends, **near):
         has, gives = (", ".join(map(value_text, each)) for each in (ends, recomputed_ends))
         wrong = f" has the interval [{has}], and its standard error gives [{gives}]"
@@ -238,15 +238,15 @@ def _check_estimate_consistency(
         wrong += f"{value_text(pair_mean)}; build both again"
     else:
         return
-    raise OrlaError(f"registration {registration.name}: {reading.result}{wrong}")
+    raise OrlaError(f"registration {registration.name}: {query.result}{wrong}")
 
 
 def _other_estimates(
     registration: Registration, row: Row, n: int, pairs: pd.DataFrame | None
 ) -> dict[str, Estimate]:
     """Other ways to form the estimate, where some model diverged or some pair fails a guard."""
-    reading = registration.reading
-    units = dict.fromkeys(reading.variants, n)
+    query = registration.query
+    units = dict.fromkeys(query.variants, n)
     is_skipped = {SOUND: not (registration.by_pairs and row["n_failing"])}
     is_skipped[_FROZEN] = not row["n_diverged"]
     if registration.quantity:
@@ -254,11 +254,11 @@ def _other_estimates(
     elif pairs is None:
         units[_FROZEN] = registration.seeds
     else:
-        pair_values = {n: pairs.get(each.columns[0]) for n, each in reading.variants.items()}
-        pair_values[SOUND] = pairs[reading.columns["estimate"]][pairs["guards"] == ""]
+        pair_values = {n: pairs.get(each.columns[0]) for n, each in query.variants.items()}
+        pair_values[SOUND] = pairs[query.columns["estimate"]][pairs["guards"] == ""]
         units = {name: int(np.isfinite(gaps).sum()) for name, gaps in pair_values.items()}
     others: dict[str, Estimate] = {}
-    for name, variant in reading.variants.items():
+    for name, variant in query.variants.items():
         mean, low, high = map(row.number, variant.columns)
         # A runner-up that is another rate nowhere leaves the estimate as it is.
         if is_skipped.get(name, not np.isfinite(mean)):

@@ -176,7 +176,7 @@ def sweep_behaviour(
     return frames.result_frames([s.table for s in sweeps], [s.traces for s in sweeps])
 
 
-def choice_behaviour(models: Mapping[str, pd.DataFrame]) -> Any:
+def rate_selection_behaviour(models: Mapping[str, pd.DataFrame]) -> Any:
     """Errors of the models of a sweep, and which of them each choice of a rate marks."""
     return models[MODELS][["learner", "seed", "learning_rate", *NEEDED]]
 

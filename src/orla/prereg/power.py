@@ -88,10 +88,10 @@ def gap_sd(registration: Registration, tables: Mapping[str, pd.DataFrame]) -> fl
 
     Over pairs it holds the scatter of seeds and of the choice of rates as well.
     """
-    reading = registration.reading
-    table = tables.get(reading.result)
+    query = registration.query
+    table = tables.get(query.result)
     row = None if table is None else rows.one_row(table, registration)
     if row is None:
         return np.nan
-    n, error = (row.number(reading.columns[role]) for role in ("n", "standard_error"))
+    n, error = (row.number(query.columns[role]) for role in ("n", "standard_error"))
     return float(error * np.sqrt(n)) or np.nan

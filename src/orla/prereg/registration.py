@@ -51,7 +51,7 @@ class Variant(NamedTuple):
 
 
 @dataclass(frozen=True)
-class EstimateReading:
+class EstimateQuery:
     """One row of one result.
 
     `columns` holds what is read by its role: estimate, low, high, n, and further ones. `interval`
@@ -66,7 +66,7 @@ class EstimateReading:
 
     @property
     def column_names(self) -> list[str]:
-        """The columns that the reading needs, those that only confirm the registration aside."""
+        """The columns that it needs, those that only confirm the registration aside."""
         variant_columns = (column for each in self.variants.values() for column in each.columns)
         return [*self.where, *self.columns.values(), *variant_columns]
 
@@ -133,21 +133,20 @@ class Registration:
         return self.unit == PAIR
 
     @cached_property
-    def reading(self) -> EstimateReading:
+    def query(self) -> EstimateQuery:
         """The row that is judged."""
-        return self._row_reading(self.unit)
+        return self._unit_query(self.unit)
 
     @property
     def required_columns(self) -> list[tuple[str, list[str]]]:
         """(result, columns) of everything that the registration reads."""
         if self.quantity:
-            columns = [(QUANTITIES, [*self.reading.column_names, *_OF_QUANTITY])]
+            columns = [(QUANTITIES, [*self.query.column_names, *_OF_QUANTITY])]
             columns += [(QUANTITY_PAIRS, ["quantity", "pair", "value"])] * self.by_pairs
         else:
             # Of a gap over pairs the rows of its pairs are read too.
             columns_by_unit = {
-                unit: [*self._row_reading(unit).column_names, *_OF_GAP]
-                for unit in (SEED, self.unit)
+                unit: [*self._unit_query(unit).column_names, *_OF_GAP] for unit in (SEED, self.unit)
             }
             columns_by_unit[SEED] += ["pair", "guards", *["has_meaning"] * (self.scale == PP.unit)]
             if self.by_pairs:
@@ -155,8 +154,8 @@ class Registration:
             columns = [(RESULT[unit], names) for unit, names in columns_by_unit.items()]
         return columns + [(check.result, [*check.where, *check.ends]) for check in self.checks]
 
-    def _row_reading(self, unit: str) -> EstimateReading:
-        """The reading of the quantity's row, or of the gap over units of one kind."""
+    def _unit_query(self, unit: str) -> EstimateQuery:
+        """The query of the quantity's row, or of the gap over units of one kind."""
         if self.quantity:
             scale, result, where = _QUANTITY, QUANTITIES, {"quantity": self.quantity}
             words = OTHERS
@@ -175,7 +174,7 @@ class Registration:
         roles = dict(zip(("estimate", "low", "high"), columns.pop(""), strict=True)) | more
         variants = {name: Variant(words[name], names) for name, names in columns.items()}
         level = f"{100 * (1 - 2 * self.alpha):g} % t interval"
-        return EstimateReading(result, where, roles, level, variants)
+        return EstimateQuery(result, where, roles, level, variants)
 
     @property
     def checked_quantities(self) -> list[str]:

@@ -85,7 +85,7 @@ def matching_rows(table: pd.DataFrame, where: Mapping[str, Value]) -> pd.DataFra
 
 def one_row(table: pd.DataFrame, registration: Registration) -> Row | None:
     """The row that a registration reads; None without one, OrlaError for several."""
-    name, where, result = registration.name, registration.reading.where, registration.reading.result
+    name, where, result = registration.name, registration.query.where, registration.query.result
     rows = matching_rows(table, where)
     if len(rows) > 1:
         columns = [c for c in rows.columns if c not in where and rows[c].nunique() > 1]

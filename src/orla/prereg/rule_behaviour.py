@@ -141,8 +141,8 @@ def _read_numbers(registration: Registration, tables: Tables, *binding: Any) -> 
 
 def _tables_for_check(registration: Registration, tables: Tables) -> Iterator[Tables]:
     """Tables in which rows of the check hold, fail, have another level, and are absent."""
-    [check], reading = registration.checks, registration.reading
-    row = tables[reading.result].iloc[0].to_dict() | registration.assumed_values
+    [check], query = registration.checks, registration.query
+    row = tables[query.result].iloc[0].to_dict() | registration.assumed_values
     where = [dict(zip(check.where, each, strict=True)) for each in product(*check.where.values())]
     holds, fails = _example_values(check)
     values = [{**row, **dict.fromkeys(check.ends, end)} for end in (holds, fails, holds)]
@@ -193,8 +193,8 @@ def _made_up_tables(
     registration: Registration, gap: float, error: float, **changes: Any
 ) -> dict[str, pd.DataFrame]:
     """Tables with one row of it, and one a pair; the first lies `outlier` errors above the mean."""
-    reading = registration.reading
-    by_pairs, columns = registration.by_pairs, reading.columns
+    query = registration.query
+    by_pairs, columns = registration.by_pairs, query.columns
     settings = {"recovery": 30.0, "diverged": 0, "failing": 0, "outlier": 0.0, "guard": ""}
     settings |= {name: getattr(registration, name) for name in ("seeds", "pairs", "alpha")}
     settings |= {"has_meaning": True} | changes
@@ -204,7 +204,7 @@ def _made_up_tables(
     half = stats.t.ppf(1 - registration.alpha, dof) * error
     row: dict[str, Any] = {
         **DEFAULTS,
-        **reading.where,
+        **query.where,
         **dict(zip(LEARNERS, registration.minus or ("", ""), strict=True)),
         **{f"{name}_low_percent": settings["recovery"] for name in LEARNERS.values()},
         columns["standard_error"]: error,
@@ -222,7 +222,7 @@ def _made_up_tables(
         columns["n"]: n,
     }
     column_means = [([columns[role] for role in ("estimate", "low", "high")], gap)]
-    variants = enumerate(reading.variants.values())
+    variants = enumerate(query.variants.values())
     column_means += [(each.columns, gap + 2 * error * shift) for shift, each in variants]
     for names, mean in column_means:
         row |= dict(zip(names, (mean, mean - half, mean + half), strict=True))
@@ -230,11 +230,11 @@ def _made_up_tables(
     names = [f"pair-{i}" for i in range(number)]
     if registration.quantity:
         each = {"quantity": registration.quantity, "pair": names, "value": gap + above}
-        return {reading.result: pd.DataFrame([row]), QUANTITY_PAIRS: pd.DataFrame(each)}
+        return {query.result: pd.DataFrame([row]), QUANTITY_PAIRS: pd.DataFrame(each)}
     count = SCALES[registration.scale].count.format(SEED)
     row[count] = seeds - total_diverged
     if not by_pairs:
-        return {reading.result: pd.DataFrame([{**row, "pair": registration.pair}])}
+        return {query.result: pd.DataFrame([{**row, "pair": registration.pair}])}
     pair_diverged = np.where(np.arange(number) == 0, total_diverged, 0)  # all of the first pair
     each = pd.DataFrame([row] * number).assign(
         pair=names,
@@ -243,4 +243,4 @@ def _made_up_tables(
         **dict.fromkeys(("n_seeds", count), seeds - pair_diverged),
         **{columns["estimate"]: gap + above},
     )
-    return {reading.result: pd.DataFrame([row]), RESULT[SEED]: each}
+    return {query.result: pd.DataFrame([row]), RESULT[SEED]: each}

@@ -49,12 +49,12 @@ def code_sentence(registration: Registration, binding: Mapping[str, Any] | None)
 def estimate_sentence(evidence: Evidence, ps: Ps) -> str:
     """What an estimate is, and what was shown of it."""
     registration, estimate = evidence.registration, evidence.estimate
-    reading = registration.reading
+    query = registration.query
     scale = f" {registration.scale}" if registration.scale else ""
     shown = registration.rule.words(ps, registration.scale, in_family=not registration.primary)
     sentence = (
-        f"{registration.quantity or reading.columns['estimate']} is "
-        f"{value_text(estimate.mean)}{scale}, {reading.interval} over {evidence.n} "
+        f"{registration.quantity or query.columns['estimate']} is "
+        f"{value_text(estimate.mean)}{scale}, {query.interval} over {evidence.n} "
         f"{registration.unit}s [{value_text(estimate.low)}, {value_text(estimate.high)}]{scale}, "
         f"n = {evidence.n}: {shown}"
     )

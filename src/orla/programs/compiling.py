@@ -120,7 +120,7 @@ class Compiled:
         """The program from disk, or compiled now; `function` where a condition forbids it."""
         start = time.perf_counter()
         parts = self.key_parts
-        path = None if parts is None else programs.program_folder(self.what, shapes, parts)
+        path = None if parts is None else programs.program_cache_path(self.what, shapes, parts)
         if (condition := _settings["condition"]) and not (path and condition(path)):
             return self._run_uncompiled
         with lock_on(path):

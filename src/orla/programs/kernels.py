@@ -44,7 +44,7 @@ _FLAGS = [
 @functools.cache
 def _library() -> ctypes.CDLL | None:
     """The kernels, loaded, and compiled where they are not kept; None where that fails."""
-    start, path = time.perf_counter(), library_folder()
+    start, path = time.perf_counter(), library_cache_path()
     with store.lock_on(path):
         library = store.load_or_discard(path, _open_library) or _compile_and_keep(path)
     if library and (seconds := time.perf_counter() - start) > 0.2:
@@ -57,7 +57,7 @@ def _compiler_command() -> list[str]:
     return [str(compiling.cpp_compiler()), *_FLAGS, f"-march={march}"]
 
 
-def library_folder() -> Path:
+def library_cache_path() -> Path:
     """Where the library is kept, for a machine and versions like these."""
     key = [_SOURCE.read_text(), *_compiler_command(), programs.machine_identity()]
     return store.path_of_key("kernels", key)

@@ -106,7 +106,7 @@ def load_program(path: Path) -> Program | None:
     return store.load_or_discard(path, _open_program)
 
 
-def program_folder(what: str, shapes: Any, key_parts: Sequence[Any]) -> Path | None:
+def program_cache_path(what: str, shapes: Any, key_parts: Sequence[Any]) -> Path | None:
     """The folder of the program of that description, for a machine like this one.
 
     None where something cannot be described.

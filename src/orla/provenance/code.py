@@ -102,7 +102,7 @@ def _public_modules(folder: Path) -> list[Path]:
 
 def _reachable_files(roots: list[Root] | tuple[Root, ...]) -> set[Path]:
     """The roots' files, and all that these import, directly or not."""
-    todo = [file for root in roots for file in _root_files(root)]
+    todo = [file for root in roots for file in _resolve_root(root)]
     files: set[Path] = set()
     while todo:
         file = todo.pop()
@@ -113,17 +113,17 @@ def _reachable_files(roots: list[Root] | tuple[Root, ...]) -> set[Path]:
     return files
 
 
-def _root_files(root: Root) -> list[Path]:
+def _resolve_root(root: Root) -> list[Path]:
     """A root's own file, or those of a module and its packages; OrlaError where there is none."""
     if isinstance(root, Path):
         return [root.resolve()]
-    files = _imported_files(root, _HOME / "orla" / "__init__.py")
+    files = _resolve_import(root, _HOME / "orla" / "__init__.py")
     if not files or root.rpartition(".")[2] not in (files[-1].stem, files[-1].parent.name):
         raise OrlaError(f"{root}: no module of orla; name one such as orla.study.sweep")
     return files
 
 
-def _imported_files(module: str, importer: Path) -> list[Path]:
+def _resolve_import(module: str, importer: Path) -> list[Path]:
     """Files that an import executes in orla and plug-ins: the module's and its packages'."""
     if any(f"{module}.".startswith(f"{silent}.") for silent in SILENT):
         return []
@@ -195,7 +195,7 @@ def _name_digest_imports(file: Path, stamp: tuple[Any, ...]) -> tuple[str, str, 
             sibling for sibling in file.parent.glob(f"{file.stem}.*") if sibling.stem == file.stem
         }
         for module in _imports_and_part_names(file, stamp)[0]:
-            imports |= set(_imported_files(module, file))
+            imports |= set(_resolve_import(module, file))
     return _source_name(file), hashlib.sha256(file.read_bytes()).hexdigest(), tuple(imports)
 
 

@@ -60,13 +60,15 @@ class Numerics(Summary, name="numerics"):
                 for rates in dict.fromkeys((settings.rates_of, precision)):
                     if len(by_precision) > 1 and rates in by_precision:
                         key = contrast.key | {"choice": contrast.key["estimand"], "rates_of": rates}
-                        yield key, _scores_at_rates(contrast, by_precision[rates]).__getitem__
+                        yield key, _rate_transfer_scores(contrast, by_precision[rates]).__getitem__
 
 
-def _scores_at_rates(contrast: Contrast, base: Contrast) -> dict[str, np.ndarray]:
+def _rate_transfer_scores(contrast: Contrast, rate_source: Contrast) -> dict[str, np.ndarray]:
     """One precision at the rates that another has chosen; NaN where they were not tried."""
     values = {"n_flipped": np.zeros(1)}
-    for name, side, other in zip(("full", "immediate"), contrast.sides, base.sides, strict=True):
+    for name, side, other in zip(
+        ("full", "immediate"), contrast.sides, rate_source.sides, strict=True
+    ):
         matches = np.isclose(side.grid.rates, other.rate, atol=0)
         values[f"recovery_{name}_percent"] = finite_means(side.values(AT_END.recovery)[:, matches])
         values[f"learning_rate_{name}"] = np.array([other.rate])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from orla.learners.tbptt import TBPTT
 from orla.losses.base import Loss
 from orla.optimizers.adam import Adam
 from orla.study import scores
-from orla.study.batches import batch_indices, initial_parameters, models_at, stream_tensors
+from orla.study.batches import initial_parameters, models_at, stream_tensors
 from orla.tasks.stream import Stream
 
 
@@ -97,30 +97,27 @@ def pretrain(
             f"pretraining: {len(stream)} steps leave nothing to learn on or to validate with;"
             " take a longer session, a shorter parts.tail_steps or a shorter pretraining.window"
         )
-    groups = list(batch_indices(len(seeds), batch_models))
-    passes = settings.max_epochs * len(groups)
     loop = Loop(
         TBPTT(architecture, window=settings.window, update_every=settings.window),
         catalogue.make("optimizer", settings.optimizer),
         loss,
         interventions=[_Freeze(tuple(settings.frozen))] if settings.frozen else [],
         segment=span,
-        passes=passes,
+        passes=settings.max_epochs * -(-len(seeds) // batch_models),
     )
     fresh = {k: p.to(device) for k, p in initial_parameters(architecture, seeds, dtype).items()}
-    best_networks, curves = [], []
+
+    def split(index: np.ndarray) -> tuple[StreamTensors, StreamTensors]:
+        """Streams of networks, to learn on and to validate with."""
+        whole = stream_tensors(stream, index, dtype, device)
+        parts = slice(training_steps), slice(training_steps, None)
+        return tuple({name: m[part] for name, m in whole.items()} for part in parts)
+
     name = f"pretraining {len(seeds)} networks, windows of {settings.window}"
-    with progress.bar(passes, name, "epoch") as bar:
-        for index, count in groups:
-            whole = stream_tensors(stream, index, dtype, device)
-            training = {name: m[:training_steps] for name, m in whole.items()}
-            validation = {name: m[training_steps:] for name, m in whole.items()}
-            params = models_at(fresh, torch.as_tensor(index, device=device))
-            best, curve = _train_batch(loop, settings, params, training, validation, bar)
-            best_networks.append({name: p[:count] for name, p in best.items()})
-            curve = curve[curve["seed"] < count]
-            curves.append(curve.assign(seed=np.asarray(seeds)[index][curve["seed"]]))
-    curve = pd.concat(curves).sort_values("epoch", kind="stable", ignore_index=True)
+    with progress.bar(len(seeds) * settings.max_epochs, name, "epoch") as bar:
+        best, curve = _train_networks(loop, settings, fresh, split, batch_models, bar)
+    curve = curve.sort_values(["epoch", "seed"], ignore_index=True)
+    curve["seed"] = np.asarray(seeds)[curve["seed"]]
     errors = curve.groupby("seed")["validation_error"]
     curve["best"] = curve["validation_error"] == errors.transform("min")
     for seed, error in errors.min().items():
@@ -129,42 +126,58 @@ def pretrain(
                 f"pretraining: the network of seed {seed} diverged: its lowest validation error is"
                 f" {error:.3g}; lower pretraining.learning_rate"
             )
-    return {k: torch.cat([best[k] for best in best_networks]).cpu() for k in fresh}, curve
+    return {name: p.cpu() for name, p in best.items()}, curve
 
 
-def _train_batch(
+def _train_networks(
     loop: Loop,
     settings: Pretraining,
-    params: Parameters,
-    training: StreamTensors,
-    validation: StreamTensors,
+    fresh: Parameters,
+    split: Callable[[np.ndarray], tuple[StreamTensors, StreamTensors]],
+    size: int,
     bar: Any,
 ) -> tuple[Parameters, pd.DataFrame]:
-    """The best weights and the curve, by place in the batch; each network stops early."""
-    best = {name: p.clone() for name, p in params.items()}
-    rates = params["W_out"].new_full((len(params["W_out"]),), settings.learning_rate)
-    lowest, stale = np.full(len(rates), np.inf), np.zeros(len(rates), dtype=int)
-    optimizer, epochs = None, []
-    for epoch in range(settings.max_epochs):
-        active = stale < settings.patience
-        if not active.any():
-            break
+    """The best weights of each network, and the curves by its number, `size` networks in a batch.
+
+    Each network stops early, and the next one that waits takes its place in the batch.
+    """
+    count = len(fresh["W_out"])
+    lowest, stale, age = np.full(count, np.inf), np.zeros(count, int), np.zeros(count, int)
+    # Number of the network in each place; copies fill up a batch of too few.
+    index, active, waiting = np.minimum(np.arange(size), count - 1), np.arange(size) < count, size
+    best, curves = {name: p.clone() for name, p in fresh.items()}, []
+    params, optimizer, streams = models_at(fresh, torch.as_tensor(index)), None, split(index)
+    rates = params["W_out"].new_full((size,), settings.learning_rate)
+    while active.any():
+        training, validation = streams
         state = loop.start(params, optimizer=optimizer)
         errors = loop.run(state, rates, training).errors
         params, optimizer = state.params, state.optimizer
         architecture = loop.learner.architecture
         outputs = forward.outputs_of(architecture, params, state.network, validation)
         error, _ = scores.mean_scores(loop.loss, outputs, validation)
-        better = active & (error < lowest)
-        lowest = np.where(better, error, lowest)
-        stale = np.where(better, 0, stale + 1)
-        keep = torch.as_tensor(better, device=rates.device)
-        for name, p in best.items():
-            p[keep] = params[name][keep]
         training_error = scores.mean_adapting_error(
             errors, scores.entry_models_first(training, "scored")
         )
-        rows = {"seed": np.arange(len(rates)), "epoch": epoch, "training_error": training_error}
-        epochs.append(pd.DataFrame({**rows, "validation_error": error})[active])
-        progress.advance(bar, 1)
-    return best, pd.concat(epochs)
+        places, networks = np.flatnonzero(active), index[active]
+        better = error[places] < lowest[networks]
+        lowest[networks] = np.where(better, error[places], lowest[networks])
+        stale[networks] = np.where(better, 0, stale[networks] + 1)
+        for name, p in best.items():
+            p[networks[better]] = params[name][places[better]]
+        rows = {"seed": networks, "epoch": age[networks], "training_error": training_error[places]}
+        curves.append(pd.DataFrame({**rows, "validation_error": error[places]}))
+        age[networks] += 1
+        ends = (stale >= settings.patience) | (age >= settings.max_epochs)
+        for place in places[ends[networks]]:
+            progress.advance(bar, settings.max_epochs - int(age[index[place]]))
+            active[place] = waiting < count
+            if active[place]:
+                index[place], waiting = waiting, waiting + 1
+                new = loop.start(models_at(fresh, torch.as_tensor(index[[place]])))
+                for old, one in ((params, new.params), (optimizer, new.optimizer)):
+                    for name, values in one.items():
+                        old[name][place] = values[0]
+                streams = split(index)
+        progress.advance(bar, len(networks))
+    return best, pd.concat(curves)

@@ -60,8 +60,8 @@ def find_refusal(question: Mapping[str, Any]) -> tuple[str, str, str] | None:
             )
             for learner in instances["learners"].values()
         ]
-        tries = {try_loop: loops, optimizer_behaviour: instances["optimizers"].values()}
-        tries[start_behaviour] = instances["starts"].values()
+        tries = {try_loop: loops, try_optimizer: instances["optimizers"].values()}
+        tries[try_start] = instances["starts"].values()
         with _one_line_errors(outside):
             for attempt, part in ((a, p) for a in tries for p in tries[a] if outside):
                 attempt(part)
@@ -116,7 +116,7 @@ def try_loop(loop: Loop) -> None:
     loop.run(loop.start(_two_networks(network)), _two_rates(), stream)
 
 
-def optimizer_behaviour(optimizer: Optimizer) -> None:
+def try_optimizer(optimizer: Optimizer) -> None:
     """Make an update of all parameters of two networks, and one of the readout alone."""
     place = f"optimizer {optimizer.part.name if optimizer.part else type(optimizer).__name__}"
 
@@ -161,7 +161,7 @@ def _check_answer(
             )
 
 
-def start_behaviour(start: Start) -> None:
+def try_start(start: Start) -> None:
     """Change the parameters of two networks, whose names and shapes have to stay."""
     params = apply_start(start, _SMALL, _two_networks(_SMALL), range(2))
     shapes = {name: tuple(p.shape[1:]) for name, p in params.items()}

@@ -55,7 +55,9 @@ class Task(Part, ABC):
         )
 
 
-def require_parts(task: Task, variant: str, seeds: Sequence[int], unit: str = "steps") -> None:
+def require_valid_episode(
+    task: Task, variant: str, seeds: Sequence[int], step_noun: str = "steps"
+) -> None:
     """Refuse an unknown variant, no seeds, and parts that are no whole number of windows."""
     name = task.part.name
     if variant not in task.variants():
@@ -65,6 +67,6 @@ def require_parts(task: Task, variant: str, seeds: Sequence[int], unit: str = "s
     for part in ("pretraining", "adapt", "heldout"):
         if (length := getattr(task, part)) % task.window:
             raise OrlaError(
-                f'task {name}: "{part}" is {length} {unit}, no multiple of the window of '
+                f'task {name}: "{part}" is {length} {step_noun}, no multiple of the window of '
                 f"{task.window}; change one of them"
             )

@@ -14,7 +14,7 @@ import pandas as pd
 from orla.catalogue import option
 from orla.errors import OrlaError
 from orla.files import as_one_line, require_sha256, sha256
-from orla.tasks.base import Task, require_parts
+from orla.tasks.base import Task, require_valid_episode
 from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
 
@@ -84,7 +84,7 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
         return self.pretraining + self.adapt + self.heldout
 
     def episode(self, variant: str, seeds: Sequence[int]) -> Episode:
-        require_parts(self, variant, seeds, "rows")
+        require_valid_episode(self, variant, seeds, "rows")
         chosen_on = int(self.chosen_on * self.adapt) // self.window * self.window
         if chosen_on < 2 * self.window:
             raise OrlaError(

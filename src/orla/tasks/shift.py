@@ -9,7 +9,7 @@ import numpy as np
 
 from orla.catalogue import option
 from orla.errors import OrlaError
-from orla.tasks.base import STATIONARY, Task, require_parts
+from orla.tasks.base import STATIONARY, Task, require_valid_episode
 from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
 
@@ -56,7 +56,7 @@ class Shift(Task):
 
     def episode(self, variant: str, seeds: Sequence[int]) -> Episode:
         """The episode for these seeds, one stream a seed in their order."""
-        require_parts(self, variant, seeds)
+        require_valid_episode(self, variant, seeds)
         if self.adapt < 2 * self.window:
             raise OrlaError(
                 f'task {self.part.name}: "adapt" is one window of {self.window} steps; give two at '

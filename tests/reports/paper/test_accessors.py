@@ -65,7 +65,7 @@ def test_an_unknown_table_is_refused_with_the_nearest(name, message):
 )
 def test_float64_goes_before_the_pilot_and_nothing_stands_for_a_lacking_number(condition, numbers):
     keys = zip(("learner", "optimizer", "precision", "split"), condition, strict=True)
-    rows = where(load().recoveries, architecture="rnn", **dict(keys))
+    rows = where(load().heldout_recoveries, architecture="rnn", **dict(keys))
     assert rows["paper_recovery_percent"].tolist() == numbers
     pilot = numbers == [30.9] or condition[2] == "float32"
     assert set(rows["paper_configuration"].eq("pilot-f32")) <= {pilot}

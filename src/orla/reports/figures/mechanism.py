@@ -99,7 +99,7 @@ class _Profile(Figure):
         """
         rows = where(profile[profile["quantity"].isin(self.quantities)], **DEFAULTS)
         rows = rows.dropna(subset="value")
-        if (full := rows["learner"] == load().full_learner).any():
+        if (full := rows["learner"] == load().past_gradient_learner).any():
             rows = rows[full]
         rows, _, keys, _ = plots.largest_condition(rows, study, over=self.by, keys=_FIGURE_KEYS)
         papers = rows["optimizer"].isin({row["optimizer"] for row in load().table("structure")})

@@ -87,7 +87,7 @@ class Paper:
         return next((c for c in self.claims if c.get("registration") == registration), {})
 
     @property
-    def full_learner(self) -> str:
+    def past_gradient_learner(self) -> str:
         """The learner that the past gradient is measured with."""
         return self.table("structure")[0]["learner"]
 
@@ -97,7 +97,7 @@ class Paper:
         return self.document["headline"]
 
     @cached_property
-    def recoveries(self) -> pd.DataFrame:
+    def heldout_recoveries(self) -> pd.DataFrame:
         """The held-out recoveries on recordings (percent); see `_preferred_rows`.
 
         The pilot's full RTRL (window of 50) counts as tbptt-200-200 where nothing else does.

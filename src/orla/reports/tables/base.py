@@ -92,7 +92,10 @@ class Table(Part):
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         """The caption: `says`, with its fields filled in."""
         says = self.says + (self.papers if study.reproduces else "")
-        main, full = study.comparison_text(study.main), study.called("learner", load().full_learner)
+        main, full = (
+            study.comparison_text(study.main),
+            study.called("learner", load().past_gradient_learner),
+        )
         return says.format(main=main, full=full, rates_of=study.rates_of)
 
     def remark_list(self) -> list[str]:

@@ -62,7 +62,7 @@ class PastCosines(
         rows = drifting_rows(rows).to_dict("records")
         means: dict[tuple[str, ...], dict[str, Mean]] = {}
         for row in sorted(
-            rows, key=lambda row: (row["learner"] != load().full_learner, row["learner"])
+            rows, key=lambda row: (row["learner"] != load().past_gradient_learner, row["learner"])
         ):
             how = study.declaration("learner", row["learner"]).get("exactness")
             exact = how == "exact" and study.stride(row["learner"]) == 1
@@ -158,7 +158,7 @@ class Substrate(
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """The drifting conditions of the paper's full learner with one of these measures."""
         rows = drifting_rows(with_measures(measured, *_METRICS))
-        return rows[rows["learner"] == load().full_learner]
+        return rows[rows["learner"] == load().past_gradient_learner]
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Any:
         """The panels of the paper's rows alone."""

@@ -119,7 +119,7 @@ class Heldout(
             more["optimizer"] = baselines["baseline"].map(BASELINES)
             refits = baselines.drop(columns="baseline").assign(**more)
             rows = pd.concat([rows, refits], ignore_index=True)
-        return with_paper_rows(rows, study, load().recoveries)
+        return with_paper_rows(rows, study, load().heldout_recoveries)
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         for title, _, group in study.groups(rows, "learner"):

@@ -59,7 +59,7 @@ class _ByReading(ByCondition):
     def structure_rows(self, measured: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
         """The conditions of the paper's full learner with a structure, and each network's kind."""
         rows = with_measures(pool_pairs(measured), _TOP1)
-        rows = rows[rows["learner"] == load().full_learner]
+        rows = rows[rows["learner"] == load().past_gradient_learner]
         kinds = [network_kind(study, name) for name in rows["architecture"]]
         return rows.assign(kind=kinds)
 
@@ -93,7 +93,7 @@ class Structure(
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         null = load().rows_in_text("parameters_whh")[0]
-        full = study.called("learner", load().full_learner)
+        full = study.called("learner", load().past_gradient_learner)
         return f"""Past and immediate gradients of {full}, a column a window: G_past, G_imm.
         {self.readings} Share on W_hh: squared norm there of u_1, the first left singular vector of
         G_past; shuffled: its null (the paper's, the share of W_hh in all numbers,
@@ -102,7 +102,7 @@ class Structure(
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
         """The paper's table, and the rows of its text about the same."""
-        more = {"learner": load().full_learner, "split": "shift"}
+        more = {"learner": load().past_gradient_learner, "split": "shift"}
         text = load().rows_in_text(_TOP1, "whh_share_percent")
         return load().table("structure") + [row | more for row in text]
 
@@ -130,7 +130,7 @@ class LSTMCrossArchitecture(
     def papers_rows(self) -> list[dict[str, Any]]:
         """The paper's table, and the rows of its text about the same."""
         rows = super().papers_rows
-        more = {"learner": load().full_learner, "split": rows[0]["split"]}
+        more = {"learner": load().past_gradient_learner, "split": rows[0]["split"]}
         return rows + [row | more for row in load().rows_in_text(_TOP1, "recovery_percent")]
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:

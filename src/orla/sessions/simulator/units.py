@@ -102,7 +102,7 @@ def _replace_rows(mask: np.ndarray, new: np.ndarray | float, old: np.ndarray) ->
     return np.where(mask.reshape(-1, *[1] * (old.ndim - 1)), new, old)
 
 
-def silent_channels(
+def draw_silent_masks(
     array: ArraySettings, drift: DriftSettings, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """Which channels record no neuron on day A and on day B, (channels,) bool each."""
@@ -134,6 +134,6 @@ def units_of_both_days(settings: Settings, *seeds: np.random.SeedSequence) -> tu
     population, drift, silence = (np.random.default_rng(seed) for seed in seeds)
     units = draw_units(settings.array, population)
     units_b = drift_units(units, settings.array, settings.drift, drift)
-    silent_a, silent_b = silent_channels(settings.array, settings.drift, silence)
+    silent_a, silent_b = draw_silent_masks(settings.array, settings.drift, silence)
     days = (units, silent_a), (units_b, silent_b)
     return tuple(silence_channels(day, silent, settings.array) for day, silent in days)
