@@ -14,7 +14,7 @@ from orla.study.keys import KEYS
 
 _FILE = Path(__file__).with_name("config.schema.yaml")
 # A name that becomes part of a path.
-_NAME = "^[A-Za-z0-9_][A-Za-z0-9_.+-]*$"
+_NAME = "^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,79}$"
 
 
 def config_schema(parts: Declarations) -> dict[str, Any]:
