@@ -1,5 +1,6 @@
 """A part from outside that cannot make one update is refused in one line before anything runs."""
 
+import random
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -166,3 +167,33 @@ def test_another_answer_is_one_line_that_names_the_optimizer(answers, message):
         trial.try_optimizer(Answering(**answers))
     said = str(refused.value)
     assert said.startswith("optimizer Answering: ") and message in said and "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda g: g.mul_(0.5), "changes in place what it is given; answer new tensors"),
+        (lambda g: g * random.random(), "answers otherwise when it is asked again; draw no random"),
+        (lambda g: g / 0, "answers numbers that are not finite; mend it"),
+        (lambda g: g.float(), "answers torch.float32 of float64; keep the precision"),
+    ],
+    ids=["in-place", "random", "nan", "precision"],
+)
+def test_an_update_that_is_no_function_of_what_it_is_given_is_refused(change, message):
+    """Plug-ins that did so ran to the end, with other numbers."""
+
+    class Changing(Answering):
+        def update(self, gradients, state, params, lr):
+            return {name: change(g) for name, g in gradients.items()}, {"t": state["t"] + 1}
+
+    with pytest.raises(OrlaError, match=f"^optimizer Changing: update {message}"):
+        trial.try_optimizer(Changing())
+    start = catalogue.make("start", "fresh")
+    trial.try_start(start)
+
+    class Start(type(start)):
+        def apply(self, architecture, params, generator):
+            return {name: change(p) for name, p in params.items()}
+
+    with pytest.raises(OrlaError, match=f"^start Start {message}"):
+        trial.try_start(Start())

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.func import vmap
+from torch.utils import _pytree as pytree
 
 from orla import catalogue
 from orla.architectures.base import Architecture, Parameters
@@ -138,7 +139,33 @@ def try_optimizer(optimizer: Optimizer) -> None:
     readout = {name: params[name] for name in ("W_out", "b_out")}
     state = vmap(init)(params)
     for gradients in (params, readout):
-        vmap(update)(gradients, state, params, _two_rates())
+        _check_pure(f"{place}: update", vmap(update), gradients, state, params, _two_rates())
+
+
+def _check_pure(place: str, function: Callable[..., Any], *arguments: Any) -> None:
+    """Refuse a function that changes its arguments, draws random numbers, or is not finite."""
+    before = pytree.tree_map(_clone, arguments)
+    answers = [pytree.tree_leaves(function(*arguments)) for _ in range(2)]
+    if not _are_equal(pytree.tree_leaves(arguments), pytree.tree_leaves(before)):
+        raise OrlaError(f"{place} changes in place what it is given; answer new tensors")
+    if not _are_equal(*answers):
+        raise OrlaError(f"{place} answers otherwise when it is asked again; draw no random numbers")
+    for values in answers[0]:
+        if not values.isfinite().all():
+            raise OrlaError(f"{place} answers numbers that are not finite; mend it")
+        if values.is_floating_point() and values.dtype != torch.float64:
+            raise OrlaError(f"{place} answers {values.dtype} of float64; keep the precision")
+
+
+def _clone(value: Any) -> Any:
+    return value.clone() if isinstance(value, Tensor) else value
+
+
+def _are_equal(first: list[Any], second: list[Any]) -> bool:
+    pairs = zip(first, second, strict=True)
+    return all(
+        not isinstance(a, Tensor) or torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in pairs
+    )
 
 
 def _check_answer(
@@ -163,13 +190,16 @@ def _check_answer(
 
 def try_start(start: Start) -> None:
     """Change the parameters of two networks, whose names and shapes have to stay."""
+    name = start.part.name if start.part else type(start).__name__
     params = apply_start(start, _SMALL, _two_networks(_SMALL), range(2))
-    shapes = {name: tuple(p.shape[1:]) for name, p in params.items()}
+    shapes = {n: tuple(p.shape[1:]) for n, p in params.items()}
     if shapes != _SMALL.shapes():
         raise OrlaError(
-            f"start {start.part.name} answers parameters of the shapes {shapes} for a network of"
+            f"start {name} answers parameters of the shapes {shapes} for a network of"
             f" {_SMALL.shapes()}; keep them"
         )
+    applied = lambda networks: apply_start(start, _SMALL, networks, range(2))  # noqa: E731
+    _check_pure(f"start {name}", applied, _two_networks(_SMALL))
 
 
 def _two_networks(network: Architecture) -> Parameters:
