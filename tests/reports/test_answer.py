@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t
 
+from orla.reports.estimates import OF_HELDOUT, find_square
 from orla.reports.numbers import interval, number
 from orla.reports.report import Report
+from orla.study.keys import SETTING
 
 
 def said(results, study):
@@ -71,6 +73,12 @@ def test_without_a_sound_gap_the_most_frequent_guard_is_named(few, simulated):
     answer = Report(few | {"estimates": estimates}, simulated).opening
     assert "most often because fewer than 20 updates." in answer.sentences[0]
     assert " pp" not in " ".join(answer.sentences[:-1]) and not answer.quotes_gaps
+    # Each difference counts once, not once at each estimand, and other comparisons do not count.
+    asked = estimates[estimates["comparison"].isin(("paper", *(find_square(simulated) or ())))]
+    asked = asked[asked["estimand"].isin(OF_HELDOUT) & asked["task"].isin(simulated.recordings)]
+    count = len(asked.drop_duplicates([*SETTING, "comparison"]))
+    assert f"none of {count} differences of the main comparison" in answer.sentences[0]
+    assert count < len(asked)
 
 
 def test_synthetic_tasks_are_told_against_exact_rtrl(few, simulated):
@@ -81,6 +89,9 @@ def test_synthetic_tasks_are_told_against_exact_rtrl(few, simulated):
     mean = models.loc[own, "heldout_vs_best_rtrl_percent"].mean()
     told = said({"heldout": models}, simulated)
     assert f"cycles a step: {mean:.0f} [" in told and "exact RTRL recovers 100 %" in told
+    single = models.copy()
+    single.loc[own[1:], "heldout_vs_best_rtrl_percent"] = np.nan
+    assert "exact RTRL recovers 100 %" not in said({"heldout": single}, simulated)
     [sentence] = [line for line in told.split(". ") if "exact RTRL recovers 100 %" in line]
     others = models.assign(heldout_vs_best_rtrl_percent=models["heldout_vs_best_rtrl_percent"] / 9)
     for key, value in (("split", "zz"), ("precision", "zz"), ("start", "zz")):

@@ -244,12 +244,18 @@ def test_horizon_gaps():
     frame = models(["immediate", "tbptt-200-200"])
     late = horizon(frame, 11000)
     late.loc[late["learner"] == "tbptt-200-200", "recovery_heldout_percent"] += 7
-    both = {"horizon": pd.concat([late, horizon(frame, 5000)])}
+    both = {"horizon": pd.concat([late, horizon(frame, 5000)]), "models": frame}
     found = base.build("horizon_gaps", both, settings())
     assert list(found["horizon_steps"]) == [5000, 11000]
     gap = at(frame, "tbptt-200-200") - at(frame, "immediate")
     assert list(found["gap_pp"]) == pytest.approx([gap.mean(), gap.mean() + 7])
     assert (found["n_seeds"] == 5).all()
+    # Where the frozen network is as good as the reference, recovery says nothing.
+    vague = frame.assign(reference_error=frame["frozen_heldout_error"] - 0.01)
+    found = base.build("horizon_gaps", both | {"models": vague}, settings())
+    assert found[["gap_pp", "t95_low_pp"]].isna().all(axis=None) and (found["n_seeds"] == 0).all()
+    row = one(table("ratio_gap", vague))
+    assert np.isnan(row["gap_pp"]) and row["n_seeds"] == 0 and np.isfinite(row["update_ratio"])
 
 
 @pytest.mark.parametrize("estimand", COLUMNS)

@@ -20,6 +20,7 @@ from orla.reports.study import Group, StudyFacts, where
 from orla.reports.verdicts import Verdict
 from orla.reports.words import OUTCOME_SIGNS, join_names, pluralize
 from orla.statistics.means import t_interval, t_quantile
+from orla.study.keys import SETTING
 
 FEWEST_PAIRS = 3
 # With fewer a t interval over networks is many times as wide as their scatter.
@@ -211,13 +212,16 @@ def no_gap_sentence(estimates: pd.DataFrame, models: pd.DataFrame, study: StudyF
         return f"No difference between learners has been estimated{why}."
     if study.recordings and (rows := rows[rows["task"].isin(study.recordings)]).empty:
         return ""
+    keys = [key for key in (*SETTING, "comparison") if key in rows]  # each at several estimands
+    count = len(rows.drop_duplicates(keys))
     reasons = rows["guards"].fillna("").str.split("; ").explode().str.split(":").str[0]
     most = reasons[reasons != ""].mode()
     why = f", most often because {most.iloc[0]}" if len(most) else ""
     on = "on the sessions " if study.recordings else ""
+    square = " and of the two by two" if find_square(study) else ""
     return (
-        f"Which learner recovers more cannot be told: none of {len(rows)} differences {on}"
-        f"passes every guard{why}."
+        f"Which learner recovers more cannot be told: none of {pluralize(count, 'difference')} of "
+        f"the main comparison{square} {on}passes every guard{why}."
     )
 
 

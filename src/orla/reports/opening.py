@@ -199,6 +199,7 @@ def _rtrl_share_sentence(models: pd.DataFrame, study: StudyFacts) -> str:
         for task, of_task in where(rows, **usual).groupby("task", sort=False)
         if _models_have_meaning(of_task)
         for ours in [moments(of_task[column])]
+        if ours.n > 1  # one network has no interval
     ]
     if not tasks:
         return ""

@@ -63,8 +63,11 @@ class Gaps(Summary, name="gaps"):
             yield c.key, lambda column, c=c, gap=gap: gap.get(column, c.differences(column))
 
 
-class HorizonGaps(Summary, name="horizon_gaps", needs=("horizon",)):
-    """Held-out recovery gap of the main comparison, had the models stopped adapting earlier."""
+class HorizonGaps(Summary, name="horizon_gaps", needs=("horizon", "models")):
+    """Held-out recovery gap of the main comparison, had the models stopped adapting earlier.
+
+    It is null where recovery has no meaning: its denominator is that of the whole part.
+    """
 
     keys = SETTING | {"horizon_steps": "Steps that the models adapted for."}
     cells = (
@@ -77,6 +80,17 @@ class HorizonGaps(Summary, name="horizon_gaps", needs=("horizon",)):
         columns["by"] = (*self.keys, "learner")
         pairs = contrasts(models, settings, [settings.main], {"": AT_END}, **columns)
         return ((pair.key, pair.differences) for pair in pairs)
+
+    def table(
+        self, horizon: pd.DataFrame, models: pd.DataFrame, *, settings: Settings
+    ) -> pd.DataFrame:
+        pairs = contrasts(models, settings, [settings.main], {"": AT_END})
+        clear = {tuple(map(c.key.get, SETTING)) for c in pairs if c.full.has_meaning}
+        rows = super().table(horizon, settings=settings)
+        vague = [key not in clear for key in zip(*(rows[name] for name in SETTING), strict=True)]
+        rows.loc[vague, [name for name in rows if name.endswith("_pp")]] = np.nan
+        rows.loc[vague, "n_seeds"] = 0
+        return rows
 
 
 class RatioGap(Summary, name="ratio_gap"):
@@ -98,10 +112,14 @@ class RatioGap(Summary, name="ratio_gap"):
 
 
 def _ratio_and_gap(contrast: Contrast) -> dict[str, np.ndarray]:
-    """First learner's update ratio and the gap, (seeds,) each, both NaN where either is."""
+    """First learner's update ratio and the gap, (seeds,) each, both NaN where either is.
+
+    The gap is NaN where recovery has no meaning.
+    """
     values = np.stack([contrast.full.at_rate("update_ratio"), contrast.gap])
     values[:, ~np.isfinite(values).all(0)] = np.nan
-    return {"update_ratio": values[0], "gap_pp": values[1]}
+    gap = values[1] if contrast.full.has_meaning else np.full_like(values[1], np.nan)
+    return {"update_ratio": values[0], "gap_pp": gap}
 
 
 class RatioGapOrder(Statistic, name="ratio_gap_order"):

@@ -53,7 +53,8 @@ class Quantities(Statistic, name="quantities"):
         "estimand": 'By which choice of the rate models are taken: "heldout", "stable" or "adapt".',
         "value": "Mean over units of the sum, or the rank correlation.",
         "sd": "Standard deviation over units; null for a correlation along units.",
-        "standard_error": "Its standard error.",
+        "standard_error": "Its standard error: of the values of seeds or pairs; over seeds the "
+        "larger of that and one from resamples of seeds that choose the rates anew.",
         "dof": "Degrees of freedom of the standard error: units - 1.",
         **end_columns("t90_{}"),
         **end_columns("t95_{}"),
