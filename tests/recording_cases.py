@@ -55,6 +55,7 @@ def written(
     arrays=("M1",) * UNITS,
     labels=tuple(f"ch{i}" for i in range(UNITS)),
     electrodes=True,
+    area="",
     columns=None,
     subject="",
     fill=lambda file: None,
@@ -71,13 +72,13 @@ def written(
         subject=pynwb.file.Subject(subject_id=subject) if subject else None,
     )
     if electrodes:
-        add_electrodes(file, arrays, labels)
+        add_electrodes(file, arrays, labels, area)
     behavior = file.create_processing_module("behavior", "behavior")
     for one in series(time_s, position):
         behavior.add(one)
     if own_units:
         channels = {"electrodes": [[i] for i in range(UNITS)]} if electrodes else {}
-        add_units(file, spikes(trains), **(columns or {}), **channels)
+        add_units(file, spikes(trains), **channels | (columns or {}))
     fill(file)
     with warnings.catch_warnings(action="ignore"), pynwb.NWBHDF5IO(str(path), "w") as io:
         io.write(file)
@@ -219,6 +220,42 @@ def invalid_in_ms(file):
     file.add_invalid_time_interval(start_time=30e3, stop_time=40e3, tags=["tracking lost"])
 
 
+def paused(trains):
+    return [x[(x < 15) | (x > 25)] for x in trains]
+
+
+def lost_at_zero(t, p):
+    """A hand beside the origin, which stands for lost samples of a second."""
+    values = p + 0.4
+    values[(t >= 20) & (t < 21)] = 0.0
+    return [hand(values)]
+
+
+def second_half(day):
+    time_s, position, trains = signals(day)
+    return {
+        "spikes": lambda _: [x[x >= 20] - 20 for x in trains],
+        "series": lambda *_: [hand(position[time_s >= 20])],
+    }
+
+
+def late_in_single_precision():
+    return {
+        "spikes": lambda trains: [(x + 2e5).astype(np.float32) for x in trains],
+        "series": at(timestamps=lambda t: (t + 2e5).astype(np.float32)),
+    }
+
+
+def as_columns(path):
+    """Electrodes of units as MATLAB writes them."""
+    with h5py.File(path, "r+") as file:
+        for name in ("electrodes", "electrodes_index"):
+            about, values = dict(file[f"units/{name}"].attrs), file[f"units/{name}"][:]
+            del file[f"units/{name}"]
+            file[f"units/{name}"] = values[:, None]
+            file[f"units/{name}"].attrs.update(about)
+
+
 def every_other_second(file):
     for start in range(0, 40, 2):
         file.add_trial(start_time=float(start), stop_time=start + 1.5)
@@ -246,10 +283,9 @@ def crossings(*names):
     return {"own_units": False, "fill": fill}
 
 
-def muscles(file):
+def muscles(file, names=("APB", "FCR", "FDS")):
     day = file.session_start_time.day
     emg = np.random.default_rng(day).normal(size=(int(SECONDS * HZ) + 1, 3))
-    names = ("APB", "FCR", "FDS")
     series = [
         pynwb.TimeSeries(name=n, data=x, unit="V", rate=float(HZ))
         for n, x in zip(names, emg.T, strict=True)
@@ -376,6 +412,26 @@ CASES = [
         {"spikes": lambda trains: [x.astype(np.float32).astype(str).astype(float) for x in trains],
          "series": at(timestamps=lambda t: t.astype(np.float32))},
         held=lambda found, control: np.array_equal(found.b.Y, control.b.Y)),
+    Case(CLOCKS, "times in single precision, two days after the clock's start",
+        late_in_single_precision(),
+        refused=r"timestamps: times of up to 200040 s are stored in single precision, in steps of "
+        r"15\.6 ms; write them in double precision, or count"),
+    Case(IDENTITY, "sorted units that list all electrodes of the probe, both days",
+        **both({"columns": {"electrodes": [[*range(UNITS)]] * UNITS}}),
+        refused=r"different \(units of day_1 have no electrodes of their own, and each sorting"),
+    Case(IDENTITY, "the same, each with its neighbours; `channels: same`",
+        **both({"columns": {"electrodes": [[*range(max(i - 2, 0), i + 1)] for i in range(UNITS)]}}),
+        nwb={"channels": "same"}, told="taken; each unit is a channel"),
+    Case(IDENTITY, "units of two tetrodes, both days",
+        **both({"columns": {"electrodes": [[*range(4 * (i // 4), 4 * (i // 4) + 4)]
+                                           for i in range(UNITS)]}}),
+        preparation={"features": {"count": 2}}, told="taken; a tetrode is a channel",
+        held=lambda found, _: found.b.X.shape[1] == 2),
+    Case(IDENTITY, "the same electrodes in another area", {"area": "CA1"}, a={"area": "VISp"},
+        refused=r"are different \(M1 ch0 is in VISp in day_1 and in CA1 in day_2\)"),
+    Case(IDENTITY, "day B is the second half of day A", second_half(1),
+        refused=r"100% of the inputs of day_2 stand in day_1 too, step for step; give two"),
+    Case(IDENTITY, "electrodes of units as a column, as MATLAB has it", {"after": as_columns}),
     Case(IDENTITY, "sorted units without electrodes, both days", **both({"electrodes": False}),
         refused=r'"top_channels", but channels .* are different \(units of day_1 have no electrod'),
     Case(IDENTITY, "the same, declared the same: `channels: same`",
@@ -441,6 +497,13 @@ CASES = [
         {"fill": raw_and_filtered}, nwb={"cursor": "acquisition/emg", "series": "values"},
         a={"fill": muscles}, told="taken; each is decoded",
         held=lambda found, _: found.b.Y.shape == (800, 3)),
+    Case(MEANING, "a container with another muscle on day B: `cursor: emg`",
+        {"fill": lambda file: muscles(file, ("APB", "FDI", "FDS"))}, a={"fill": muscles},
+        nwb={"cursor": "emg", "series": "values"},
+        refused=r"day_2: its cursor is emg \(APB, FDI, FDS\), but emg \(APB, FCR, FDS\) in day_1"),
+    Case(MEANING, "a position from a HighSpeedCamera, in `meter(s)`, both days",
+        **both({"series": lambda t, p: [hand(p, "HighSpeedCamera", unit="meter(s)")]}),
+        nwb={"cursor": "HighSpeedCamera"}),
     Case(MEANING, "two LEDs in four columns", LED,
         refused=r"shape is \(10001, 4\): which of 4 columns are x and y\? Name nwb\.columns"),
     Case(MEANING, "the same, with `columns: [0, 1]`, both days", **both(LED),
@@ -485,6 +548,15 @@ CASES = [
         {"columns": {"quality": ["good"] * 7 + ["noise"]}}, told="taken without them",
         held=lambda found, _: found.dataset["account"]["b"]["units"] == 7
         and "units of quality noise" in found.dataset["account"]["b"]["spikes_dropped"]),
+    Case(HOLES, "units of KSLabel mua that a person called noise: `group`",
+        {"columns": {"KSLabel": ["good"] * 6 + ["mua"] * 2, "group": ["good"] * 7 + ["noise"]}},
+        told="taken without them",
+        held=lambda found, _: found.dataset["account"]["b"]["units"] == 7),
+    Case(HOLES, "spikes that pause for 10 s", {"spikes": paused}, told="taken without that time",
+        held=lambda found, _: len(found.b) in range(598, 603)
+        and "no unit fires" in found.dataset["account"]["b"]["seconds_dropped"]),
+    Case(HOLES, "a hand that is lost for a second, written as 0", {"series": lost_at_zero},
+        told="taken; cut at both jumps", held=account(jumps=2, stretches=3)),
     Case(NAMES, "areas with a slash or a colon, both days",
         **both({"arrays": ("M1/PMd",) * 4 + ("S1: area 2",) * 4})),
     Case(FILES, "packed by a filter without a plug-in", {"after": packed},

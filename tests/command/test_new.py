@@ -220,7 +220,8 @@ def test_days_of_which_no_streams_can_be_made_are_refused(made, tmp_path, change
         ("", "trial", "a.npz: no array trial, by which .*b.npz is cut into stretches; save it in"),
         ("trial", "", "b.npz: no array trial, by which .*a.npz is cut"),
         ("trial", "trial timestep", "a.npz: no array timestep, by which .*b.npz is cut"),
-        ("", "timestep", ""),
+        ("", "timestep", "a.npz: no array timestep, by which .*b.npz is cut"),
+        ("timestep", "timestep", ""),
         ("trial timestep", "trial timestep", ""),
     ],
 )
@@ -233,8 +234,20 @@ def test_arrays_that_begin_stretches_are_those_of_both_days(tmp_path, of_a, of_b
         with pytest.raises(OrlaError, match=f"{words}.*here by --set binned.boundaries=VALUE"):
             files.read_pair("binned", paths)
     pair = files.read_pair("binned", paths, ["binned.boundaries={}"] if words else [])
-    whole = {"changes": ["trial"], "counter": "timestep"}
-    assert pair.options.get("boundaries", {}) == (whole if "trial" in of_a and not words else {})
+    whole = {"changes": ["trial"] * ("trial" in of_a), "counter": "timestep"}
+    assert pair.options.get("boundaries", {}) == ({} if words else whole)
+
+
+def test_arrays_that_have_no_entry_a_step_begin_no_stretches(tmp_path):
+    paths = saved_days(tmp_path)
+    for path in paths:
+        np.savez(path, **np.load(path), trial=np.arange(12), timestep=np.zeros((600, 2)))
+    assert "boundaries" not in files.read_pair("binned", paths).options
+    for path in paths:
+        arrays = dict(np.load(path)) | {"trial": np.repeat([f"t{i}" for i in range(12)], 50)}
+        np.savez(path, **arrays)
+    pair = files.read_pair("binned", paths)
+    assert pair.options["boundaries"] == {"changes": ["trial"]}
 
 
 def test_a_recording_that_was_saved_again_is_no_second_one(tmp_path):
@@ -251,7 +264,7 @@ def test_a_recording_that_was_saved_again_is_no_second_one(tmp_path):
 def test_a_long_bin_is_given_twice(tmp_path):
     paths = [saved_days(tmp_path, bin_s=50)[1]]
     arrays = dict(np.load(paths[0]))
-    np.savez(tmp_path / "c.npz", **(arrays | {"vel": arrays["vel"][::-1]}))
+    np.savez(tmp_path / "c.npz", **(arrays | {n: arrays[n][::-1] for n in ("counts", "vel")}))
     paths.append(str(tmp_path / "c.npz"))
     with pytest.raises(OrlaError, match="in seconds, or, where that is meant, set"):
         files.read_pair("binned", paths)

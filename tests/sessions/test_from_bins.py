@@ -188,7 +188,46 @@ LABELS = np.resize([7, 3, 11], 900)
 def labelled(a, b, of_a=LABELS, of_b=11):
     about = {"about": {"target": "label"}}
     of_b = np.full(830, of_b)
-    return replace(a, targets=of_a, **about), replace(b, targets=of_b, **about), "same"
+    b = replace(b, inputs=b.inputs[::-1], targets=of_b, **about)
+    return replace(a, targets=of_a, **about), b, "same"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda x: (x - x.mean()) / x.std(), "inputs of session A are whole numbers, those of ses"),
+        (
+            np.sqrt,
+            "inputs of session A are whole numbers, those of session B are not; prepare both",
+        ),
+        (lambda x: 20 * x, r"inputs of session B have a standard deviation of \d+"),
+        (lambda x: -x, "inputs of session B are negative in part, those of session A are not"),
+    ],
+)
+def test_inputs_that_were_prepared_otherwise_on_one_day_are_refused(change, words):
+    a, b = binned_days((17, 17))
+    with pytest.raises(OrlaError, match=words):
+        made(a, replace(b, inputs=change(b.inputs)), "same", transform="none")
+    with pytest.raises(OrlaError, match=r"are whole|are negative|have a standard"):
+        made(replace(a, inputs=change(a.inputs)), b, "same", transform="none")
+    nearly = b.inputs.copy()
+    nearly[:3] += 0.5
+    made(a, replace(b, inputs=nearly), "same", transform="none")
+
+
+def test_a_day_that_is_a_part_of_the_other_is_refused():
+    a, b = binned_days((17, 17))
+    part = replace(b, inputs=a.inputs[70:], targets=a.targets[70:] + 1.0)
+    for days in ((a, part), (part, a)):
+        with pytest.raises(OrlaError, match=r"\d+% of the inputs of .* step for step"):
+            made(*days, "same")
+    # Steps without a spike stand in both, and a few in common are chance.
+    silent = [
+        replace(day, inputs=day.inputs * (np.arange(len(day.inputs)) % 300 > 99)[:, None])
+        for day in (a, b)
+    ]
+    silent[1].inputs[700:750] = silent[0].inputs[700:750]
+    made(*silent, "same")
 
 
 def test_categories_are_numbered_by_the_pretraining_part():

@@ -222,7 +222,7 @@ def test_the_only_position_is_the_cursor_wherever_it_stands(path, capsys):
 def test_channel_names_and_sorting_of_others_are_kept(path):
     file = with_series(cursor(), spikes=())
     add_electrodes(file, ["g", "g"], ["elec 7", "elec 9"], "M1")
-    add_units(file, [[0.5], [0.25]], electrodes=[[1, 0], [1]], sorted=[False, True])
+    add_units(file, [[0.5], [0.25]], electrodes=[[1], [1]], sorted=[False, True])
     read = nwb.read_session(save(file, path))
     assert (read.channels, read.areas) == (["elec 7", "elec 9"], ["M1", "M1"])
     np.testing.assert_array_equal(read.unit_channel, [1, 1])

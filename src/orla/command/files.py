@@ -239,14 +239,16 @@ def _read_binned_pair(
     finite = values[np.isfinite(values)] if values.dtype.kind in "biuf" else values[:0]
     counts = finite.size and (finite == np.floor(finite)).all() and finite.min() >= 0
     transform = "sqrt" if counts else "none"
-    arrays_a, arrays_b = (stretch_arrays(load_arrays(path, [])[1]) for path in files)
+    arrays_a, arrays_b = (stretch_arrays(path, inputs) for path in files)
     if arrays_a != arrays_b and "boundaries" not in settings:
-        (few, lacks), (many, other) = sorted(((arrays_a, files[0]), (arrays_b, files[1])))
+        [name, *_] = sorted({*arrays_a} ^ {*arrays_b})
+        lacks, other = files if name in arrays_b else files[::-1]
         raise OrlaError(
-            f"{lacks}: no array {many[len(few)]}, by which {other} is cut into stretches; save it "
-            "in both, or set binned.boundaries"
+            f"{lacks}: no array {name}, by which {other} is cut into stretches; save it in both, or"
+            " set binned.boundaries"
         )
-    boundaries = {"changes": arrays_a[:1]} | ({"counter": arrays_a[1]} if arrays_a[1:] else {})
+    boundaries: dict[str, Any] = {"changes": [name for name in arrays_a if name == "trial"]}
+    boundaries |= {"counter": "timestep"} if "timestep" in arrays_a else {}
     options = {
         "inputs": inputs,
         "target": target,

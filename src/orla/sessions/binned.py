@@ -16,7 +16,7 @@ from orla.sessions.preparation import Preparation
 from orla.sessions.stand_ins import refuse_stand_ins
 
 # What is longer is in milliseconds, unless the config says the same.
-_LONGEST_BIN_S = 5.0
+_LONGEST_BIN_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -139,6 +139,7 @@ def read_binned(
                 f"{', '.join(absent)} missing (the file has: {', '.join(present)}); "
                 "save them, or name the arrays there are under binned in the config"
             )
+        arrays["bin_s"] = arrays["bin_s"].reshape(() if arrays["bin_s"].size == 1 else -1)
         if source.kind == "categories" and arrays[source.target].shape[1:] == (1,):
             arrays[source.target] = arrays[source.target][:, 0]
         whole = _require_valid_arrays(arrays, order, source, preparation.transform)
@@ -210,6 +211,8 @@ def _require_valid_arrays(
             ' set binned.kind to "values"'
         )
     for name in order:
+        if arrays[name].dtype.kind in "SU":  # names of trials
+            arrays[name] = np.unique(arrays[name], return_inverse=True)[1].reshape(-1)
         _require_shape(name, arrays[name], (steps,))
         if bad := steps - np.count_nonzero(_is_finite(name, arrays[name])):
             raise OrlaError(f"{name}: {bad} values are NaN or infinite; remove those bins")

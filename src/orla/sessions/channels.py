@@ -11,6 +11,11 @@ from orla.sessions.input_transform import METHODS
 from orla.sessions.preparation import Features, Preparation
 from orla.sessions.session import Session
 
+# Steps in a row that are told by, and the share of them that two recordings may have in common.
+_SPAN, _MOST_SHARED = 20, 0.1
+_ENOUGH = 20_000  # steps by which inputs are compared
+_MOST_SCALE = 8.0  # between standard deviations of inputs of two sessions
+
 
 @dataclass(frozen=True)
 class Correspondence:
@@ -40,7 +45,8 @@ def find_correspondence(a: Session, b: Session, columns: str | None = None) -> C
         return Correspondence(columns, "the config says so")
     for session in (a, b):
         if not all(session.arrays):
-            why = f"units of {session.name} have no electrodes, and each sorting numbers units anew"
+            why = f"units of {session.name} have no electrodes of their own, and each sorting "
+            why += "numbers units anew"
             return Correspondence("different", why, names_last=False)
     if a.subject != b.subject and a.subject and b.subject:
         why = f"{a.name} is of subject {a.subject}, {b.name} of {b.subject}"
@@ -49,6 +55,14 @@ def find_correspondence(a: Session, b: Session, columns: str | None = None) -> C
     if numbers and (a.channels, a.arrays) != (b.channels, b.arrays):
         why = f"electrodes have numbers alone: {len(a.channels)} of {a.name}, {len(b.channels)} of "
         return Correspondence("different", why + b.name)
+    areas_a, areas_b = (
+        dict(zip(zip(s.arrays, s.channels, strict=True), s.areas, strict=True)) for s in (a, b)
+    )
+    for array, name in sorted(areas_a.keys() & areas_b.keys()):
+        here, there = areas_a[array, name], areas_b[array, name]
+        if here != there and "unknown" not in (here, there):
+            why = f"{array} {name} is in {here} in {a.name} and in {there} in {b.name}"
+            return Correspondence("different", why, names_last=False)
     whose = f"subject {a.subject}" if a.subject == b.subject != "" else "no other subject is named"
     return Correspondence("same", f"names of arrays and electrodes; {whose}")
 
@@ -118,9 +132,52 @@ def require_compatible(
             )
     if features.align:
         _require_alignable(a, b, correspondence, features)
-    alike = np.array_equal(a.inputs, b.inputs) and np.array_equal(a.targets, b.targets)
-    if alike and a is not b:
+    if a is not b:
+        _require_other_steps(a, b)
+        _require_alike_inputs(a, b)
+
+
+def _require_other_steps(a: Binned, b: Binned) -> None:
+    """Refuse sessions of which one is the other, or a part of it, saved under another name."""
+    if np.array_equal(a.inputs, b.inputs) and np.array_equal(a.targets, b.targets):
         raise OrlaError(f"{a.name} and {b.name} hold the same steps; give two recordings")
+    keys, tells = [], []
+    for day in (a, b):
+        rows = np.array([hash(row.tobytes()) for row in day.inputs])
+        spans = np.lib.stride_tricks.sliding_window_view(rows, min(_SPAN, len(rows)))
+        keys.append((spans * 3 ** np.arange(spans.shape[1])).sum(axis=1))
+        # A row over and over, as where all is silent, tells nothing.
+        tells.append((np.diff(spans, axis=1) != 0).sum(axis=1) > _SPAN // 2)
+    share = (tells[1] & np.isin(keys[1], keys[0][tells[0]])).mean()
+    if share > _MOST_SHARED:
+        raise OrlaError(
+            f"{share:.0%} of the inputs of {b.name} stand in {a.name} too, step for step; give two "
+            "recordings that share no time"
+        )
+
+
+def _require_alike_inputs(a: Binned, b: Binned) -> None:
+    """Refuse inputs of which only one session's are whole numbers, negative, or far larger."""
+    if a.inputs.shape[1] != b.inputs.shape[1] or not a.by_number:
+        return
+    some = [day.inputs[:: len(day.inputs) // _ENOUGH + 1] for day in (a, b)]
+    for words, holds, (low, high) in (
+        ("whole numbers", lambda x: x == np.floor(x), (0.95, 0.99)),
+        ("negative in part", lambda x: x < 0, (0.001, 0.1)),
+    ):
+        shares = [holds(x).mean() for x in some]
+        if min(shares) < low and max(shares) > high:
+            one, other = (a, b) if shares[0] > shares[1] else (b, a)
+            raise OrlaError(
+                f"inputs of {one.name} are {words}, those of {other.name} are not; prepare both "
+                "alike"
+            )
+    sizes = [np.median(x.std(axis=0)) for x in some]
+    if min(sizes) > 0 and max(sizes) > _MOST_SCALE * min(sizes):
+        raise OrlaError(
+            f"inputs of {b.name} have a standard deviation of {sizes[1]:.3g}, those of {a.name} of "
+            f"{sizes[0]:.3g}; give both in one unit"
+        )
 
 
 def _require_alignable(

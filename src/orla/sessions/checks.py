@@ -17,10 +17,13 @@ from orla.sessions.session import Session
 _MOST_RESTARTS, _EVENTS_BETWEEN, _FARTHEST_BACK = 3, 10, 0.05
 # Share of the positions' time, at its ends, that may be without a spike.
 _MOST_SILENT = 0.05
+# Whole seconds without a spike of any of so many units that each would fire in it.
+_SILENT_S, _FEWEST_UNITS, _SPIKES_EACH = 5, 8, 3.0
 # So many spikes are expected in a silent end that is no chance: none has probability e^-20.
 _NO_CHANCE = 20.0
 _UNITS = {"milliseconds": 1e3, "microseconds": 1e6, "minutes": 1 / 60, "hours": 1 / 3600}
 _SLOWEST_SAMPLING_HZ = 5000.0
+_COARSEST_S = 1e-3  # that times may be stored in
 # Samples so far apart (s), with so few spikes a second of a unit, are of no clock in seconds.
 SLOW_S, _FEW_HZ = 0.5, 0.1
 
@@ -58,6 +61,20 @@ def times_in_seconds(values: Any) -> np.ndarray:
             if np.array_equal(near.astype(np.float32), single):
                 return near
     return values
+
+
+def require_time_resolution(name: str, values: np.ndarray) -> None:
+    """Refuse times (s) that were stored in single precision, which late ones are too coarse for."""
+    most = np.abs(values).max(initial=0.0)
+    step = float(np.spacing(np.float32(min(most, 1e38))))
+    late = np.abs(values)[np.abs(values) > most / 2]
+    # Of a coarser grid, such as 1/128 s, no time needs the last digit.
+    is_single = np.isfinite(most) and np.array_equal(values.astype(np.float32), values)
+    if step > _COARSEST_S and is_single and (late / step % 2 == 1).any():
+        raise OrlaError(
+            f"{name}: times of up to {most:.6g} s are stored in single precision, in steps of "
+            f"{1e3 * step:.3g} ms; write them in double precision, or count from the start"
+        )
 
 
 def require_sample_times(name: str, time_s: np.ndarray) -> None:
@@ -121,9 +138,21 @@ def read_numbers(name: str, data: Any) -> np.ndarray:
     return read_values(name, data, "fiu", "numbers").astype(np.float64)
 
 
+def read_times(name: str, data: Any) -> np.ndarray:
+    """A whole array of times (s), as float64; see `times_in_seconds`."""
+    values = _without_empty_axis(read_numbers(name, data))
+    require_time_resolution(name, values)
+    return times_in_seconds(values)
+
+
+def _without_empty_axis(values: np.ndarray) -> np.ndarray:
+    """A vector, also of the column or row that MATLAB has in its place; other arrays as given."""
+    return values.ravel() if values.ndim == 2 and 1 in values.shape else values
+
+
 def read_indices(name: str, data: Any, most: int) -> np.ndarray:
     """Whole numbers from 0 to `most`."""
-    values = read_values(name, data, "iu", "whole numbers").astype(np.int64)
+    values = _without_empty_axis(read_values(name, data, "iu", "whole numbers")).astype(np.int64)
     if values.size and not (values.min() >= 0 and values.max() <= most):
         raise OrlaError(
             f"{name}: holds {values.min()} to {values.max()}, but there are 0 to {most}; "
@@ -136,7 +165,7 @@ def read_ragged_rows(
     name: str, column: Any, rows: int, kind: Callable[[Any], np.ndarray] = np.float64
 ) -> list[np.ndarray]:
     """The rows of an indexed column of numbers; the index must end where the numbers do."""
-    values = kind(read_numbers(name, column.target.data))
+    values = kind(_without_empty_axis(read_numbers(name, column.target.data)))
     ends = read_indices(f"{name}_index", column.data, len(values))
     if len(ends) != rows or (np.diff(ends) < 0).any() or ends[-1] != len(values):
         raise OrlaError(
@@ -215,6 +244,29 @@ def require_one_clock(session: Session, most_outside: float, mend: str) -> None:
             f"{session.cursor}: samples are {usual:g} s apart and a unit has {rate:.2g} spikes a "
             "second; the clock is probably not in seconds; give all times of the file in seconds"
         )
+
+
+def silent_stretches(session: Session) -> list[tuple[str, float, float]]:
+    """(reason, start, stop) of time in which no unit fires and many would: recording had paused."""
+    first, last = session.time_s[[0, -1]]
+    counts = np.zeros((len(session.unit_spikes), max(int(last - first), 1)), dtype=np.int64)
+    for row, spikes in zip(counts, session.unit_spikes, strict=True):
+        second = (spikes - first).astype(np.int64)
+        row += np.bincount(second[(spikes >= first) & (second < len(row))], minlength=len(row))
+    fires = counts.any(axis=0)
+    rates = counts.sum(axis=1) / max(np.count_nonzero(fires), 1)
+    edges = np.flatnonzero(np.diff(np.concatenate([[True], fires, [True]]).astype(int)))
+    stretches = []
+    for start, stop in edges.reshape(-1, 2):
+        would_fire = np.count_nonzero(rates * (stop - start) >= _SPIKES_EACH)
+        if stop - start >= _SILENT_S and would_fire >= _FEWEST_UNITS:
+            inside = [np.searchsorted(x, first + start) for x in session.unit_spikes]
+            pairs = [*zip(session.unit_spikes, inside, strict=True)]
+            before = max((x[i - 1] for x, i in pairs if i), default=first)
+            after = min((x[i] for x, i in pairs if i < len(x)), default=last)
+            limits = np.nextafter(max(before, first), np.inf), np.nextafter(min(after, last), 0.0)
+            stretches.append(("no unit fires", *map(float, limits)))
+    return stretches
 
 
 def _clock_difference_text(spikes: np.ndarray, time_s: np.ndarray) -> str:

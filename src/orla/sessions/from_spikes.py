@@ -19,6 +19,10 @@ from orla.sessions.streams import Streams
 _VALUES = "cursor_values"
 _AXES = "xyz"
 _MM_PER_M = 1000.0
+# A position jumps where it moves by such a share of its range in one sample, and by so many times
+# the lower quartile of its moves in as many samples around: lost, wrapped or centred anew.
+_JUMP_SHARE, _JUMP_TIMES, _AROUND = 0.25, 10.0, 5
+_DENSE_S = 0.051  # samples so far apart tell a jump from a movement
 
 
 def prepare_sessions(
@@ -89,7 +93,12 @@ def bin_session(session: Session, preparation: Preparation) -> Binned:
             f"{session.name}: samples of {session.cursor} are {usual:g} s apart, more than a bin of"
             f" {bin_s:g} s; set preparation.bin_s to {usual:g} or more{clock}"
         )
-    pieces, seconds_dropped, holes = _split_at_gaps(session, values, max(bin_s, 1.5 * usual), usual)
+    jumps = np.zeros(len(values), bool)
+    if not is_values and usual <= _DENSE_S:
+        jumps = position_jumps(values)
+    pieces, seconds_dropped, holes = _split_at_gaps(
+        session, values, jumps, max(bin_s, 1.5 * usual), usual
+    )
     refuse_stand_ins(f"{session.name}: {session.cursor}", values[np.concatenate(pieces)])
     counts, targets, begins, duration = [], [], [], 0.0
     for piece in pieces:
@@ -126,6 +135,7 @@ def bin_session(session: Session, preparation: Preparation) -> Binned:
         axes = _AXES[: len(numbers)] if len(numbers) <= len(_AXES) else numbers
         outputs = [f"velocity {axis}" for axis in axes]
     account = {"seconds": round(whole, 3), "seconds_dropped": seconds_dropped, "bridged": holes}
+    account["jumps"] = int(np.count_nonzero(jumps))
     account |= {"source": session.source} | _spike_account(session, preparation, int(inputs.sum()))
     return Binned(
         inputs,
@@ -141,13 +151,26 @@ def bin_session(session: Session, preparation: Preparation) -> Binned:
     )
 
 
+def position_jumps(values: np.ndarray) -> np.ndarray:
+    """(k,) bool: at which samples positions (k, d) jump; lost samples, which are NaN, do not."""
+    jumps = np.zeros(len(values), bool)
+    whole = values[np.isfinite(values).all(axis=1)]
+    if len(whole) > 2 * _AROUND:
+        low, high = np.percentile(whole, [1, 99], axis=0)
+        moves = np.linalg.norm(np.diff(values, axis=0, prepend=values[:1]), axis=1)
+        for i in np.flatnonzero(moves > _JUMP_SHARE * np.linalg.norm(high - low)):
+            around = moves[max(i - _AROUND, 0) : i + _AROUND + 1]
+            jumps[i] = moves[i] > _JUMP_TIMES * np.nanquantile(around, 0.25)
+    return jumps
+
+
 def _split_at_gaps(
-    session: Session, values: np.ndarray, longest_s: float, usual: float
+    session: Session, values: np.ndarray, jumps: np.ndarray, longest_s: float, usual: float
 ) -> tuple[list[np.ndarray], dict[str, float], int]:
     """Samples (indices) of each stretch without a gap; seconds left out by reason; holes bridged.
 
-    A gap is a hole of more than `longest_s` between samples that are numbers, or time that the
-    file itself leaves out.
+    A gap is a hole of more than `longest_s` between samples that are numbers, time that the file
+    itself leaves out, or a jump of the position.
     """
     time_s, interval, seconds_dropped = session.time_s, session.interval_index(), {}
     for i, (reason, *_) in enumerate(session.left_out, start=1):
@@ -155,14 +178,16 @@ def _split_at_gaps(
         seconds_dropped[reason] = seconds_dropped.get(reason, 0.0) + usual * samples
     whole = np.flatnonzero(np.isfinite(values).all(axis=1) & (interval == 0))
     if len(whole) < 2:
+        lost = np.flatnonzero(np.isnan(values).all(axis=0)).tolist()
         reasons = ", ".join(why for why, s in seconds_dropped.items() if s) or "positions are NaN"
+        reasons += f"; column {lost[0]} is NaN throughout: see nwb.columns" if lost else ""
         raise OrlaError(
             f"{session.name}: no two samples at which position and all units were recorded are "
             f"left ({reasons}); mend these, or use another file"
         )
     times = time_s[whole]
     steps = np.diff(times)
-    breaks = (steps > longest_s) | (np.diff(np.cumsum(interval > 0)[whole]) > 0)
+    breaks = (steps > longest_s) | (np.diff(np.cumsum((interval > 0) | jumps)[whole]) > 0)
     for reason, start, _ in session.left_out:  # those without a sample lie between two
         after = np.searchsorted(times, start)
         if 0 < after < len(times) and not breaks[after - 1]:

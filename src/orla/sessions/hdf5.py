@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import h5py
@@ -129,7 +130,7 @@ def is_zarr(path: Path) -> bool:
 
 def _error_cause(path: Path, error: Exception) -> str:
     """Why a file cannot be read, and the mend, in one line."""
-    message = (str(error).splitlines() or [type(error).__name__])[0]
+    message = shorten((str(error).splitlines() or [type(error).__name__])[0], 200)
     if isinstance(error, PermissionError) or not os.access(path, os.R_OK):
         return "you have no permission to; ask its owner, or chmod u+r it"
     if "unable to lock file" in message:

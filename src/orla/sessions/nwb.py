@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -23,9 +23,11 @@ __all__ = ["Source", "read_session", "recording_facts", "write_session"]
 
 _FINGER = "finger_pos"
 _CHANNEL_COLUMNS = ("channel_name", "electrode_name", "label", "channel")
-_QUALITY_COLUMNS = ("quality", "unit_quality", "KSLabel", "group")
+# By a person first, then by a sorter.
+_QUALITY_COLUMNS = ("quality", "unit_quality", "group", "cluster_group", "KSLabel")
 _NOISE = ("noise", "bad", "artifact", "artefact", "reject", "rejected")
 _UNSORTED = ("mua", "multi", "multiunit", "unsorted")
+_SORTED = ("good", "single", "su", "sua")
 
 
 def read_session(path: str | Path, source: Source = Source()) -> Session:
@@ -35,7 +37,8 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
     has the cursor's times. Time that the file excludes (invalid_times, obs_intervals, trials)
     stands in `left_out`, lost samples are NaN. Without a column ``sorted`` all units count as
     sorted, those of quality "mua" aside, and those of quality "noise" are left out; units without
-    electrodes get a channel each. OrlaError: not an NWB file or a damaged one, no units, no such
+    electrodes, or whose electrodes overlap, get a channel each. Time in which all units are silent
+    is left out too. OrlaError: not an NWB file or a damaged one, no units, no such
     series, a series that is not what it is taken for, two channels of one name, spikes not in order
     or, like intervals to exclude, on another clock.
     """
@@ -66,6 +69,7 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
         )
         most = 1.0 if by_orla else source.most_outside
         checks.require_one_clock(session, most, "raise nwb.most_outside")
+        session.left_out += [] if by_orla else checks.silent_stretches(session)
     return session
 
 
@@ -127,13 +131,12 @@ def _find_units(file: pynwb.NWBFile, name_or_path: str | None) -> Units:
 def _read_channels(file: pynwb.NWBFile, units: Units) -> tuple[dict[str, list[str]], np.ndarray]:
     """Channels, arrays and areas of a Session, and each unit's channel (its first electrode).
 
-    Units without electrodes get a channel each, of no array.
+    Units get a channel each, of no array, without electrodes, and where they list several that are
+    no electrodes of one site such as a tetrode: then the first one says nothing.
     """
     ids = units.id[:]
     if "electrodes" not in units.colnames or file.electrodes is None:
-        fields = {"channels": [f"unit {i}" for i in ids], "arrays": [""] * len(ids)}
-        checks.require_distinct("units, id", fields["channels"])
-        return fields | {"areas": ["unknown"] * len(ids)}, np.arange(len(ids))
+        return _channel_per_unit(ids, ["unknown"] * len(ids))
     table = file.electrodes
     column = next((name for name in _CHANNEL_COLUMNS if name in table.colnames), None)
     names = _read_texts(table, column) if column else [f"electrode {i}" for i in table.id[:]]
@@ -152,7 +155,19 @@ def _read_channels(file: pynwb.NWBFile, units: Units) -> tuple[dict[str, list[st
         raise OrlaError(
             f"{where}_index: a unit has no electrode; give each unit one, or none to all"
         )
+    sites = {tuple(sorted({*site})) for site in np.split(channels, ends[:-1])}
+    several = len({*channels})
+    if sum(map(len, sites)) > several or (len(sites) == 1 and several > 1):
+        print("units list overlapping electrodes; each is a channel of its own", file=sys.stderr)
+        return _channel_per_unit(ids, [areas[i] for i in channels[starts]] if areas else [])
     return fields, channels[starts]
+
+
+def _channel_per_unit(ids: Sequence[Any], areas: list[str]) -> tuple[dict[str, Any], np.ndarray]:
+    """Fields of a Session whose units are channels, and each unit's channel."""
+    fields = {"channels": [f"unit {i}" for i in ids], "arrays": [""] * len(ids), "areas": areas}
+    checks.require_distinct("units, id", fields["channels"])
+    return fields, np.arange(len(ids))
 
 
 def _read_texts(table: pynwb.core.DynamicTable, column: str) -> list[str]:
@@ -188,14 +203,16 @@ def _read_spikes(units: Units, unit_channel: np.ndarray) -> dict[str, Any]:
         if not np.isin(values, (0, 1)).all():
             raise OrlaError("units, sorted: holds numbers but 0 and 1; give true or false")
         is_sorted = values.astype(bool)
-    column = next((name for name in _QUALITY_COLUMNS if name in units.colnames), None)
-    spikes_dropped = {}
-    if column is not None:
+    spikes_dropped, is_judged = {}, False
+    for column in (name for name in _QUALITY_COLUMNS if name in units.colnames):
         words = np.array([word.strip().lower() for word in _read_texts(units, column)])
-        good, is_sorted = ~np.isin(words, _NOISE), is_sorted & ~np.isin(words, _UNSORTED)
-        if n_noise := sum(len(spikes[i]) for i in np.flatnonzero(~good)):
-            reason = f"units of {column} {' or '.join(sorted({*words[~good]}))}"
+        noise = good & np.isin(words, _NOISE)
+        if n_noise := sum(len(spikes[i]) for i in np.flatnonzero(noise)):
+            reason = f"units of {column} {' or '.join(sorted({*words[noise]}))}"
             spikes_dropped[reason] = n_noise
+        good &= ~noise
+        if not is_judged and np.isin(words, [*_UNSORTED, *_SORTED]).any():
+            is_sorted, is_judged = is_sorted & ~np.isin(words, _UNSORTED), True
     return {
         "unit_spikes": [spikes[i] for i in np.flatnonzero(good)],
         "unit_sorted": is_sorted[good],

@@ -20,6 +20,7 @@ _LENGTHS = {
     "cm": 1e-2, "centimeter": 1e-2, "centimeters": 1e-2, "centimetre": 1e-2, "centimetres": 1e-2,
     "mm": 1e-3, "millimeter": 1e-3, "millimeters": 1e-3, "millimetre": 1e-3, "millimetres": 1e-3,
     "um": 1e-6, "µm": 1e-6, "micrometer": 1e-6, "micrometers": 1e-6,
+    "in": 0.0254, "inch": 0.0254, "inches": 0.0254,
 }  # fmt: skip
 _ANGLE = re.compile(r"deg|rad|°", re.IGNORECASE)
 _TIME = r"([mnuµμ]?s(ec\w*)?|millis\w*|micros\w*|min\w*|h(ours?|r)?|(frame|sample|step|bin)s?)"
@@ -28,7 +29,7 @@ _RATE = re.compile(
 )
 # A word of its own, or the end of one in camel case.
 _RATE_NAME = re.compile(
-    r"(?i:velocit|speed|accel)|((?<![A-Za-z])(?i:vel|acc)|(?<=[a-z])(Vel|Acc))(?![a-z])"
+    r"(?i:velocit|accel)|(?i:speed)(?![A-Za-z])|((?<![A-Za-z])(?i:vel|acc)|(?<=[a-z])(Vel|Acc))(?![a-z])"
 )
 _PLACES = ("acquisition", "processing", "analysis", "stimulus", "scratch")
 
@@ -108,8 +109,14 @@ def read_series(file: pynwb.NWBFile, source: Source, by_orla: bool = False) -> d
             series.update(find_objects(f"{place}/{name}", item, pynwb.TimeSeries))
     labels = [f"{path} {np.shape(item.data)} in {item.unit}" for path, item in series.items()]
     names = [source.cursor] if isinstance(source.cursor, str) else source.cursor or []
-    paths = [path for name in names for path in _find_series_paths(name, series, labels)]
+    paths_by_name = {name: _find_series_paths(name, series, labels) for name in names}
+    paths = [path for some in paths_by_name.values() for path in some]
     paths = paths or [_default_series_path(series, labels)]
+    # Of a container its series belong to the name: the other day must have the same.
+    called = [
+        name if len(some) == 1 else f"{name} ({', '.join(p.rpartition('/')[2] for p in some)})"
+        for name, some in paths_by_name.items()
+    ]
     items = [series[path] for path in paths]
     is_position = source.series == "position" and not paths[0].endswith(f"/{CURSORS[1]}")
     time_s = _sample_times(items[0])
@@ -125,7 +132,7 @@ def read_series(file: pynwb.NWBFile, source: Source, by_orla: bool = False) -> d
     if is_position:
         values *= max(_position_scale(item, source.metres_per_unit) for item in items)
     return {
-        "cursor": ", ".join(names) or paths[0],
+        "cursor": ", ".join(called) or paths[0],
         "time_s": time_s,
         "behavior": {CURSORS[not is_position]: values},
         "unit": "m" if is_position else str(items[0].unit or "").strip(),
@@ -168,7 +175,7 @@ def _sample_times(series: pynwb.TimeSeries) -> np.ndarray:
     """Sample times (s) of a series, ascending."""
     name = f"{series.name}, timestamps"
     if series.timestamps is not None:
-        time_s = checks.times_in_seconds(checks.read_numbers(name, series.timestamps))
+        time_s = checks.read_times(name, series.timestamps)
     elif not 0 < (series.rate or 0) < np.inf:
         raise OrlaError(f"{series.name}: its rate is {series.rate}; give samples a second")
     else:
@@ -214,7 +221,7 @@ def _position_scale(series: pynwb.TimeSeries, metres_per_unit: float | None) -> 
         raise OrlaError(f"{series.name} is in '{unit}': a velocity and no position; {mend}")
     if _ANGLE.match(unit):
         raise OrlaError(f"{series.name} is in '{unit}': an angle and no position; {mend}")
-    length = _LENGTHS.get(unit.lower())
+    length = _LENGTHS.get(unit.lower().partition("(")[0].strip(" ."))  # "mm." or "meter(s)"
     if length is None and metres_per_unit is None:
         raise OrlaError(f"{series.name} is in '{unit}', which is no length; give metres_per_unit")
     if length and metres_per_unit not in (None, length):

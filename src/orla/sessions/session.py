@@ -81,6 +81,7 @@ class Account:
         seconds: Length of the recording, from the first sample to the last.
         seconds_dropped: Seconds that are in no step, by reason.
         bridged: Holes between samples, each shorter than a step, bridged by straight lines.
+        jumps: Places at which the position jumps, and a stretch ends.
         channels, of_channels: Channels that inputs are made of, and those of the recording.
         units, spikes: All units whose spikes are counted, all spikes; None where bins were given.
         spikes_dropped: Spikes that are in no step, by reason.
@@ -96,6 +97,7 @@ class Account:
     seconds: float = 0.0
     seconds_dropped: dict[str, float] = field(default_factory=dict)
     bridged: int = 0
+    jumps: int = 0
     channels: int = 0
     of_channels: int = 0
     units: int | None = None
@@ -113,6 +115,8 @@ class Account:
         words[0] += _reasons_text({why: f"{s:.1f} s" for why, s in self.seconds_dropped.items()})
         if self.bridged:
             words.append(f"{self.bridged} holes of less than a step bridged")
+        if self.jumps:
+            words.append(f"cut at {self.jumps} jumps of the position (tracking lost, or set anew?)")
         if self.spikes is not None:
             spikes = self.spikes - sum(self.spikes_dropped.values())
             words.append(f"{spikes} of {self.spikes} spikes{_reasons_text(self.spikes_dropped)}")
