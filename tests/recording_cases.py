@@ -556,7 +556,7 @@ CASES = [
         held=lambda found, _: len(found.b) in range(598, 603)
         and "no unit fires" in found.dataset["account"]["b"]["seconds_dropped"]),
     Case(HOLES, "a hand that is lost for a second, written as 0", {"series": lost_at_zero},
-        told="taken; cut at both jumps", held=account(jumps=2, stretches=3)),
+        told="taken; that second is left out", held=account(jumps=2, stretches=2)),
     Case(NAMES, "areas with a slash or a colon, both days",
         **both({"arrays": ("M1/PMd",) * 4 + ("S1: area 2",) * 4})),
     Case(FILES, "packed by a filter without a plug-in", {"after": packed},

@@ -77,6 +77,9 @@ def _check_parts(path: Path, document: Mapping[str, Any]) -> None:
     ):
         if (name.rpartition(".")[2] in section) != is_required:
             problem = "missing; add it" if is_required else "too much; remove it"
+            problem += " (of a task without pairs register a quantity)" * (
+                is_required and name == "pair"
+            )
             raise OrlaError(f'{path}: with {condition}, "{name}" is {problem}')
     if about:
         if exclusions["max_diverged"]:

@@ -102,6 +102,8 @@ def bin_session(session: Session, preparation: Preparation) -> Binned:
     refuse_stand_ins(f"{session.name}: {session.cursor}", values[np.concatenate(pieces)])
     counts, targets, begins, duration = [], [], [], 0.0
     for piece in pieces:
+        if jumps[piece[0]] and not np.ptp(values[piece], axis=0).any():
+            continue  # a number that stands for lost samples
         duration += float(time_s[piece[-1]] - time_s[piece[0]])
         edges = bin_edges(time_s[piece], bin_s, lag_s)
         if len(edges) < 2:
