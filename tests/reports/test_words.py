@@ -91,6 +91,11 @@ def test_a_network_of_the_same_options_as_another_keeps_its_own_name(simulated):
     study = replace(simulated, instances={"architecture": networks})
     names = {name: study.called("architecture", name) for name in ("rnn", *networks)}
     assert [*names.values()] == ["RNN", "RNN (other)", "RNN, hidden 99", "RNN, cond(W_hh) 50"]
+    decays = {"a": 0.5, "b": 0.5, "c": 0.9}
+    traces = {name: {"kind": "trace", "decay": decay} for name, decay in decays.items()}
+    study = replace(simulated, instances={"learner": traces})
+    names = [study.called("learner", name) for name in traces]
+    assert ["(a)" in names[0], "(b)" in names[1], "(c)" in names[2]] == [True, True, False]
 
 
 @pytest.mark.parametrize(

@@ -130,10 +130,11 @@ class PartNames:
             if option not in label_fields:
                 spoken = re.sub(r"^beta(?=\d)", "β", option).replace("_", " ")
                 names.append(f"{spoken} {f'{value:g}' if isinstance(value, float) else value}")
-        if kind == "architecture" and slug != part["name"]:
-            networks = self.instances.get(kind, {})
-            if names == [part["label"]] or list(networks.values()).count(networks.get(slug)) > 1:
-                names[-1] += f" ({slug})"  # pretrained otherwise than the one of the same options
+        if kind in ("architecture", "learner") and slug != part["name"]:
+            instances = self.instances.get(kind, {})
+            is_plain = kind == "architecture" and names == [part["label"]]
+            if is_plain or [*instances.values()].count(instances.get(slug)) > 1:
+                names[-1] += f" ({slug})"  # such as a network that is pretrained otherwise
         if kind == "learner":
             steps = self.stride(slug)
             names.append("per step" if steps == 1 else f"per {steps} steps")
