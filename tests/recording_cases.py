@@ -416,6 +416,9 @@ CASES = [
         late_in_single_precision(),
         refused=r"timestamps: times of up to 200040 s are stored in single precision, in steps of "
         r"15\.6 ms; write them in double precision, or count"),
+    Case(CLOCKS, "the same, of spikes alone",
+        late_in_single_precision() | {"series": at(starting_time=lambda t: 2e5)},
+        refused=r"units, spike_times: times of up to 2\d+ s are stored in single precision"),
     Case(IDENTITY, "sorted units that list all electrodes of the probe, both days",
         **both({"columns": {"electrodes": [[*range(UNITS)]] * UNITS}}),
         refused=r"different \(units of day_1 have no electrodes of their own, and each sorting"),

@@ -8,7 +8,7 @@ from made import by_hand_counts, session
 
 from orla.errors import OrlaError
 from orla.sessions.channels import find_correspondence, top_channels
-from orla.sessions.checks import times_in_seconds
+from orla.sessions.clocks import times_in_seconds
 from orla.sessions.from_spikes import (
     bin_edges,
     bin_session,

@@ -11,7 +11,7 @@ import numpy as np
 from orla.catalogue import option
 from orla.errors import OrlaError, prefix_errors
 from orla.files import load_arrays
-from orla.sessions import checks
+from orla.sessions import clocks
 from orla.sessions.preparation import Preparation
 from orla.sessions.stand_ins import refuse_stand_ins
 
@@ -144,7 +144,7 @@ def read_binned(
             arrays[source.target] = arrays[source.target][:, 0]
         whole = _require_valid_arrays(arrays, order, source, preparation.transform)
         inputs, targets = arrays[source.inputs][whole], arrays[source.target][whole]
-        bin_s, steps = float(checks.times_in_seconds(arrays["bin_s"])), len(whole)
+        bin_s, steps = float(clocks.times_in_seconds(arrays["bin_s"])), len(whole)
         if len(inputs) < max(1, preparation.least_kept * steps):
             raise OrlaError(
                 f"{source.inputs}, {source.target}: {steps - len(inputs)} of {steps} steps hold NaN"

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.integrate import cumulative_trapezoid
 
 from orla.errors import OrlaError
-from orla.sessions import checks
+from orla.sessions import clocks
 from orla.sessions.binned import Binned
 from orla.sessions.channels import Correspondence, find_correspondence
 from orla.sessions.from_bins import prepare_binned
@@ -88,7 +88,7 @@ def bin_session(session: Session, preparation: Preparation) -> Binned:
     values, time_s = session.behavior[name], session.time_s
     usual = float(np.median(np.diff(time_s)))
     if usual > 1.001 * bin_s:
-        clock = ", unless the clock is not in seconds" if usual >= checks.SLOW_S else ""
+        clock = ", unless the clock is not in seconds" if usual >= clocks.SLOW_S else ""
         raise OrlaError(
             f"{session.name}: samples of {session.cursor} are {usual:g} s apart, more than a bin of"
             f" {bin_s:g} s; set preparation.bin_s to {usual:g} or more{clock}"

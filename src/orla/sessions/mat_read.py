@@ -9,7 +9,7 @@ import numpy as np
 from orla.errors import OrlaError
 from orla.files import MOST_NUMBERS
 from orla.progress import bar
-from orla.sessions import checks, hdf5
+from orla.sessions import checks, clocks, hdf5
 from orla.sessions.session import Session
 
 # Columns that each may have; the finger's are in cm, the others in mm.
@@ -36,7 +36,7 @@ def read_session(path: str | Path, *, source: str = "", spikes_outside: str = "r
             raise OrlaError(
                 f"t: the session is empty ({time_s.size} samples); check that it is the one meant"
             )
-        checks.require_sample_times("t", time_s)
+        clocks.require_sample_times("t", time_s)
         behavior = {name: _read_position(file, name, len(time_s)) for name in _COLUMNS}
         spikes = _read_cell_references(file, "spikes")
         names = _read_cell_references(file, "chan_names").ravel()
@@ -53,7 +53,7 @@ def read_session(path: str | Path, *, source: str = "", spikes_outside: str = "r
         trains = _read_spike_trains(
             file, spikes, bar(range(len(names)), f"reading {path.name}", "channel")
         )
-        checks.require_ascending([_cell_name(*cell) for cell in trains], [*trains.values()])
+        clocks.require_ascending([_cell_name(*cell) for cell in trains], [*trains.values()])
         rows, columns = np.array([*trains], dtype=int).reshape(-1, 2).T
         session = Session(
             name=path.stem,
@@ -67,7 +67,7 @@ def read_session(path: str | Path, *, source: str = "", spikes_outside: str = "r
             subject=path.stem.partition("_")[0] if source == "odoherty" else "",
         )
         most_outside = {"refuse": 0.0, "drop": 0.5}[spikes_outside]
-        checks.require_one_clock(session, most_outside, "set spikes_outside to drop")
+        clocks.require_one_clock(session, most_outside, "set spikes_outside to drop")
     return session
 
 
@@ -154,5 +154,5 @@ def _read_spike_trains(
             if (address := file[reference].id) in addresses or numbers > MOST_NUMBERS:
                 raise OrlaError(f"{variable}: the events of another cell, or too many; mend it")
             addresses.add(address)
-            trains[row, column] = checks.times_in_seconds(times.ravel())
+            trains[row, column] = clocks.times_in_seconds(times.ravel())
     return trains

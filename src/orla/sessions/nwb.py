@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from hdmf.common import EnumData, VectorIndex
 from pynwb.misc import Units
 
 from orla.errors import OrlaError
-from orla.sessions import checks, hdf5
+from orla.sessions import checks, clocks, hdf5
 from orla.sessions.nwb_excluded import excluded_intervals
 from orla.sessions.nwb_series import Source, find_objects, find_path, read_series
 from orla.sessions.nwb_write import OURS, UNKNOWN, write_session
@@ -68,8 +69,8 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
             **series | {"cursor": notes.get("cursor", series["cursor"])},
         )
         most = 1.0 if by_orla else source.most_outside
-        checks.require_one_clock(session, most, "raise nwb.most_outside")
-        session.left_out += [] if by_orla else checks.silent_stretches(session)
+        clocks.require_one_clock(session, most, "raise nwb.most_outside")
+        session.left_out += [] if by_orla else clocks.silent_stretches(session)
     return session
 
 
@@ -191,10 +192,9 @@ def _read_spikes(units: Units, unit_channel: np.ndarray) -> dict[str, Any]:
     Of each unit they are the ascending spike times (s), whether it is sorted, and its channel.
     """
     ids = units.id[:]
-    spikes = checks.read_ragged_rows(
-        "units, spike_times", units["spike_times"], len(ids), checks.times_in_seconds
-    )
-    checks.require_ascending([f"units, unit {unit}, spike_times" for unit in ids], spikes)
+    kind = partial(clocks.stored_times, name := "units, spike_times")
+    spikes = checks.read_ragged_rows(name, units["spike_times"], len(ids), kind)
+    clocks.require_ascending([f"units, unit {unit}, spike_times" for unit in ids], spikes)
     is_sorted, good = np.ones(len(ids), dtype=bool), np.ones(len(ids), dtype=bool)
     if "sorted" in units.colnames:
         values = checks.read_values(

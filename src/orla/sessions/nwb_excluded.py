@@ -8,7 +8,7 @@ import pynwb
 from pynwb.misc import Units
 
 from orla.errors import OrlaError
-from orla.sessions import checks
+from orla.sessions import checks, clocks
 
 # Many observe a unit to the last sample of one trial, and on from the first of the next, at 1 kHz.
 _SHORTEST_GAP_S = 0.0011
@@ -46,7 +46,7 @@ def excluded_intervals(
             raise OrlaError(f"{name}: give a start and a stop (s) each")
         distinct = {x.tobytes(): x for x in observed_by_unit if len(x)}
         for spans in distinct.values():
-            checks.check_intervals(name, spans, *span)
+            clocks.check_intervals(name, spans, *span)
             gaps = _gaps_between(spans, time_s, _SHORTEST_GAP_S)
             intervals += [("not all units observed", *gap) for gap in gaps]
     if trials:
@@ -67,10 +67,10 @@ def _interval_bounds(table: pynwb.epoch.TimeIntervals, span: tuple[float, float]
         checks.read_numbers(f"{table.name}, {name}", table[name].data)
         for name in ("start_time", "stop_time")
     ]
-    bounds = np.column_stack([*map(checks.times_in_seconds, columns)])
+    bounds = np.column_stack([*map(clocks.times_in_seconds, columns)])
     last = bounds[:, 0] == np.max(bounds[:, 0], initial=-np.inf)
     bounds[last & np.isnan(bounds[:, 1]), 1] = np.inf
-    checks.check_intervals(table.name, bounds, *span)
+    clocks.check_intervals(table.name, bounds, *span)
     return bounds
 
 

@@ -12,7 +12,7 @@ from pynwb.behavior import SpatialSeries
 
 from orla.catalogue import option
 from orla.errors import OrlaError
-from orla.sessions import checks
+from orla.sessions import checks, clocks
 from orla.sessions.nwb_write import CURSORS
 
 _LENGTHS = {
@@ -175,12 +175,12 @@ def _sample_times(series: pynwb.TimeSeries) -> np.ndarray:
     """Sample times (s) of a series, ascending."""
     name = f"{series.name}, timestamps"
     if series.timestamps is not None:
-        time_s = checks.read_times(name, series.timestamps)
+        time_s = clocks.read_times(name, series.timestamps)
     elif not 0 < (series.rate or 0) < np.inf:
         raise OrlaError(f"{series.name}: its rate is {series.rate}; give samples a second")
     else:
         time_s = (series.starting_time or 0.0) + np.arange(len(series.data)) / series.rate
-    checks.require_sample_times(name, time_s)
+    clocks.require_sample_times(name, time_s)
     if len(time_s) != len(series.data) or len(time_s) < 2:
         hint = ": time comes first, transpose it" if len(time_s) in np.shape(series.data) else ""
         raise OrlaError(
