@@ -317,8 +317,10 @@ def test_the_multiverse_holds_every_metric_and_step():
     for at, row in expected.items():
         assert mine.loc[at].tolist() == pytest.approx(row), at
     # A horizon of a pair whose recovery means nothing has no gap.
-    estimates.loc[estimates["pair"] == "a", "has_meaning"] = False
-    found = base.build("multiverse", tables, given()).dropna(subset="freezing_step")
+    frame.loc[frame["pair"] == "a", "reference_error"] = frame["frozen_heldout_error"] - 0.01
+    for name in base.dependency_order(["multiverse"]):
+        tables[name] = base.build(name, tables | {"models": frame}, given())
+    found = tables["multiverse"].dropna(subset="freezing_step")
     known = found.set_index("pair")[["gap", "low", "high"]].notna()
     assert not known.loc["a"].any(axis=None) and known.loc["b"].all(axis=None)
 

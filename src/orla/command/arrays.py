@@ -12,8 +12,8 @@ from orla.files import load_arrays
 # Names under which arrays of inputs and of targets are looked for, the first ones first.
 INPUTS = ("counts", "spikes", "emg", "events", "inputs", "X")
 TARGETS = ("vel", "velocity", "label", "labels", "targets", "y", "Y", "position", "pos")
-# Arrays by which steps are cut into stretches: one changes, one counts.
-STRETCHES = ("trial", "timestep")
+# Arrays by which steps are cut into stretches: where one changes, and where one does not count on.
+CHANGES, COUNTER = "trial", "timestep"
 # What a target's name says of it; else whole numbers are categories where few of them, each often.
 _LABELS, _VALUES = re.compile("label|class|categor|gesture"), re.compile("vel|pos|speed|force")
 _MOST_CATEGORIES, _OFTEN = 20, 10
@@ -43,11 +43,11 @@ def target_text(name: str, targets: np.ndarray) -> str:
     return f"{name}, as numbers, {targets.shape[1]} columns; another array: --target NAME"
 
 
-def stretch_arrays(path: Path, inputs: str) -> list[str]:
-    """Of a file's arrays those by which its steps are cut into stretches: trial and timestep."""
-    arrays, _ = load_arrays(path, [inputs, *STRETCHES])
-    steps = np.shape(arrays.get(inputs))[:1]
-    return [name for name in STRETCHES if name in arrays and arrays[name].shape == steps]
+def stretch_arrays(path: Path, target: str) -> set[str]:
+    """Of `CHANGES` and `COUNTER` what a file has with an entry a step, as its `target` has."""
+    arrays, _ = load_arrays(path, [target, CHANGES, COUNTER])
+    steps = np.shape(arrays.pop(target, None))[:1]
+    return {name for name, array in arrays.items() if array.shape == steps}
 
 
 def find_array_name(names: Sequence[str], present: Sequence[str], what: str, path: Path) -> str:

@@ -13,6 +13,8 @@ import numpy as np
 
 from orla.catalogue.options import parse_settings
 from orla.command.arrays import (
+    CHANGES,
+    COUNTER,
     INPUTS,
     TARGETS,
     are_categories,
@@ -239,22 +241,22 @@ def _read_binned_pair(
     finite = values[np.isfinite(values)] if values.dtype.kind in "biuf" else values[:0]
     counts = finite.size and (finite == np.floor(finite)).all() and finite.min() >= 0
     transform = "sqrt" if counts else "none"
-    arrays_a, arrays_b = (stretch_arrays(path, inputs) for path in files)
-    if arrays_a != arrays_b and "boundaries" not in settings:
-        [name, *_] = sorted({*arrays_a} ^ {*arrays_b})
-        lacks, other = files if name in arrays_b else files[::-1]
+    of_a, of_b = (stretch_arrays(path, target) for path in files)
+    if of_a != of_b and "boundaries" not in settings:
+        name = min(of_a ^ of_b)
+        lacks, other = files if name in of_b else files[::-1]
         raise OrlaError(
             f"{lacks}: no array {name}, by which {other} is cut into stretches; save it in both, or"
             " set binned.boundaries"
         )
-    boundaries: dict[str, Any] = {"changes": [name for name in arrays_a if name == "trial"]}
-    boundaries |= {"counter": "timestep"} if "timestep" in arrays_a else {}
+    boundaries = {"changes": [CHANGES] * (CHANGES in of_a)}
+    boundaries |= {"counter": COUNTER} if COUNTER in of_a else {}
     options = {
         "inputs": inputs,
         "target": target,
         "kind": "categories" if are_categories(target, targets) else "values",
         "columns": "different",
-        **({"boundaries": boundaries} if arrays_a else {}),
+        **({"boundaries": boundaries} if of_a else {}),
         **settings,
     }
     source = parse_settings(binned.Source, options, "binned")

@@ -202,10 +202,6 @@ class Multiverse(Statistic, name="multiverse", needs=("estimates", "horizon_gaps
         late = horizon_gaps.assign(comparison=settings.main, estimand=end)
         late["freezing_step"] = late["horizon_steps"].astype(float)
         recovery = ["gap_pp", "t95_low_pp", "t95_high_pp"]
-        # A horizon's denominator is that of the whole part.
-        keys = [*SETTING, "comparison"]
-        clear = pd.MultiIndex.from_frame(at_end.loc[at_end["has_meaning"].astype(bool), keys])
-        late.loc[~pd.MultiIndex.from_frame(late[keys]).isin(clear), recovery] = np.nan
         parts = [
             (estimates, None, "pp", recovery),
             (at_end, "r2", "R2", ["r2_gap", "r2_t95_low", "r2_t95_high"]),
@@ -218,7 +214,7 @@ class Multiverse(Statistic, name="multiverse", needs=("estimates", "horizon_gaps
             names |= {"freezing_step": table.get("freezing_step", np.nan)}
             names |= {n: table[c] for n, c in zip(("gap", "low", "high"), numbers, strict=True)}
             rows.append(table.assign(**names)[[*self.columns]])
-        order = [*keys, "metric", "freezing_step"]
+        order = [*SETTING, "comparison", "metric", "freezing_step"]
         return pd.concat(rows, ignore_index=True).sort_values(
             order, ignore_index=True, na_position="last", kind="stable"
         )

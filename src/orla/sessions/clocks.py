@@ -47,10 +47,11 @@ def require_time_resolution(name: str, values: np.ndarray) -> None:
     """Refuse times (s) that were stored in single precision, which late ones are too coarse for."""
     most = np.abs(values).max(initial=0.0)
     step = float(np.spacing(np.float32(min(most, 1e38))))
+    if not step > _COARSEST_S or not np.array_equal(values.astype(np.float32), values):
+        return
     late = np.abs(values)[np.abs(values) > most / 2]
     # Of a coarser grid, such as 1/128 s, no time needs the last digit.
-    is_single = np.isfinite(most) and np.array_equal(values.astype(np.float32), values)
-    if step > _COARSEST_S and is_single and (late / step % 2 == 1).any():
+    if (late / step % 2 == 1).any():
         raise OrlaError(
             f"{name}: times of up to {most:.6g} s are stored in single precision, in steps of "
             f"{1e3 * step:.3g} ms; write them in double precision, or count from the start"

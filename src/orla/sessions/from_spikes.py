@@ -13,16 +13,12 @@ from orla.sessions.channels import Correspondence, find_correspondence
 from orla.sessions.from_bins import prepare_binned
 from orla.sessions.preparation import TARGETS, Preparation
 from orla.sessions.session import Session
-from orla.sessions.stand_ins import refuse_stand_ins
+from orla.sessions.stand_ins import position_jumps, refuse_stand_ins
 from orla.sessions.streams import Streams
 
 _VALUES = "cursor_values"
 _AXES = "xyz"
 _MM_PER_M = 1000.0
-# A position jumps where it moves by such a share of its range in one sample, and by so many times
-# the lower quartile of its moves in as many samples around: lost, wrapped or centred anew.
-_JUMP_SHARE, _JUMP_TIMES, _AROUND = 0.25, 10.0, 5
-_DENSE_S = 0.051  # samples so far apart tell a jump from a movement
 
 
 def prepare_sessions(
@@ -93,9 +89,7 @@ def bin_session(session: Session, preparation: Preparation) -> Binned:
             f"{session.name}: samples of {session.cursor} are {usual:g} s apart, more than a bin of"
             f" {bin_s:g} s; set preparation.bin_s to {usual:g} or more{clock}"
         )
-    jumps = np.zeros(len(values), bool)
-    if not is_values and usual <= _DENSE_S:
-        jumps = position_jumps(values)
+    jumps = np.zeros(len(values), bool) if is_values else position_jumps(values, usual)
     pieces, seconds_dropped, holes = _split_at_gaps(
         session, values, jumps, max(bin_s, 1.5 * usual), usual
     )
@@ -137,7 +131,7 @@ def bin_session(session: Session, preparation: Preparation) -> Binned:
         axes = _AXES[: len(numbers)] if len(numbers) <= len(_AXES) else numbers
         outputs = [f"velocity {axis}" for axis in axes]
     account = {"seconds": round(whole, 3), "seconds_dropped": seconds_dropped, "bridged": holes}
-    account["jumps"] = int(np.count_nonzero(jumps))
+    account |= {"jumps": int(np.count_nonzero(jumps))}
     account |= {"source": session.source} | _spike_account(session, preparation, int(inputs.sum()))
     return Binned(
         inputs,
@@ -151,19 +145,6 @@ def bin_session(session: Session, preparation: Preparation) -> Binned:
         about={"units": preparation.units, "target": signal, "lag_s": lag_s},
         account=account,
     )
-
-
-def position_jumps(values: np.ndarray) -> np.ndarray:
-    """(k,) bool: at which samples positions (k, d) jump; lost samples, which are NaN, do not."""
-    jumps = np.zeros(len(values), bool)
-    whole = values[np.isfinite(values).all(axis=1)]
-    if len(whole) > 2 * _AROUND:
-        low, high = np.percentile(whole, [1, 99], axis=0)
-        moves = np.linalg.norm(np.diff(values, axis=0, prepend=values[:1]), axis=1)
-        for i in np.flatnonzero(moves > _JUMP_SHARE * np.linalg.norm(high - low)):
-            around = moves[max(i - _AROUND, 0) : i + _AROUND + 1]
-            jumps[i] = moves[i] > _JUMP_TIMES * np.nanquantile(around, 0.25)
-    return jumps
 
 
 def _split_at_gaps(

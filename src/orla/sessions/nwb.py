@@ -70,7 +70,8 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
         )
         most = 1.0 if by_orla else source.most_outside
         clocks.require_one_clock(session, most, "raise nwb.most_outside")
-        session.left_out += [] if by_orla else clocks.silent_stretches(session)
+        if not by_orla:  # ours has them among its own
+            session.left_out += clocks.silent_stretches(session)
     return session
 
 

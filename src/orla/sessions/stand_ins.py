@@ -1,4 +1,4 @@
-"""Values that stand for lost samples, such as -9999, where a file should have NaN."""
+"""Lost samples for which a file has numbers, such as -9999, where it should have NaN; and jumps."""
 
 import numpy as np
 
@@ -6,6 +6,10 @@ from orla.errors import OrlaError
 
 # A value is one if it is met so often, and so many SDs of all others away from their mean.
 _TIMES, _SDS = 3, 50.0
+# A position jumps where it moves by such a share of its range in one sample, and by so many times
+# the lower quartile of its moves in as many samples around: lost, wrapped or centred anew.
+_JUMP_SHARE, _JUMP_TIMES, _AROUND = 0.25, 10.0, 5
+_DENSE_S = 0.051  # of samples at 20 Hz
 
 
 def refuse_stand_ins(name: str, values: np.ndarray) -> None:
@@ -25,3 +29,19 @@ def refuse_stand_ins(name: str, values: np.ndarray) -> None:
                     f"{name}: column {i} is {value:g} at {count} samples and far from that at all "
                     "others, as where samples were lost; write NaN there"
                 )
+
+
+def position_jumps(values: np.ndarray, sample_s: float) -> np.ndarray:
+    """(k,) bool: at which samples, `sample_s` seconds apart, positions (k, d) jump.
+
+    Lost samples, which are NaN, do not. Samples of less than 20 Hz tell no jump from a movement.
+    """
+    jumps = np.zeros(len(values), bool)
+    whole = values[np.isfinite(values).all(axis=1)]
+    if sample_s <= _DENSE_S and len(whole) > 2 * _AROUND:
+        low, high = np.percentile(whole, [1, 99], axis=0)
+        moves = np.linalg.norm(np.diff(values, axis=0, prepend=values[:1]), axis=1)
+        for i in np.flatnonzero(moves > _JUMP_SHARE * np.linalg.norm(high - low)):
+            around = moves[max(i - _AROUND, 0) : i + _AROUND + 1]
+            jumps[i] = moves[i] > _JUMP_TIMES * np.nanquantile(around, 0.25)
+    return jumps

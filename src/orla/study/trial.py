@@ -198,8 +198,7 @@ def try_start(start: Start) -> None:
             f"start {name} answers parameters of the shapes {shapes} for a network of"
             f" {_SMALL.shapes()}; keep them"
         )
-    applied = lambda networks: apply_start(start, _SMALL, networks, range(2))  # noqa: E731
-    _check_pure(f"start {name}", applied, _two_networks(_SMALL))
+    _check_pure(f"start {name}", apply_start, start, _SMALL, _two_networks(_SMALL), range(2))
 
 
 def _two_networks(network: Architecture) -> Parameters:
