@@ -197,13 +197,15 @@ def _require_two_recordings(recordings: Sequence[str], what: str) -> None:
 
 def _require_file(path: Path, source: str) -> None:
     """Refuse a path without a file of the source's format, or that Snakemake cannot read."""
-    suffix = {"nwb": ".nwb", "binned": ".npz"}[source]
+    suffixes = {"nwb": (".nwb", ".h5", ".hdf5"), "binned": (".npz",)}[source]
     if not path.exists():
         raise OrlaError(f"{path}: there is no such file; mend the path")
-    if path.suffix != suffix and not (source == "nwb" and is_zarr(path)):
-        other_source = {".nwb": "nwb", ".npz": "binned", ".mat": "odoherty"}.get(path.suffix)
-        hint = f"take --from {other_source}" if other_source else f"convert it to {suffix}"
-        raise OrlaError(f"{path}: --from {source} reads {suffix} files; {hint}")
+    if path.suffix.lower() not in suffixes and not (source == "nwb" and is_zarr(path)):
+        hint = {".nwb": "take --from nwb", ".npz": "take --from binned"}.get(path.suffix)
+        if path.suffix == ".mat":
+            hint = "sessions of O'Doherty are --from odoherty SESSION; else save arrays in .npz"
+        hint = hint or f"convert it to {suffixes[0]}"
+        raise OrlaError(f"{path}: --from {source} reads {suffixes[0]} files; {hint}")
     if "{" in str(path) or "}" in str(path):
         raise OrlaError(f"{path}: braces in a path mean something to Snakemake; rename it")
 

@@ -14,7 +14,7 @@ from orla.sessions.session import Session
 # Steps in a row that are told by, and the share of them that two recordings may have in common.
 _SPAN, _MOST_SHARED = 20, 0.1
 _ENOUGH = 20_000  # steps by which inputs are compared
-_MOST_SCALE = 8.0  # between standard deviations of inputs of two sessions
+_MOST_SCALE = 8.0  # between standard deviations of inputs, or of targets, of two sessions
 
 
 @dataclass(frozen=True)
@@ -135,6 +135,8 @@ def require_compatible(
     if a is not b:
         _require_other_steps(a, b)
         _require_alike_inputs(a, b)
+        if a.targets.ndim == 2:
+            _require_one_scale(a, b, "targets", [a.targets, b.targets])
 
 
 def _require_other_steps(a: Binned, b: Binned) -> None:
@@ -172,10 +174,15 @@ def _require_alike_inputs(a: Binned, b: Binned) -> None:
                 f"inputs of {one.name} are {words}, those of {other.name} are not; prepare both "
                 "alike"
             )
-    sizes = [np.median(x.std(axis=0)) for x in some]
+    _require_one_scale(a, b, "inputs", some)
+
+
+def _require_one_scale(a: Binned, b: Binned, what: str, values: list[np.ndarray]) -> None:
+    """Refuse inputs, or targets, of which one session's are far larger than the other's."""
+    sizes = [np.median(x.std(axis=0)) for x in values]
     if min(sizes) > 0 and max(sizes) > _MOST_SCALE * min(sizes):
         raise OrlaError(
-            f"inputs of {b.name} have a standard deviation of {sizes[1]:.3g}, those of {a.name} of "
+            f"{what} of {b.name} have a standard deviation of {sizes[1]:.3g}, those of {a.name} of "
             f"{sizes[0]:.3g}; give both in one unit"
         )
 

@@ -15,7 +15,7 @@ from pynwb.misc import Units
 
 from orla.errors import OrlaError
 from orla.sessions import checks, clocks, hdf5
-from orla.sessions.nwb_excluded import excluded_intervals
+from orla.sessions.nwb_excluded import excluded_intervals, observed_briefly, observed_intervals
 from orla.sessions.nwb_series import Source, find_objects, find_path, read_series
 from orla.sessions.nwb_write import OURS, UNKNOWN, write_session
 from orla.sessions.session import Session
@@ -50,14 +50,16 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
         series = read_series(file, source, by_orla)
         notes = json.loads(file.notes[len(OURS) :]) if by_orla else {}
         channels, unit_channel = _read_channels(file, units)
-        trains = _read_spikes(units, unit_channel)
+        observed_by_unit = observed_intervals(units)
+        trains, taken = _read_spikes(units, unit_channel, observed_by_unit)
         with suppress(OrlaError):  # x and y of the fingertip, where they have the cursor's times
             finger = read_series(file, Source(cursor=_FINGER), by_orla)
             if np.array_equal(finger["time_s"], series["time_s"]):
                 [series["behavior"][_FINGER]] = finger["behavior"].values()
         trains["spikes_dropped"] = notes.get("spikes_dropped", {}) | trains["spikes_dropped"]
         intervals = excluded_intervals(
-            file, units, series["time_s"], trains["unit_spikes"], source.trials, by_orla
+            *(file, [observed_by_unit[i] for i in taken], series["time_s"]),
+            *(trains["unit_spikes"], source.trials, by_orla),
         )
         session = Session(
             name=file.session_id or path.stem,
@@ -187,10 +189,13 @@ def _column_data(table: pynwb.core.DynamicTable, column: str) -> Any:
     return words[checks.read_indices(column, values.data, len(words) - 1)]
 
 
-def _read_spikes(units: Units, unit_channel: np.ndarray) -> dict[str, Any]:
-    """Fields of a Session about units that are no noise, and spikes left out by reason.
+def _read_spikes(
+    units: Units, unit_channel: np.ndarray, observed_by_unit: Sequence[np.ndarray]
+) -> tuple[dict[str, Any], np.ndarray]:
+    """Fields of a Session about units that are no noise and were observed throughout; their rows.
 
-    Of each unit they are the ascending spike times (s), whether it is sorted, and its channel.
+    Of each unit they are the ascending spike times (s), whether it is sorted, and its channel; and
+    spikes left out by reason.
     """
     ids = units.id[:]
     kind = partial(clocks.stored_times, name := "units, spike_times")
@@ -214,9 +219,14 @@ def _read_spikes(units: Units, unit_channel: np.ndarray) -> dict[str, Any]:
         good &= ~noise
         if not is_judged and np.isin(words, [*_UNSORTED, *_SORTED]).any():
             is_sorted, is_judged = is_sorted & ~np.isin(words, _UNSORTED), True
-    return {
+    if (brief := good & observed_briefly(observed_by_unit)).any():
+        reason = "units observed for less than half of the usual time"
+        spikes_dropped[reason] = sum(len(spikes[i]) for i in np.flatnonzero(brief))
+        good &= ~brief
+    fields = {
         "unit_spikes": [spikes[i] for i in np.flatnonzero(good)],
         "unit_sorted": is_sorted[good],
         "unit_channel": unit_channel[good],
         "spikes_dropped": spikes_dropped,
     }
+    return fields, np.flatnonzero(good)

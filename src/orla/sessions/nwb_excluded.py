@@ -12,11 +12,31 @@ from orla.sessions import checks, clocks
 
 # Many observe a unit to the last sample of one trial, and on from the first of the next, at 1 kHz.
 _SHORTEST_GAP_S = 0.0011
+_OBSERVED = "units, obs_intervals"
+# Of the usual time of a unit; one that was observed for less cuts the recording of all.
+_LEAST_OBSERVED = 0.5
+
+
+def observed_intervals(units: Units) -> list[np.ndarray]:
+    """Intervals (n, 2) in seconds in which each unit was observed; (0, 2) where it has none."""
+    if "obs_intervals" not in units.colnames:
+        return [np.empty((0, 2))] * len(units)
+    observed_by_unit = checks.read_ragged_rows(_OBSERVED, units["obs_intervals"], len(units))
+    if any(x.shape[1:] != (2,) for x in observed_by_unit):
+        raise OrlaError(f"{_OBSERVED}: give a start and a stop (s) each")
+    return observed_by_unit
+
+
+def observed_briefly(observed_by_unit: Sequence[np.ndarray]) -> np.ndarray:
+    """(units,) bool: units that were observed for less than half of the usual time of a unit."""
+    seconds = np.array([abs(np.diff(x)).sum() if len(x) else np.nan for x in observed_by_unit])
+    usual = np.median(seconds[np.isfinite(seconds)]) if np.isfinite(seconds).any() else 0.0
+    return seconds < _LEAST_OBSERVED * usual
 
 
 def excluded_intervals(
     file: pynwb.NWBFile,
-    units: Units,
+    observed_by_unit: Sequence[np.ndarray],
     time_s: np.ndarray,
     spikes: Sequence[np.ndarray],
     trials: bool,
@@ -39,16 +59,10 @@ def excluded_intervals(
         ):
             reason = tag if by_orla else "invalid_times" + (f" ({tag})" if tag else "")
             intervals.append((reason, start, stop))
-    if "obs_intervals" in units.colnames:
-        name = "units, obs_intervals"
-        observed_by_unit = checks.read_ragged_rows(name, units["obs_intervals"], len(units))
-        if any(x.shape[1:] != (2,) for x in observed_by_unit):
-            raise OrlaError(f"{name}: give a start and a stop (s) each")
-        distinct = {x.tobytes(): x for x in observed_by_unit if len(x)}
-        for spans in distinct.values():
-            clocks.check_intervals(name, spans, *span)
-            gaps = _gaps_between(spans, time_s, _SHORTEST_GAP_S)
-            intervals += [("not all units observed", *gap) for gap in gaps]
+    for spans in {x.tobytes(): x for x in observed_by_unit if len(x)}.values():
+        clocks.check_intervals(_OBSERVED, spans, *span)
+        gaps = _gaps_between(spans, time_s, _SHORTEST_GAP_S)
+        intervals += [("not all units observed", *gap) for gap in gaps]
     if trials:
         if file.trials is None:
             raise OrlaError("trials: there is no such table; leave nwb.trials out")

@@ -31,6 +31,8 @@ _RATE = re.compile(
 _RATE_NAME = re.compile(
     r"(?i:velocit|accel)|(?i:speed)(?![A-Za-z])|((?<![A-Za-z])(?i:vel|acc)|(?<=[a-z])(Vel|Acc))(?![a-z])"
 )
+_EVEN = 0.01  # of a step of a time, that steps differ by
+_LONGEST_M = 30.0  # that a subject moves over
 _PLACES = ("acquisition", "processing", "analysis", "stimulus", "scratch")
 
 Series = Mapping[str, pynwb.TimeSeries]
@@ -131,6 +133,13 @@ def read_series(file: pynwb.NWBFile, source: Source, by_orla: bool = False) -> d
     values = np.hstack([_series_values(item, source.columns, only_xy) for item in items])
     if is_position:
         values *= max(_position_scale(item, source.metres_per_unit) for item in items)
+        span = np.ptp(values[np.isfinite(values)]) if np.isfinite(values).any() else 0.0
+        if span > _LONGEST_M and not by_orla:
+            print(
+                f"{paths[0]} ranges over {span:.4g} m: are these pixels? pynwb writes 'meters' "
+                "where no unit is given; velocities are then in no unit of length",
+                file=sys.stderr,
+            )
     return {
         "cursor": ", ".join(called) or paths[0],
         "time_s": time_s,
@@ -196,7 +205,7 @@ def _series_values(
     """Columns of a series, (k, d), after its own conversion and offset; null: all, or x and y."""
     shape = np.shape(series.data)
     place = f"{series.name}: its shape is {shape}"
-    if len(shape) == 2 and shape[0] <= 4 < shape[1]:
+    if len(shape) == 2 and shape[0] < shape[1]:
         raise OrlaError(f"{place}: time comes first, transpose it")
     if len(shape) > 2:
         raise OrlaError(f"{place}; use a series of samples and columns")
@@ -210,7 +219,15 @@ def _series_values(
             print(f"{place}; the first two columns are taken as x and y", file=sys.stderr)
     if not columns or min(columns) < 0 or max(columns) >= width:
         raise OrlaError(f"{place}: nwb.columns is {columns}; give columns from 0 to {width - 1}")
-    return values[:, columns] * series.conversion + (series.offset or 0.0)
+    values = values[:, columns] * series.conversion + (series.offset or 0.0)
+    steps = np.diff(values, axis=0)
+    is_time = (steps > 0).all(axis=0) & (np.ptp(steps, axis=0) < _EVEN * np.median(steps, axis=0))
+    if is_time.any() and len(steps) > 1:
+        raise OrlaError(
+            f"{series.name}: column {columns[is_time.argmax()]} goes up in even steps, as times do;"
+            " name the others as nwb.columns"
+        )
+    return values
 
 
 def _position_scale(series: pynwb.TimeSeries, metres_per_unit: float | None) -> float:
