@@ -3,7 +3,7 @@
 import difflib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from jsonschema import Draft202012Validator
@@ -43,6 +43,24 @@ def validate(document: Any, schema: Mapping[str, Any], name: str) -> None:
     )
     if errors:
         raise OrlaError(f"{name}: {_error_message(errors[0])}")
+
+
+def expand_short(schema: Any, extend: Callable[[dict[str, Any]], dict[str, Any]] = dict) -> Any:
+    """JSON schema of a short form, in which each schema with `properties` is a closed mapping.
+
+    It requires those under `required`, else all but those under `optional`. `extend` replaces what
+    else is short in a mapping whose entries are expanded.
+    """
+    if isinstance(schema, list):
+        return [expand_short(item, extend) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    full = extend({key: expand_short(value, extend) for key, value in schema.items()})
+    optional = full.pop("optional", ())
+    if "properties" in full:
+        required = [name for name in full["properties"] if name not in optional]
+        full = {"type": "object", "additionalProperties": False, "required": required} | full
+    return {"description": full.pop("description"), **full} if "description" in full else full
 
 
 def nearest(word: str, valid: Iterable[str]) -> str:

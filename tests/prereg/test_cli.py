@@ -57,11 +57,6 @@ def claims(orla, results):
     return results
 
 
-def touch(path):
-    path.parent.mkdir(parents=True)
-    path.touch()
-
-
 def test_a_statistic_of_a_plug_in_is_known_where_its_folder_is_named(tmp_path):
     """In a process of its own, which no plug-in was loaded into."""
     folder = shutil.copytree(PLUGINS / "claims", tmp_path / "own")
@@ -157,37 +152,37 @@ def test_a_study_has_one_primary_over_the_folders_that_its_config_judges_by(orla
 SWEEP = "sweeps/rnn/rtrl/adam/80-20"
 
 
+def adapt(path, **changes):
+    """What a job wrote of a condition."""
+    keys = {"task": "many-arrays", "pair": "pair-3", "architecture": "rnn", "learner": "rtrl"}
+    keys |= {"optimizer": "adam", "precision": "float64", "split": "80-20"} | DEFAULTS | changes
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pd.DataFrame([keys] * 2).to_parquet(path)
+
+
 @pytest.mark.parametrize(
-    ("file", "bound", "refused"),
+    ("changes", "bound", "refused"),
     [
-        (f"many-arrays/pair-3/{SWEEP}.parquet", "results", True),
-        (f"many-arrays/{SWEEP}.parquet", "results", True),
-        (f"many-arrays/{SWEEP}/float32.parquet", "results", True),
-        (f"recordings/{SWEEP}.parquet", "results", False),
-        (f"many-arrays/{SWEEP.replace('rtrl', 'tbptt-200-200')}.parquet", "results", False),
-        (f"many-arrays/{SWEEP.replace('adam', 'lars')}.parquet", "results", False),
-        (f"many-arrays/pair-3/{SWEEP}.parquet", "mine", False),
+        ({}, "results", True),
+        ({"pair": ""}, "results", True),
+        ({"precision": "float32"}, "results", False),
+        ({"task": "recordings"}, "results", False),
+        ({"learner": "tbptt-200-200"}, "results", False),
+        ({"optimizer": "lars"}, "results", False),
+        ({}, "mine", False),
     ],
 )
-def test_nothing_is_locked_once_a_result_exists(orla, write, claims, file, bound, refused):
+@pytest.mark.parametrize("folder", ["sweeps", "adaptation"])
+def test_nothing_is_locked_once_a_result_exists(
+    orla, write, claims, folder, changes, bound, refused
+):
+    """Sweeps and tables may have been deleted: statistics read what the job wrote."""
     write(made_claims.document(binds=made_claims.BINDS | {"results": [bound]}))
-    touch(claims / file)
+    file = f"many-arrays/pair-3/{folder}/any/name.parquet"
+    adapt(claims / file, **changes)
     words = f"results/{file} exists, which it would read" if refused else "locked small-gap"
     assert words in orla("lock", PATH)
     assert (write.folder / "LOCK").exists() != refused
-
-
-@pytest.mark.parametrize(("learner", "refused"), [("rtrl", True), ("tbptt-200-200", False)])
-def test_nothing_is_locked_once_a_job_adapted_what_it_reads(orla, write, claims, learner, refused):
-    """The sweeps and tables may have been deleted: statistics read what the job wrote."""
-    write(made_claims.document())
-    keys = {"task": "many-arrays", "pair": "pair-3", "architecture": "rnn", "learner": learner}
-    keys |= {"optimizer": "adam", "precision": "float64", "split": "80-20"} | DEFAULTS
-    file = "many-arrays/pair-3/adaptation/rnn/float64/80-20-headline-0.parquet"
-    (claims / file).parent.mkdir(parents=True)
-    pd.DataFrame([keys] * 2).to_parquet(claims / file)
-    words = f"results/{file} exists, which it would read" if refused else "locked small-gap"
-    assert words in orla("lock", PATH)
 
 
 def test_lock_looks_at_every_folder_of_results_of_the_studies_configs(orla, write, claims):
@@ -197,7 +192,7 @@ def test_lock_looks_at_every_folder_of_results_of_the_studies_configs(orla, writ
     config.parent.mkdir()
     config.write_text("name: made\npathvars: {results: results/mine}\n")
     file = f"mine/many-arrays/pair-3/{SWEEP}.parquet"
-    touch(claims / file)
+    adapt(claims / file)
     given = ("lock", PATH, "--results", claims / "empty")
     assert f"results/{file} exists" in orla(*given)
     config.write_text("name: other\npathvars: {results: results/mine}\n")
@@ -223,7 +218,7 @@ def test_a_quantity_is_not_locked_once_one_of_its_sweeps_or_its_row_exists(orla,
     row.to_parquet(results / "quantities.parquet")
     assert "results/quantities.parquet exists" in orla("lock", PATH)
     row.assign(quantity="other").to_parquet(results / "quantities.parquet")
-    touch(results / f"{sweep}.parquet")
+    adapt(results / f"{sweep}.parquet", task="sine", pair="", split="shift")
     assert f"results/{sweep}.parquet exists" in orla("lock", PATH)
     (results / f"{sweep}.parquet").unlink()
     assert "locked small-gap" in orla("lock", PATH)
@@ -232,7 +227,7 @@ def test_a_quantity_is_not_locked_once_one_of_its_sweeps_or_its_row_exists(orla,
 def test_an_amendment_says_what_was_seen_where_results_exist(orla, write, claims):
     path = write(made_claims.document())
     orla("lock", path)
-    touch(claims / f"many-arrays/pair-3/{SWEEP}.parquet")
+    adapt(claims / f"many-arrays/pair-3/{SWEEP}.parquet")
     today = datetime.date.today().isoformat()
     given = {"registration": path.name, "sha256": sha256(path), "date": today}
     given |= {"changed": "Nothing.", "why": "It was seen."}

@@ -159,6 +159,17 @@ def test_the_hash_is_that_of_the_contents_wherever_they_stand(house, tmp_path, m
     assert code.code_hash("orla.study.sweep") == before
 
 
+def test_the_syntax_is_the_same_with_other_docstrings_comments_and_layout(tmp_path):
+    def tree(text):
+        (tmp_path / "code.py").write_text(text)
+        return code.syntax_hash(tmp_path / "code.py")
+
+    before = tree('"""One."""\ndef f(x):\n    """Two."""\n    return x + 1\n')
+    other = '"""Other."""\n# A comment.\ndef f(x):\n    """x."""\n    return (x\n + 1)\n'
+    assert tree(other) == before
+    assert tree('"""One."""\ndef f(x):\n    """Two."""\n    return x - 1\n') != before
+
+
 def test_a_part_is_found_by_its_name_or_short_form(house, plugins):
     assert code.declaring_files("optimizer", "adam") == [house / "orla/optimizers/adam.py"]
     assert code.declaring_files("learner", "tbptt-20-5") == [house / "orla/learners/tbptt.py"]

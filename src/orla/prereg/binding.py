@@ -1,6 +1,5 @@
 """What a registration binds: a public record of each condition, and the behaviour of every part."""
 
-import ast
 import hashlib
 import json
 import re
@@ -14,7 +13,7 @@ from orla.errors import OrlaError
 from orla.files import atomic, sha256
 from orla.prereg import demands
 from orla.prereg.registration import Registration
-from orla.provenance.code import digests_hash, files_of_parts, source_digests
+from orla.provenance.code import files_of_parts, syntax_hash
 from orla.study.config import sort_and_drop_nulls
 from orla.study.declarations import job_parts
 from orla.study.plan import Condition, Plan
@@ -32,7 +31,6 @@ _RECORD = dict(zip(_PARTS, _PARTS, strict=True)) | {
     "freezing points": "stable_windows",
 }
 Settings = Callable[[Plan, Sequence[Condition]], dict[str, Any]]
-_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def study_records(plan: Plan, registrations: Iterable[Registration]) -> dict[str, dict[str, Any]]:
@@ -160,7 +158,7 @@ def behaviour_fingerprints(
     parts = fingerprint.behaviour_trials(plan, conditions, registration)
     return {
         "parts": fingerprint.behaviour_hashes(parts, cached_results),
-        "syntax_sha256": syntax_hash(plan, conditions),
+        "syntax_sha256": syntax_hash(*code_roots(plan, conditions)),
     }
 
 
@@ -169,24 +167,6 @@ def code_roots(plan: Plan, conditions: Sequence[Condition]) -> list[str | Path]:
     parts = {part for c in conditions for part in job_parts(plan.job(c), plan.declarations)}
     parts |= {("task", plan.spec("task", c.task)["kind"]) for c in conditions}
     return [*_ROOTS, *files_of_parts(sorted(parts))]
-
-
-def syntax_hash(plan: Plan, conditions: Sequence[Condition]) -> str:
-    """Hash of the syntax trees, docstrings apart, of the code that conditions are computed by."""
-    roots, home = code_roots(plan, conditions), Path(__file__).parents[2]
-    paths = {name: home / name for name in source_digests(*roots)}
-    paths |= {file.name: file for file in roots if isinstance(file, Path)}
-    code = {name: path for name, path in paths.items() if path.suffix == ".py" and path.is_file()}
-    return digests_hash({name: _syntax_tree_hash(path) for name, path in code.items()})
-
-
-def _syntax_tree_hash(path: Path) -> str:
-    """Hash of a file's syntax tree without docstrings."""
-    tree = ast.parse(path.read_bytes())
-    for node in ast.walk(tree):
-        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
-            node.body[0] = ast.Pass()
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
 
 
 def write_binds(path: Path, binds: Mapping[str, Any]) -> None:

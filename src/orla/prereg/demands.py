@@ -17,13 +17,7 @@ def compared_conditions(plan: Plan, registration: Registration) -> list[Conditio
     """The conditions of a plan that a registration compares, of all its pairs."""
     if registration.quantity:
         return quantity_conditions(plan, [registration.quantity])
-    where = registration.assumed_values | dict(registration.conditions)
-    del where["estimand"]
-    return [
-        condition
-        for condition in plan.conditions
-        if condition.learner in registration.minus and where.items() <= condition.keys.items()
-    ]
+    return [each for each in plan.conditions if registration.compares(each.keys)]
 
 
 def compared_and_checked_conditions(plan: Plan, registration: Registration) -> list[Condition]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ from orla.study.condition import Condition
 from orla.study.keys import KEYS
 from orla.yaml_files import read_yaml
 
-_PATH = ("architecture", "learner", "optimizer", "split")
+_SWEPT = ("sweeps", "adaptation")
+"""Folders of what a condition came to, and of what a job wrote of all its conditions."""
+
 WIDE = {"pp": 5.0, "variance": 0.033}
 """Scale -> the widest margin that needs no reason: of recovery, and of the target's variance."""
 
@@ -78,27 +81,15 @@ def result_folders(registration: Registration) -> list[Path]:
 
 def _sweep_files(registration: Registration, folder: Path) -> Iterator[Path]:
     """Files in a folder of results that hold a sweep which a registration would read."""
-    for path in folder.glob("**/sweeps/**/*.parquet"):
-        if _reads_sweep(registration, path.relative_to(folder).with_suffix("").as_posix()):
-            yield path
-    for path in folder.glob("**/adaptation/**/*.parquet"):
-        domain = path.relative_to(folder).as_posix().partition("/adaptation/")[0]
-        table = pd.read_parquet(path, columns=[*KEYS]).drop_duplicates()
-        conditions = (Condition(**keys, domain=domain) for keys in table.to_dict("records"))
-        if any(_reads_sweep(registration, condition.path) for condition in conditions):
-            yield path
-
-
-def _reads_sweep(registration: Registration, path: str) -> bool:
-    """Whether a registration reads the sweep of this path, TASK[/PAIR]/sweeps/NETWORK/..."""
-    if path in registration.binds.get("sweeps", ()):
-        return True
-    domain, _, rest = path.partition("/sweeps/")
-    keys = dict(zip(_PATH, rest.split("/"), strict=False)) | {"task": domain.split("/")[0]}
-    registered_values = registration.conditions | {"task": registration.task}
-    return keys.get("learner") in registration.minus and all(
-        value == registered_values[key] for key, value in keys.items() if key != "learner"
-    )
+    sweeps = registration.binds.get("sweeps", ())
+    tasks = sorted({registration.task, *(path.split("/")[0] for path in sweeps)})
+    for kind, task in product(_SWEPT, tasks):
+        for path in folder.glob(f"{task}/**/{kind}/**/*.parquet"):
+            domain = path.relative_to(folder).as_posix().partition(f"/{kind}/")[0]
+            table = pd.read_parquet(path, columns=[*KEYS]).drop_duplicates()
+            conditions = (Condition(**keys, domain=domain) for keys in table.to_dict("records"))
+            if any(c.path in sweeps or registration.compares(c.keys) for c in conditions):
+                yield path
 
 
 def _table_files(registration: Registration, folder: Path) -> Iterator[Path]:

@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,11 +27,6 @@ class Region:
         if self.outside:
             return bool(before(high, self.low) or before(self.high, low))
         return bool(before(self.low, low) and before(high, self.high))
-
-    def excludes(self, low: float, high: float) -> bool:
-        """Whether no point of the interval [low, high] lies in the region."""
-        rest = replace(self, strict=not self.strict, outside=not self.outside)
-        return rest.contains(low, high)
 
     def describe(self, unit: str = "") -> str:
         """The region in words, with a unit after the numbers."""

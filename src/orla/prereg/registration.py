@@ -190,6 +190,12 @@ class Registration:
         pair = {} if self.by_pairs else {"pair": self.pair}
         return DEFAULTS | {"task": self.task, "estimand": self.estimand} | pair
 
+    def compares(self, keys: Mapping[str, Any]) -> bool:
+        """Whether it compares the condition with these values of key columns."""
+        where = self.assumed_values | dict(self.conditions)
+        where.pop("estimand", None)
+        return keys["learner"] in self.minus and where.items() <= keys.items()
+
 
 def check_columns(registration: Registration, columns: Mapping[str, Collection[str]]) -> None:
     """Refuse (OrlaError) a result or column that is not among `columns`, result -> columns."""

@@ -25,6 +25,7 @@ _HOME = Path(__file__).parents[2]
 SILENT = ("orla.errors", "orla.files", "orla.progress", "orla.provenance", "orla.schema")
 """Modules that write messages and files and change no number; no result depends on them."""
 
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 # Where statements hold others.
 _BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
 
@@ -39,6 +40,12 @@ def code_hash(*roots: Root) -> str:
 def digests_hash(files: Mapping[str, str]) -> str:
     """SHA-256, in hexadecimal, over names and digests of files, as from `source_digests`."""
     return hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()
+
+
+def syntax_hash(*roots: Root) -> str:
+    """SHA-256 over the syntax trees, docstrings apart, of the Python files of `source_digests`."""
+    files = {_source_name(f): f for f in _reachable_files(roots) if f.suffix == ".py"}
+    return digests_hash({name: _syntax_tree_hash(file) for name, file in files.items()})
 
 
 def source_digests(*roots: Root) -> dict[str, str]:
@@ -233,6 +240,15 @@ def _statements(file: Path) -> Iterator[ast.AST]:
         for block in ("orelse",) if type_checking else _BLOCKS:
             todo += getattr(node, block, ())
         yield node
+
+
+def _syntax_tree_hash(file: Path) -> str:
+    """Hash of a file's syntax tree without docstrings."""
+    tree = ast.parse(file.read_bytes())
+    for node in ast.walk(tree):
+        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            node.body[0] = ast.Pass()
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
 
 
 def _package(file: Path, level: int) -> tuple[str, ...]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from orla.schema import expand_short
 from orla.study.declarations import SECTIONS, Declarations
 from orla.study.keys import KEYS
 
@@ -21,29 +22,20 @@ def config_schema(parts: Declarations) -> dict[str, Any]:
     """JSON schema (draft 2020-12) of a config that may name these parts."""
     short = yaml.safe_load(_FILE.read_text(encoding="utf-8"))
     dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    return dialect | _expand(short, parts)
+    return dialect | expand_short(short, partial(_extend, parts=parts))
 
 
-def _expand(schema: Any, parts: Declarations) -> Any:
-    """JSON schema of a piece of the short form in config.schema.yaml."""
-    if isinstance(schema, list):
-        return [_expand(item, parts) for item in schema]
-    if not isinstance(schema, Mapping):
-        return schema
-    if "instances" in schema:
-        return _instances_schema(schema["instances"], parts)
-    full = {key: _expand(value, parts) for key, value in schema.items()}
+def _extend(full: dict[str, Any], parts: Declarations) -> dict[str, Any]:
+    """A piece of config.schema.yaml with `instances`, `part` and `keys` as JSON schema."""
+    if "instances" in full:
+        return _instances_schema(full["instances"], parts)
     if "part" in full:
         full |= _part_schema(full.pop("part"), parts)
-    text, optional = full.pop("keys", None), full.pop("optional", ())
-    if text:
+    if text := full.pop("keys", None):
         word = {"type": "string", "minLength": 1}
-        key_schemas = {k: {"description": text.format(key=k)} | word for k in KEYS if k != "pair"}
-        full["properties"] = full["properties"] | key_schemas
-    if "properties" in full:
-        required_names = [name for name in full["properties"] if name not in optional]
-        full = {"type": "object", "additionalProperties": False, "required": required_names} | full
-    return {"description": full.pop("description"), **full} if "description" in full else full
+        keys = {k: {"description": text.format(key=k)} | word for k in KEYS if k != "pair"}
+        full["properties"] = full["properties"] | keys
+    return full
 
 
 def _instances_schema(kind: str, parts: Declarations) -> dict[str, Any]:
