@@ -69,11 +69,11 @@ def default(tmp_path_factory):
             rule_behaviour.reading_behaviour,
             rule_behaviour.generic_registration(replace(registration, unit="seed")),
         )
-        job, _ = found[SWEEP].args[0].args
-        learners = {"immediate": plan.spec("learner", "immediate")}
+        keys, learners, *sweeps = found[SWEEP].args[0].args
+        sweep = sweeps[learners.index("immediate")]
         found[SWEEP] = partial(
             part_behaviour.rate_selection_behaviour,
-            partial(part_behaviour.sweep_behaviour, job, learners),
+            partial(part_behaviour.sweep_behaviour, keys, ["immediate"], sweep),
         )
         return fingerprint.behaviour_hashes({name: found[name] for name in names})
 

@@ -106,7 +106,7 @@ def behaviour_trials(
         parts[f"start {condition.start}"] = partial(part_behaviour.start_behaviour, start, network)
     if jobs:
         learners = list(dict.fromkeys(condition.learner for condition in conditions))[:2]
-        specs = {learner: plan.spec("learner", learner) for learner in learners}
+        specs = [plan.spec("learner", learner) for learner in learners]
         statistics, reads = plan.config["statistics"], defaultdict(list)
         for name, columns in registration.required_columns:
             reads[name] += columns
@@ -115,12 +115,22 @@ def behaviour_trials(
             tables = partial(part_behaviour.statistics_behaviour, models, learners, statistics)
             return partial(part_behaviour.select_columns, tables, dict(reads))
 
-        models = partial(part_behaviour.sweep_behaviour, jobs[0], specs)
+        job = jobs[0]
+        settings = {n: job[n] for n in ("start", "stable_windows", "format") if n in job}
+
+        def learners_models(first_rates: list[float]) -> partial:
+            sweeps = [
+                partial(part_behaviour.learner_sweep, job["network"], settings, spec, rates)
+                for spec, rates in zip(specs, (first_rates, [0.1, 0.3]), strict=False)
+            ]
+            return partial(part_behaviour.sweep_behaviour, job["keys"], learners, *sweeps)
+
+        models = learners_models([0.1, 0.3])
         parts["sweep and choice of the rate"] = partial(
             part_behaviour.rate_selection_behaviour, models
         )
         parts["statistics"] = judged_columns(models)
-        diverged = judged_columns(partial(part_behaviour.sweep_behaviour, jobs[0], specs, True))
+        diverged = judged_columns(learners_models([1e3, 3e3]))  # at which models diverge
     for peer in peer_names(plan, conditions, registration):
         parts[f"River's {peer}"] = partial(part_behaviour.peer_behaviour, peer)
     parts["guards"] = partial(rule_behaviour.guard_behaviour)

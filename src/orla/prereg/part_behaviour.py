@@ -1,6 +1,6 @@
 """Small trials of the parts that a verdict depends on: what each does with a fixed input."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr, suppress
 from dataclasses import replace
 from io import StringIO
@@ -27,7 +27,7 @@ from orla.study.keys import KEYS
 from orla.study.pretraining import Pretraining, pretrain
 from orla.study.run import make_run
 from orla.study.simulated import simulated_streams
-from orla.study.sweep import sweep
+from orla.study.sweep import Sweep, sweep
 from orla.tasks.episode import Episode
 from orla.tasks.recordings import SessionPair
 from orla.tasks.river import River
@@ -154,26 +154,32 @@ def optimizer_behaviour(spec: Any) -> Any:
     return after
 
 
-def sweep_behaviour(
-    job: Mapping[str, Any], learners: Mapping[str, Any], diverges: bool = False
-) -> dict[str, pd.DataFrame]:
-    """The tables of two learners on one pair: adapted, the grid grown, rates chosen, scored.
+def learner_sweep(
+    network: Mapping[str, Any], settings: Mapping[str, Any], spec: Any, rates: list[float]
+) -> Sweep:
+    """A learner on one pair: adapted, the grid grown, rates chosen, scored.
 
-    The first one's grid may be of rates at which its models diverge.
+    `settings` are those of a job that the sweep depends on. Keys of its table are "".
     """
-    plain = {"optimizer": SGD.part.name, "interventions": [], "probes": [], "observers": {}}
-    sweeps = []
-    for name, spec in learners.items():
-        if isinstance(spec, Mapping):  # windows that fit the small stream
-            spec = {k: min(v, _WINDOW) if isinstance(v, int) else v for k, v in spec.items()}
-        keys = {**job["keys"], "pair": "pair-0", "learner": name, "precision": "float64"}
-        small = {**job, **plain, "keys": keys, "seeds": _SEEDS, "learner": spec}
-        networks = _initial_parameters(_make_network(small["network"]))
-        run = make_run(small, _episode(), networks, max_models=12)
-        windows = min(job["stable_windows"], 2)
-        rates = [1e3, 3e3] if diverges and not sweeps else [0.1, 0.3]
-        sweeps.append(sweep(run, rates, growth=1, stable_windows=windows))
-    return frames.result_frames([s.table for s in sweeps], [s.traces for s in sweeps])
+    if isinstance(spec, Mapping):  # windows that fit the small stream
+        spec = {k: min(v, _WINDOW) if isinstance(v, int) else v for k, v in spec.items()}
+    keys = dict.fromkeys(KEYS, "") | {"precision": "float64"}
+    job = {**settings, "network": network, "learner": spec, "optimizer": SGD.part.name}
+    networks = _initial_parameters(_make_network(network))
+    job |= {"keys": keys, "seeds": _SEEDS}
+    run = make_run(job, _episode(), networks, max_models=12)
+    return sweep(run, rates, growth=1, stable_windows=min(settings["stable_windows"], 2))
+
+
+def sweep_behaviour(
+    keys: Mapping[str, str], learners: Sequence[str], *sweeps: Sweep
+) -> dict[str, pd.DataFrame]:
+    """The tables of sweeps of learners, under the keys of a condition."""
+    keys = {**keys, "pair": "pair-0", "precision": "float64"}
+    tables = [
+        s.table.assign(**keys | {"learner": n}) for s, n in zip(sweeps, learners, strict=True)
+    ]
+    return frames.result_frames(tables, [s.traces for s in sweeps])
 
 
 def rate_selection_behaviour(models: Mapping[str, pd.DataFrame]) -> Any:

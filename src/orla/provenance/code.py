@@ -45,7 +45,7 @@ def digests_hash(files: Mapping[str, str]) -> str:
 def syntax_hash(*roots: Root) -> str:
     """SHA-256 over the syntax trees, docstrings apart, of the Python files of `source_digests`."""
     files = {_source_name(f): f for f in _reachable_files(roots) if f.suffix == ".py"}
-    return digests_hash({name: _syntax_tree_hash(file) for name, file in files.items()})
+    return digests_hash({name: _syntax_tree_hash(*_cache_key(f)) for name, f in files.items()})
 
 
 def source_digests(*roots: Root) -> dict[str, str]:
@@ -242,7 +242,8 @@ def _statements(file: Path) -> Iterator[ast.AST]:
         yield node
 
 
-def _syntax_tree_hash(file: Path) -> str:
+@lru_cache(maxsize=4096)
+def _syntax_tree_hash(file: Path, stamp: tuple[Any, ...]) -> str:
     """Hash of a file's syntax tree without docstrings."""
     tree = ast.parse(file.read_bytes())
     for node in ast.walk(tree):
