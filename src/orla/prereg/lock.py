@@ -40,15 +40,12 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Lock:
+class Lock(Line):
     """The lock of a verified registration: its line in LOCK, and the SHA-256 of its present file.
 
     `history` is one of "git", "not committed" and "not checked".
     """
 
-    file: str
-    sha256: str
-    date: datetime.date
     judged_sha256: str = ""
     amendments: tuple[Amendment, ...] = ()
     history: str = UNCHECKED

@@ -72,13 +72,10 @@ def mean_evidence(
 
 def _leave_one_out(registration: Registration, pairs: pd.DataFrame) -> dict[str, Estimate]:
     """The estimate without each pair in turn, where there are three."""
-    query = registration.query
-    values = pairs.set_index("pair")[query.columns["estimate"]].astype(float)
+    values = pairs.set_index("pair")[registration.query.columns["estimate"]].astype(float)
     values = values[np.isfinite(values)]
-    leave_one_out_estimates = {}
-    for pair in values.index if len(values) > 2 else ():
-        leave_one_out_estimates[str(pair)] = _mean_estimate(registration, values.drop(pair))
-    return leave_one_out_estimates
+    pairs_with_value = values.index if len(values) > 2 else ()
+    return {str(pair): _mean_estimate(registration, values.drop(pair)) for pair in pairs_with_value}
 
 
 def _mean_estimate(registration: Registration, values: pd.Series) -> Estimate:
@@ -221,24 +218,23 @@ def _check_estimate_consistency(
     """Refuse an estimate that disagrees with its interval, its units or the pairs' own rows."""
     query = registration.query
     what = registration.quantity or query.columns["estimate"]
-    mean, ends, near = estimate.mean, [estimate.low, estimate.high], {"rtol": _NEAR, "atol": _NEAR}
     half = scipy.stats.t.ppf(1 - registration.alpha, estimate.dof) * estimate.standard_error
+    ends, mean = [estimate.low, estimate.high], estimate.mean
     recomputed_ends, pair_mean = [mean - half, mean + half], mean
     if not (registration.quantity or pairs is None):
         pair_mean = float(pairs[query.columns["estimate"]].mean())
-    if not np.allclose(ends, recomputed_ends, **near):
+    if not np.allclose(ends, recomputed_ends, rtol=_NEAR, atol=_NEAR):
         has, gives = (", ".join(map(value_text, each)) for each in (ends, recomputed_ends))
         wrong = f" has the interval [{has}], and its standard error gives [{gives}]"
-        wrong += "; build the table again"
     elif estimate.dof > n - 1:
         wrong = f": {what} has {estimate.dof:g} degrees of freedom over {n} units"
-        wrong += "; build the table again"
-    elif not np.isclose(mean, pair_mean, **near):
+    elif not np.isclose(mean, pair_mean, rtol=_NEAR, atol=_NEAR):
         wrong = f" has {what} {value_text(mean)}, and the mean of its pairs in estimates is "
-        wrong += f"{value_text(pair_mean)}; build both again"
+        wrong += value_text(pair_mean)
     else:
         return
-    raise OrlaError(f"registration {registration.name}: {query.result}{wrong}")
+    table = f"registration {registration.name}: {query.result}"
+    raise OrlaError(f"{table}{wrong}; build the tables again")
 
 
 def _other_estimates(
