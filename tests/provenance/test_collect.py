@@ -22,14 +22,20 @@ def checkout(tmp_path):
 
     source = tmp_path / "code.py"
     source.write_text("a = 1\n")
+    (tmp_path / "docs").mkdir()
+    for prose in ("README.md", "docs/figure.png"):
+        (tmp_path / prose).write_text("one")
     git("init", "-q")
-    git("add", "code.py")
+    git("add", "code.py", "README.md", "docs")
     git("commit", "-qm", "one")
     return source, git("rev-parse", "HEAD")
 
 
 def test_commit_and_dirty_flag_of_tracked_files(checkout):
     source, commit = checkout
+    assert provenance.commit_state(source) == {"commit": commit, "dirty": False}
+    for prose in ("README.md", "docs/figure.png"):
+        (source.parent / prose).write_text("two")
     assert provenance.commit_state(source) == {"commit": commit, "dirty": False}
     source.write_text("a = 2\n")
     assert provenance.commit_state(source) == {"commit": commit, "dirty": True}

@@ -22,6 +22,8 @@ _PACKAGES = (
     "pynwb",
 )
 
+_PROSE = (":(top,exclude)*.md", ":(top,exclude)docs")
+
 
 def collect(*roots: str | Path, packages: Iterable[str] = (), **extra: Any) -> dict[str, Any]:
     """The provenance of a result: code, versions and machine of this process, and `extra`.
@@ -61,7 +63,7 @@ def _pytorch_settings() -> dict[str, Any]:
 
 
 def commit_state(source: Path = Path(__file__)) -> dict[str, Any]:
-    """The commit that `source` belongs to, and whether tracked files differ from it.
+    """The commit that `source` belongs to, and whether tracked files, prose apart, differ from it.
 
     "unknown" and None outside a checkout that tracks it.
     """
@@ -70,7 +72,8 @@ def commit_state(source: Path = Path(__file__)) -> dict[str, Any]:
     commit = git_output(folder, "rev-parse", "HEAD") if is_tracked else None
     if commit is None:
         return {"commit": "unknown", "dirty": None}
-    return {"commit": commit, "dirty": bool(git_output(folder, "status", "--porcelain", "-uno"))}
+    changes = git_output(folder, "status", "--porcelain", "-uno", "--", ":(top)", *_PROSE)
+    return {"commit": commit, "dirty": bool(changes)}
 
 
 def git_output(folder: Path, *arguments: str) -> str | None:
