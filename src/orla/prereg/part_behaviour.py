@@ -159,11 +159,11 @@ def learner_sweep(
 ) -> Sweep:
     """A learner on one pair: adapted, the grid grown, rates chosen, scored.
 
-    `settings` are those of a job that the sweep depends on. Keys of its table are "".
+    `settings` are those of a job that the sweep depends on. Its keys say nothing of a condition.
     """
     if isinstance(spec, Mapping):  # windows that fit the small stream
         spec = {k: min(v, _WINDOW) if isinstance(v, int) else v for k, v in spec.items()}
-    keys = dict.fromkeys(KEYS, "") | {"precision": "float64"}
+    keys = dict.fromkeys(KEYS, "") | {"learner": "a small trial", "precision": "float64"}
     job = {**settings, "network": network, "learner": spec, "optimizer": SGD.part.name}
     networks = _initial_parameters(_make_network(network))
     job |= {"keys": keys, "seeds": _SEEDS}

@@ -57,7 +57,8 @@ def sweep(
     points = sorted({*rolling.snapshot_steps(run, horizons), *ends})
     results: dict[int, Measures] = {}
     todo: list[int] = list(first)
-    about = ", ".join(run.keys[key] for key in ("architecture", "learner", "optimizer", "split"))
+    names = (run.keys[key] for key in ("architecture", "learner", "optimizer", "split"))
+    about = ", ".join(filter(None, names))
     with progress.bar(run.adapt_steps * run.seeds * len(todo), about, "step") as bar:
         while todo:
             if results:
