@@ -17,7 +17,7 @@ from orla.study.condition import Condition
 from orla.study.keys import KEYS
 from orla.yaml_files import read_yaml
 
-_SWEPT = ("sweeps", "adaptation")
+_SWEEP_FOLDERS = ("sweeps", "adaptation")
 """Folders of what a condition came to, and of what a job wrote of all its conditions."""
 
 WIDE = {"pp": 5.0, "variance": 0.033}
@@ -83,7 +83,7 @@ def _sweep_files(registration: Registration, folder: Path) -> Iterator[Path]:
     """Files in a folder of results that hold a sweep which a registration would read."""
     sweeps = registration.binds.get("sweeps", ())
     tasks = sorted({registration.task, *(path.split("/")[0] for path in sweeps)})
-    for kind, task in product(_SWEPT, tasks):
+    for kind, task in product(_SWEEP_FOLDERS, tasks):
         for path in folder.glob(f"{task}/**/{kind}/**/*.parquet"):
             domain = path.relative_to(folder).as_posix().partition(f"/{kind}/")[0]
             table = pd.read_parquet(path, columns=[*KEYS]).drop_duplicates()

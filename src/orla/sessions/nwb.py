@@ -51,14 +51,14 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
         notes = json.loads(file.notes[len(OURS) :]) if by_orla else {}
         channels, unit_channel = _read_channels(file, units)
         observed_by_unit = observed_intervals(units)
-        trains, taken = _read_spikes(units, unit_channel, observed_by_unit)
+        trains, unit_rows = _read_spikes(units, unit_channel, observed_by_unit)
         with suppress(OrlaError):  # x and y of the fingertip, where they have the cursor's times
             finger = read_series(file, Source(cursor=_FINGER), by_orla)
             if np.array_equal(finger["time_s"], series["time_s"]):
                 [series["behavior"][_FINGER]] = finger["behavior"].values()
         trains["spikes_dropped"] = notes.get("spikes_dropped", {}) | trains["spikes_dropped"]
         intervals = excluded_intervals(
-            *(file, [observed_by_unit[i] for i in taken], series["time_s"]),
+            *(file, [observed_by_unit[i] for i in unit_rows], series["time_s"]),
             *(trains["unit_spikes"], source.trials, by_orla),
         )
         session = Session(
