@@ -51,6 +51,12 @@ OPTIONS = {
     "target": {"binned": "target"},
     "columns": {"nwb": "channels", "binned": "columns"},
 }
+# Suffix of a file that a source does not read -> what to do with it.
+_OTHER_FILES = {
+    ".nwb": "take --from nwb",
+    ".npz": "take --from binned",
+    ".mat": "sessions of O'Doherty are --from odoherty SESSION; else save arrays in .npz",
+}
 BIN_S = 0.05
 # Fewer steps than these leave no windows to adapt by.
 FEWEST_STEPS = 200
@@ -201,10 +207,7 @@ def _require_file(path: Path, source: str) -> None:
     if not path.exists():
         raise OrlaError(f"{path}: there is no such file; mend the path")
     if path.suffix.lower() not in suffixes and not (source == "nwb" and is_zarr(path)):
-        hint = {".nwb": "take --from nwb", ".npz": "take --from binned"}.get(path.suffix)
-        if path.suffix == ".mat":
-            hint = "sessions of O'Doherty are --from odoherty SESSION; else save arrays in .npz"
-        hint = hint or f"convert it to {suffixes[0]}"
+        hint = _OTHER_FILES.get(path.suffix, f"convert it to {suffixes[0]}")
         raise OrlaError(f"{path}: --from {source} reads {suffixes[0]} files; {hint}")
     if "{" in str(path) or "}" in str(path):
         raise OrlaError(f"{path}: braces in a path mean something to Snakemake; rename it")

@@ -133,11 +133,11 @@ def read_series(file: pynwb.NWBFile, source: Source, by_orla: bool = False) -> d
     values = np.hstack([_series_values(item, source.columns, only_xy) for item in items])
     if is_position:
         values *= max(_position_scale(item, source.metres_per_unit) for item in items)
-        span = np.ptp(values[np.isfinite(values)]) if np.isfinite(values).any() else 0.0
-        if span > _LONGEST_M and not by_orla:
+        finite = values[np.isfinite(values)]
+        if finite.size and np.ptp(finite) > _LONGEST_M and not by_orla:
             print(
-                f"{paths[0]} ranges over {span:.4g} m: are these pixels? pynwb writes 'meters' "
-                "where no unit is given; velocities are then in no unit of length",
+                f"{paths[0]} ranges over {np.ptp(finite):.4g} m: are these pixels? pynwb writes "
+                "'meters' where no unit is given; velocities are then in no unit of length",
                 file=sys.stderr,
             )
     return {

@@ -169,8 +169,8 @@ def _train_networks(
         curves.append(pd.DataFrame({**rows, "validation_error": error[places]}))
         age[networks] += 1
         ends = (stale >= settings.patience) | (age >= settings.max_epochs)
-        stopped = places[ends[networks]]
-        for place in stopped:
+        free_places = places[ends[networks]]
+        for place in free_places:
             progress.advance(bar, settings.max_epochs - int(age[index[place]]))
             active[place] = waiting < count
             if active[place]:
@@ -179,7 +179,7 @@ def _train_networks(
                 for old, one in ((params, new.params), (optimizer, new.optimizer)):
                     for name, values in one.items():
                         old[name][place] = values[0]
-        if active[stopped].any():  # by another network
+        if active[free_places].any():  # by another network
             streams = split(index)
         progress.advance(bar, len(networks))
     return best, pd.concat(curves)
