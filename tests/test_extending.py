@@ -44,7 +44,7 @@ def test_every_file_is_printed_in_the_page():
     files = [*PLUGINS.glob("*.py"), *PLUGINS.rglob("*.yaml")]
     assert sorted(shown) == sorted(f.relative_to(ROOT).as_posix() for f in files)
     # A second network, the config, a registration and its two amendments.
-    assert len(shown) == len(catalogue.ROOMS) + 5
+    assert len(shown) == len(catalogue.KIND_PACKAGES) + 5
 
 
 def test_every_kind_has_its_declarations_on_the_page():
@@ -53,7 +53,7 @@ def test_every_kind_has_its_declarations_on_the_page():
     everywhere = {f.name for f in dataclasses.fields(catalogue.Declaration)} - {"more"}
     head = sections["What every part has"]
     assert {word for word in everywhere if f"`{word}`" in head} == everywhere
-    for kind in catalogue.ROOMS:
+    for kind in catalogue.KIND_PACKAGES:
         [text] = [t for title, t in sections.items() if title.split()[-1].lower() == kind]
         base = next(iter(catalogue.parts(kind).values())).__mro__
         [root] = [c for c in base if vars(c).get("kind") == kind]
@@ -76,7 +76,7 @@ def test_the_code_block_that_tries_a_part_runs():
     assert set(names["updates"]) == set(names["network"].shapes())
     section = " ".join(section.split())
     kinds = section.partition("is the kind of part: ")[2].partition(".")[0]
-    assert kinds.replace(" or ", ", ").split(", ") == list(catalogue.ROOMS)
+    assert kinds.replace(" or ", ", ").split(", ") == list(catalogue.KIND_PACKAGES)
 
 
 def test_links_lead_somewhere():

@@ -172,7 +172,7 @@ def reference() -> str:
     """The page, as Markdown."""
     parts = read_declarations()
     lines = [HEAD, "## Keys of a config", "", *_keys(config_schema(parts)), ""]
-    for kind, room in catalogue.ROOMS.items():
+    for kind, room in catalogue.KIND_PACKAGES.items():
         if kind in ("statistic", "table", "figure"):
             continue
         lines += [f"## {room.capitalize()}", "", *_section(kind)]

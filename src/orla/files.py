@@ -161,10 +161,10 @@ def load_arrays(
     """
     mend = "save it with numpy.savez"
     with as_one_line(path, "not an .npz of numeric arrays, or cut short", mend):
-        return arrays_in(require_file(path), only)
+        return read_npz_members(require_file(path), only)
 
 
-def arrays_in(
+def read_npz_members(
     npz: Path | IO[bytes], only: Sequence[str] | None = None, most: int | None = None
 ) -> tuple[dict[str, Any], list[str]]:
     """`load_arrays` of an .npz, of at most `most` numbers; errors are of many kinds."""

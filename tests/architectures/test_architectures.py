@@ -21,7 +21,7 @@ from harness import (
 )
 
 from orla import catalogue
-from orla.architectures.base import LinearGates, rows_along_memory
+from orla.architectures.base import LinearGates, column_major
 from orla.architectures.elementwise import ElementWise
 from orla.architectures.lstm import LSTM
 from orla.architectures.rnn import RNN
@@ -89,7 +89,7 @@ def test_pulling_back_is_autograd_through_activate(kind, hidden, options):
     draw = torch.Generator().manual_seed(3)
     preactivation, state, cotangent = (
         torch.randn(size, generator=draw, dtype=torch.float64)
-        for size in (network.gates, network.state_size, network.state_size)
+        for size in (network.preactivation_size, network.state_size, network.state_size)
     )
     after, cache = network.activate(preactivation, state)
     assert after.shape == state.shape
@@ -106,7 +106,7 @@ def units_meet(network):
     for _ in range(20):
         preactivation, state = (
             torch.randn(size, generator=draw, dtype=torch.float64)
-            for size in (network.gates, network.state_size)
+            for size in (network.preactivation_size, network.state_size)
         )
         jacobians = torch.func.jacrev(lambda *given: network.activate(*given)[0], (0, 1))
         for jacobian in jacobians(preactivation, state):
@@ -125,7 +125,7 @@ def test_units_that_are_called_independent_are(kind):
         draw = torch.Generator().manual_seed(1)
         preactivation, state, cotangent = (
             torch.randn(size, generator=draw, dtype=torch.float64)
-            for size in (network.gates, network.state_size, network.state_size)
+            for size in (network.preactivation_size, network.state_size, network.state_size)
         )
         _, cache = network.activate(preactivation, state)
         by_unit = cotangent.view(-1, 1, network.hidden)
@@ -143,7 +143,7 @@ def test_a_wrong_yes_is_noticed(wrong):
 def test_rows_of_every_matrix_are_innermost_in_memory():
     shapes = {"W": (2, 3, 4), "W_of_blocks": (2, 5, 3, 4), "b": (2, 3)}
     params = {name: torch.randn(shape) for name, shape in reversed(shapes.items())}
-    laid_out = rows_along_memory(params)
+    laid_out = column_major(params)
     assert list(laid_out) == list(shapes)
     for name, p in laid_out.items():
         assert torch.equal(p, params[name])
@@ -160,7 +160,7 @@ def promises_kept(network):
     params, (X, _) = one(network), stream(4)
     state = trajectory(network, params, X[:3])[-1]
     by_params, by_state = torch.func.jacrev(network.step, (0, 1))(params, state, X[3])
-    n, unit = network.complex_count, torch.arange(network.complex_count) // network.per_unit
+    n, unit = network.complex_count, torch.arange(network.complex_count) // network.complex_per_unit
     real, imaginary = network.decay(params)
     block = torch.diag(real), torch.diag(imaginary)
     top = torch.cat([block[0], -block[1]], 1), torch.cat([block[1], block[0]], 1)

@@ -49,7 +49,7 @@ def test_the_config_is_one_that_the_study_takes(made, recordings, tmp_path, sour
     known = reader.read_registration(example)
     assert known.studies == ("my-study",) and known.minus == ("rtrl", "immediate")
     example.unlink()
-    lock.require_locks([folder / "prereg"])
+    lock.require_lock_files([folder / "prereg"])
     assert len((folder / "README.md").read_text().splitlines()) <= 10
 
 

@@ -55,7 +55,7 @@ def study(tmp_path_factory):
     asked = {"network": job["network"], "name": "rnn", "precision": "float64", "seeds": 2}
     asked |= {"split": condition.split, "settings": {"max_epochs": 1}, "parts": []}
     trained, compute = results / f"{condition.networks_path}.safetensors", plan.config["compute"]
-    adaptation.write_networks(asked, episodes, str(trained), compute)
+    adaptation.pretrain_networks(asked, episodes, str(trained), compute)
     path = results / condition.path
     adaptation.adapt(
         {str(path): job},

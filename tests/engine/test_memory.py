@@ -177,7 +177,7 @@ def test_parts_that_nobody_listed_are_counted(which):
 
 
 def batch(most=5, driver="rtrl", architecture="rnn", hidden=64, dtype=DOUBLE, device="cpu"):
-    return memory.fitting_batch_size(
+    return memory.cache_batch_size(
         a_loop(architecture, driver, "adam", hidden), most, dtype, device
     )
 
@@ -227,7 +227,7 @@ def counted(n=40, models=5, **change):
     loop = loop_of(JOB | change, n, n, SquaredError())
     one = memory.bytes_per_model(loop, torch.float64)
     copied = COPIES * sum(one[name] for name in ("params", "optimizer", "stepped"))
-    models = memory.fitting_batch_size(loop, models, torch.float64)
+    models = memory.cache_batch_size(loop, models, torch.float64)
     return models * (copied + sum(one[name] for name in ("carry", "buffers", "tapes"))) / 1e6
 
 
@@ -273,4 +273,4 @@ def test_asking_loads_no_pytorch():
 
 
 def test_the_file_holds_what_the_parts_take():
-    assert memory.memory_of_parts() == packaged_declarations("memory")
+    assert memory.mb_by_network_and_learner() == packaged_declarations("memory")

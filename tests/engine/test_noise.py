@@ -51,7 +51,7 @@ def test_numbers_differ_by_seed_step_and_place_and_are_uniform_or_normal():
 class Scaled(Learner):
     """Immediate's gradient, times the mean of numbers that each model drew once."""
 
-    stride, fixed_noise = 1, 4
+    stride, fixed_noise_size = 1, 4
 
     def gradient(self, carry, params, step):
         share = carry["fixed_noise"].mean(-1)

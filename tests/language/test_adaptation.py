@@ -23,7 +23,7 @@ from orla.language import adaptation, models, pretraining, texts
 from orla.language.adaptation import adapt, token_losses
 from orla.language.steps import FAMILIES
 from orla.results.language import recovery_table, segment_table
-from orla.study.chapter_jobs import rates_to_try, room_request
+from orla.study.chapter_jobs import language_resource_request, rates_to_try
 
 OPTIMIZERS = ("adam", "adafactor", "sgd")
 TOKENS = torch.randint(0, 20, (3, 13), generator=torch.Generator().manual_seed(2))
@@ -143,7 +143,7 @@ def test_what_is_not_clear_is_no_denominator():
 def test_a_text_is_read_from_places_all_over_it():
     steps = FAMILIES["mamba"](tiny("mamba", torch.float64))
     text = torch.randint(0, 20, (320,), generator=torch.Generator().manual_seed(3)).tolist()
-    mean, error = adaptation.domain_losses(steps, text)
+    mean, error = adaptation.domain_loss_and_error(steps, text)
     places = [
         token_losses(steps, torch.tensor([text[at : at + 10]]))[0] for at in range(0, 320, 10)
     ]
@@ -159,8 +159,8 @@ def test_as_many_models_are_foreseen_as_rates_are_tried():
     grids = {name: {"step": [1] * 3, "window": [1] * 4} for name in ("adam", "sgd")}
     room = {"models": 8, "tokens": 2 * (2 * 30 + 8 * 10), "most_hours": 24}
     rates = rates_to_try(adapters, grids)
-    assert room_request(settings, rates) == room
-    assert room_request(settings | {"seeds": 9}, rates)["models"] == 18
+    assert language_resource_request(settings, rates) == room
+    assert language_resource_request(settings | {"seeds": 9}, rates)["models"] == 18
 
 
 def test_parts_of_a_text_share_no_paragraph(tmp_path):

@@ -146,4 +146,4 @@ def test_kernels_refuse_what_they_would_read_as_something_else(case, with_kernel
             call(kernels.block_gradient, **wrong)
     if name not in ("cotangent", "stored"):
         with pytest.raises(ValueError, match=f"kernels: {named} "):
-            call(kernels.rebuild, **wrong)
+            call(kernels.advance_sensitivity_over_block, **wrong)

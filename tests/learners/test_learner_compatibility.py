@@ -101,7 +101,7 @@ def test_invalid_short_forms_are_refused_with_the_mend(given, mend):
 def test_a_network_that_does_not_fit_is_refused(name, kind, words):
     with pytest.raises(OrlaError, match=words):
         catalogue.make("learner", name, architecture=NETWORKS[kind][0])
-    assert catalogue.make("learner", "uoro", architecture=NETWORKS["another"][0]).noise == 10
+    assert catalogue.make("learner", "uoro", architecture=NETWORKS["another"][0]).noise_size == 10
 
 
 @pytest.mark.parametrize("window", [(0, 1), (4, 0)])
@@ -224,4 +224,4 @@ def test_a_network_that_declares_no_pattern_is_refused(kind):
     given = {"architecture": kind(HIDDEN, N_IN, N_OUT)}
     with pytest.raises(OrlaError, match=f"snap-2: {kind.__name__} does not say.*`pattern`"):
         catalogue.make("learner", "snap-2", **given)
-    assert catalogue.make("learner", "uoro", **given).noise
+    assert catalogue.make("learner", "uoro", **given).noise_size

@@ -82,7 +82,7 @@ def test_the_mean_over_all_signs_is_exact_rtrl_while_weights_move(
 ):
     made, step = network(name, units)
     learner = kind(made)
-    drawn = every_pattern(steps, learner.noise)
+    drawn = every_pattern(steps, learner.noise_size)
     gradients, used = enumerated(monkeypatch, learner, drawn)
     truth = oracles.dense_rtrl(step, initial(made), used, *stream(steps))
     assert distance(mean(gradients), truth) < EXACT
@@ -162,7 +162,7 @@ def test_each_step_is_the_papers_algorithm_while_weights_move(name, kind, eps):
     (made, step), (X, Y) = network(kind) if kind != "turning" else NETWORKS[kind], stream(STEPS)
     learner = catalogue.make("learner", {"kind": name, "eps": eps}, architecture=made)
     watched = watch(learner, networks(made), X, Y, rate=0.02, seeds=[4, 9])
-    signs = np.where(step_noise((4, 9), 0, STEPS, learner.noise, X)[:, 1] < 0.5, -1.0, 1.0)
+    signs = np.where(step_noise((4, 9), 0, STEPS, learner.noise_size, X)[:, 1] < 0.5, -1.0, 1.0)
     ours, used = watched.model(1)
     linear = oracles.linearised(step, initial(made), used, X, Y)
     states = oracles.states(step, initial(made), used, X)

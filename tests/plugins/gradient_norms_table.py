@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orla.reports.cells import called, ends, value
+from orla.reports.cells import part_name, value, with_interval
 from orla.reports.numbers import count
 from orla.reports.tables.base import Table
 from orla.reports.tables.shared import T_INTERVAL
@@ -23,10 +23,10 @@ class GradientNormsTable(
         f"optimizer was given it. Brackets: {T_INTERVAL}; n: seeds."
     )
     cells = (
-        called("learner"),
-        called("optimizer"),
+        part_name("learner"),
+        part_name("optimizer"),
         value("Learner's norm", "learned_norm", digits=3),
-        ends("Optimizer's norm", "gradient_norm", "t95_low", "t95_high", digits=3),
+        with_interval("Optimizer's norm", "gradient_norm", "t95_low", "t95_high", digits=3),
         value("Absolute error", "absolute_error", digits=3),
         value("n", "n_seeds", count),
     )

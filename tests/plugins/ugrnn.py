@@ -22,7 +22,7 @@ class UGRNN(LinearGates, name="ugrnn", label="UGRNN", order=31):
         return self.hidden
 
     @property
-    def gates(self) -> int:
+    def preactivation_size(self) -> int:
         return 2 * self.hidden
 
     def activate(self, preactivation: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:

@@ -90,7 +90,7 @@ def known(tmp_path_factory):
 def before(config, known):
     """What the config binds of each."""
     plan = plan_of(config)
-    return {kind: binding.study_record(plan, each) for kind, each in known.items()}
+    return {kind: binding.study_binding(plan, each) for kind, each in known.items()}
 
 
 GAPS, EVERY = {"gap", "checked gap"}, {"gap", "quantity", "checked gap", "checked quantity"}
@@ -135,7 +135,7 @@ def test_what_the_results_depend_on_is_bound_and_nothing_else(
 ):
     plan = plan_of(changed(config, *path, value=value))
     after = {
-        kind: binding.study_record(plan, each)["record_sha256"] for kind, each in known.items()
+        kind: binding.study_binding(plan, each)["record_sha256"] for kind, each in known.items()
     }
     assert {kind for kind in known if after[kind] != before[kind]["record_sha256"]} == differing
 
@@ -158,7 +158,7 @@ def test_what_recordings_hold_is_bound_and_not_where_they_lie(config, write, tmp
         return made
 
     def bound(made):
-        return binding.study_record(made, asks)["record_sha256"], binding.recording_hashes(
+        return binding.study_binding(made, asks)["record_sha256"], binding.recording_hashes(
             made, asks
         )
 
@@ -185,7 +185,7 @@ def test_downloads_are_bound_by_the_sums_of_their_own_sessions(config, known):
     def record(**md5):
         spec = task | {"source": "odoherty", "pairs": pairs, "odoherty": {"md5": md5}}
         made = plan_of(changed(config, "tasks", "many-arrays", value=spec))
-        return binding.study_record(made, known["gap"])["record_sha256"]
+        return binding.study_binding(made, known["gap"])["record_sha256"]
 
     assert record(a1="0" * 32) == record(a1="0" * 32, unread="1" * 32) != record(a1="2" * 32)
 
@@ -200,7 +200,7 @@ def test_changed_numerics_or_folders_change_the_bound_record(config, known):
     )
     places = [("numerics", "mine", "precision"), ("registrations", "folders")]
     records = {
-        binding.study_record(plan_of(made), asks)["record_sha256"]
+        binding.study_binding(plan_of(made), asks)["record_sha256"]
         for made in (
             own,
             *(changed(own, *p, value=v) for p, v in zip(places, ("float32", []), strict=True)),
@@ -213,23 +213,23 @@ def test_a_registration_bound_without_recordings_keeps_its_former_record(config,
     former = {name: value for name, value in BINDS.items() if name != "recordings"}
     asks = dataclasses.replace(known["gap"], binds=former)
     records = [
-        binding.study_record(plan_of(made), asks)["record_sha256"]
+        binding.study_binding(plan_of(made), asks)["record_sha256"]
         for made in (config, changed(config, "registrations", "folders", value=[]))
     ]
     assert records[0] == records[1]
-    assert binding.study_record(plan_of(config), known["gap"])["record_sha256"] != records[0]
+    assert binding.study_binding(plan_of(config), known["gap"])["record_sha256"] != records[0]
 
 
 def test_a_grid_of_one_rate_is_refused(config, known):
     grids = {"step": [1e-3], "window": [1e-3]}
     plan = plan_of(changed(config, "grids", "adam", value=grids))
-    refused = binding.study_record(plan, known["gap"])["refused"]
+    refused = binding.study_binding(plan, known["gap"])["refused"]
     assert "tried at 1 learning rates; give grids of at least 3" in refused
 
 
 def test_only_registrations_for_the_study_are_bound(config, known, before, write):
     other = reader.read_registration(write(document(studies=["odoherty"]), "other"))
-    found = binding.study_records(plan_of(config), [known["gap"], other])
+    found = binding.study_bindings(plan_of(config), [known["gap"], other])
     assert found == {"gap": before["gap"]}
 
 

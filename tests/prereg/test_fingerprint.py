@@ -22,10 +22,10 @@ from orla.prereg import (
     fingerprint,
     judge,
     means,
-    part_behaviour,
+    part_trials,
     reader,
     rows,
-    rule_behaviour,
+    rule_trials,
 )
 from orla.prereg.lock import Lock
 from orla.prereg.registration import LATER_PARTS
@@ -66,14 +66,14 @@ def default(tmp_path_factory):
         found = fingerprint.behaviour_trials(plan, conditions, registration)
         # The sweep of one learner, and the evidence over seeds, are cheaper and show as much.
         found["evidence"] = partial(
-            rule_behaviour.reading_behaviour,
-            rule_behaviour.generic_registration(replace(registration, unit="seed")),
+            rule_trials.reading_trial_outputs,
+            rule_trials.generic_registration(replace(registration, unit="seed")),
         )
         keys, learners, *sweeps = found[SWEEP].args[0].args
         sweep = sweeps[learners.index("immediate")]
         found[SWEEP] = partial(
-            part_behaviour.rate_selection_behaviour,
-            partial(part_behaviour.sweep_behaviour, keys, ["immediate"], sweep),
+            part_trials.rate_selection_trial_outputs,
+            partial(part_trials.sweep_trial_outputs, keys, ["immediate"], sweep),
         )
         return fingerprint.behaviour_hashes({name: found[name] for name in names})
 
@@ -94,7 +94,7 @@ def test_a_study_is_bound_from_the_command_line(default):
     }
     conditions = demands.compared_and_checked_conditions(plan, registration)
     syntax = code.syntax_hash(*binding.code_roots(plan, conditions))
-    assert binds == binding.study_record(plan, registration) | {
+    assert binds == binding.study_binding(plan, registration) | {
         "syntax_sha256": syntax,
         "results": ["results"],
         "recordings": {},
@@ -140,7 +140,7 @@ def as_usual(contrast):
         ("guards", (guards, "LEAST_DENOMINATOR", 0.045)),
         ("judge", (means, "LEAST_RECOVERY", 10.0)),
         ("judge", negative(EquivalentWithin, "tests", lambda ps: ps[::-1])),
-        ("evidence", (means, "_other_estimates", lambda *given: {})),
+        ("evidence", (means, "_variant_estimates", lambda *given: {})),
         ("evidence", (means, "_NEAR", 1.0)),
         ("evidence", (evidence, "_binding_differences", lambda *given: [])),
         ("pairs left out", (judge, "LEAST_SAME", 0.8)),
@@ -166,7 +166,7 @@ def test_a_changed_swap_of_units_is_noticed(monkeypatch):
         task = {"kind": "swapped", "recording": "day", "step": 9000, "pool": pool}
         task |= {"pairs": {"one": {"seed": seed, "share": share}}}
         task |= {"binned": {"files": {"day": "day.npz"}}, "preparation": {"features": {"count": 6}}}
-        return fingerprint.value_digest(part_behaviour.episode_behaviour(task))
+        return fingerprint.value_digest(part_trials.episode_trial_outputs(task))
 
     before = digest()
     assert digest() == before
@@ -238,15 +238,15 @@ def test_another_record_or_behaviour_is_untestable_by_name(write, study, words):
 )
 def test_what_decides_a_check_is_part_of_the_fingerprint(monkeypatch, change):
     checked = reader.read_registration(ROOT / "prereg/odoherty-pairs/pairs-ratio-order.yaml")
-    before = fingerprint.value_digest(rule_behaviour.check_behaviour(checked))
+    before = fingerprint.value_digest(rule_trials.check_trial_outputs(checked))
     monkeypatch.setattr(*change)
-    assert fingerprint.value_digest(rule_behaviour.check_behaviour(checked)) != before
+    assert fingerprint.value_digest(rule_trials.check_trial_outputs(checked)) != before
 
 
 def test_recordings_with_more_inputs_than_an_array_has_are_bound_too(default):
     _, plan, *_ = default
     task = plan.spec("task", "many-arrays")
-    [episode] = part_behaviour.episode_behaviour(
+    [episode] = part_trials.episode_trial_outputs(
         task | {"preparation": {"features": {"count": 120}}}
     )
     assert len(episode) == 3

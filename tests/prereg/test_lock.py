@@ -205,15 +205,15 @@ def test_only_registrations_of_the_folder_are_locked(locked, tmp_path):
 
 
 def test_a_folder_without_a_lock_is_refused_with_the_command_that_makes_one(locked, tmp_path):
-    lock.require_locks([locked.folder])
+    lock.require_lock_files([locked.folder])
     gone = tmp_path / "gone"
     with pytest.raises(OrlaError) as error:
-        lock.require_locks([locked.folder, gone])
+        lock.require_lock_files([locked.folder, gone])
     assert str(error.value) == (
         f'config: "registrations.folders" has {gone}, which has no LOCK; make one with: '
         f"mkdir -p {gone} && touch {gone}/LOCK"
     )
     gone.mkdir()
     (gone / "LOCK").touch()
-    lock.require_locks([gone])
+    lock.require_lock_files([gone])
     assert lock.verify_folder(gone) == {}

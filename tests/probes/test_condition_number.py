@@ -106,7 +106,7 @@ def test_a_trial_starts_without_a_past():
 
 
 def look(kind, params, state, x):
-    found = ConditionNumber().look(NETWORKS[kind][0], params, state, x, {})
+    found = ConditionNumber().measure_network(NETWORKS[kind][0], params, state, x, {})
     assert all(np.isnan(float(found.pop(f"sensitivity_{of}"))) for of in ("condition", "rank"))
     return {name: float(value) for name, value in found.items()}
 
@@ -190,6 +190,8 @@ def test_what_differs_by_rounding_alone_has_no_rank(dtype):
     x = torch.randn(30, generator=drawn).to(dtype)
     assert (10 * (0.1 * x) != x).any()
     params = {"W": torch.ones(30, dtype=dtype)}
-    found = ConditionNumber().look(architecture, params, torch.zeros(2, dtype=dtype), x, {})
+    found = ConditionNumber().measure_network(
+        architecture, params, torch.zeros(2, dtype=dtype), x, {}
+    )
     assert float(found["condition_rank"]) == 0.5
     assert float(found["condition_number"]) == pytest.approx(1.0, abs=1e-6)

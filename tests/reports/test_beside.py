@@ -20,10 +20,10 @@ from orla.reports.comparison import (
     agreement,
     paper_value,
 )
-from orla.reports.paper import load, stand_ins
+from orla.reports.paper import load, stand_in_rows
 
 PAPERS = {
-    name: [one for row in load().table(part.part.more["paper"]) for one in stand_ins(row)]
+    name: [one for row in load().table(part.part.more["paper"]) for one in stand_in_rows(row)]
     for name, part in catalogue.parts("table").items()
     if issubclass(part, by_row.ByPapersRow)
 }

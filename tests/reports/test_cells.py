@@ -7,7 +7,15 @@ import pandas as pd
 import pytest
 from report_results import build
 
-from orla.reports.cells import Line, called, counted, ends, mean, seed_count, value
+from orla.reports.cells import (
+    Line,
+    mean_beside,
+    part_name,
+    seed_count,
+    seeds_and_diverged,
+    value,
+    with_interval,
+)
 from orla.reports.comparison import Mean
 from orla.reports.numbers import rate
 from orla.reports.paper import load
@@ -143,13 +151,13 @@ NUMBERS = {"x": -1.26, "low": -2.0, "high": 0.5, "n_seeds": 3, "n_diverged": 2, 
         (value("", "x", digits=2, signed=True), {"x": 1.26}, "+1.26"),
         (value("", "x", rate), {"x": 3e-4}, "3×10⁻⁴"),
         (value("", "x"), {"x": float("nan")}, "–"),
-        (ends("", "x", "low", "high"), {}, "−1.3 [−2.0,\u00a00.5]"),
-        (ends("", "x", "low", "high"), {"n_seeds": 1}, "−1.3"),
-        (ends("", "x", "low", "high"), {"run": False}, "not run"),
-        (counted(), {}, "3 (2 div.)"),
-        (counted(), {"n_diverged": float("nan")}, "3"),
-        (called("optimizer"), {}, "SGD"),
-        (called("optimizer"), {"optimizer": ""}, "–"),
+        (with_interval("", "x", "low", "high"), {}, "−1.3 [−2.0,\u00a00.5]"),
+        (with_interval("", "x", "low", "high"), {"n_seeds": 1}, "−1.3"),
+        (with_interval("", "x", "low", "high"), {"run": False}, "not run"),
+        (seeds_and_diverged(), {}, "3 (2 div.)"),
+        (seeds_and_diverged(), {"n_diverged": float("nan")}, "3"),
+        (part_name("optimizer"), {}, "SGD"),
+        (part_name("optimizer"), {"optimizer": ""}, "–"),
     ],
 )
 def test_what_a_cell_shows_of_a_row(column, changed, text, simulated):
@@ -170,7 +178,7 @@ def test_what_a_cell_shows_of_a_row(column, changed, text, simulated):
 )
 def test_a_mean_stands_over_the_papers_number_with_what_the_rule_says(ours, paper, text, simulated):
     line = Line(simulated, {"means": {"share": ours} if ours else {}, "paper": paper})
-    column = mean("", "share", "x", scale=100.0, digits=1)
+    column = mean_beside("", "share", "x", scale=100.0, digits=1)
     assert column.text(line).endswith(text)
     [number] = column.numbers(line)
     assert number.csv_row["run"] == (ours is not None)

@@ -31,7 +31,7 @@ CLEAR = {"denominator": 0.67, "denominator_se": 0.01, "frozen_error": 1.1, "cons
 def test_recovery_without_a_meaning_is_a_dash(bad):
     recovery = {"": 30.0, "low_": np.nan, "high_": np.nan}
     row = GAP | CLEAR | {f"recovery_full_{end}percent": n for end, n in recovery.items()} | bad
-    assert not told.has_meaning(row)
+    assert not told.recovery_has_meaning(row)
     assert told.gap_text(row) == "–¶\nR² +0.031"
     assert told.recovery_text(row, "recovery_full") == "–¶"
     good = {key: CLEAR.get(key, False) for key in bad}
@@ -39,7 +39,7 @@ def test_recovery_without_a_meaning_is_a_dash(bad):
 
 
 def test_the_mean_denominator_decides_and_not_that_of_one_seed():
-    assert told.has_meaning(CLEAR | {"unreliable": True})
+    assert told.recovery_has_meaning(CLEAR | {"unreliable": True})
 
 
 def test_guards_are_told_once_with_the_number_of_gaps(results, simulated):

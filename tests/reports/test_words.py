@@ -79,7 +79,7 @@ def test_the_papers_numbers_are_about_one_task_and_pair(simulated):
     for name in ("task", "pair"):
         for papers, fits in (("", True), (keys[name], True), ("another", False)):
             study = replace(simulated, **{f"papers_{name}": papers})
-            assert (study.paper_for(keys) is not None) == fits
+            assert (study.applicable_paper(keys) is not None) == fits
 
 
 def test_a_network_of_the_same_options_as_another_keeps_its_own_name(simulated):

@@ -12,8 +12,8 @@ SOUND = {"updates": 20, "rates": 3, "rate": 0.01, "edge": False}
 
 
 def reasons(reference=0.99, constant=1.0, **change):
-    other = guards.Tried("rtrl with sgd", 20, 3, 0.3, False)
-    tried = guards.Tried("immediate with adam", **SOUND | change)
+    other = guards.RateSearch("rtrl with sgd", 20, 3, 0.3, False)
+    tried = guards.RateSearch("immediate with adam", **SOUND | change)
     return guards.reasons([other, tried], reference, constant)
 
 

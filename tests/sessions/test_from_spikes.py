@@ -8,7 +8,7 @@ from made import by_hand_counts, session
 
 from orla.errors import OrlaError
 from orla.sessions.channels import find_correspondence, top_channels
-from orla.sessions.clocks import times_in_seconds
+from orla.sessions.clocks import restore_time_decimals
 from orla.sessions.from_spikes import (
     bin_edges,
     bin_session,
@@ -73,7 +73,11 @@ def test_velocity_is_the_mean_of_the_derivative_over_the_bin():
 
 
 def test_channels_of_the_largest_variance_are_taken_and_earlier_ones_first():
-    assert top_channels(np.array([[0, 1, 0, 2], [1, 0, 1, 0]]), 3).tolist() == [0, 1, 3]
+    assert top_channels(np.array([[0, 1, 0, 2], [1, 0, 1, 0]]), 3).tolist() == [
+        0,
+        1,
+        3,
+    ]
     # Many steady counts are no variance.
     assert top_channels(np.array([[9, 0, 1], [9, 2, 1]]), 1).tolist() == [1]
 
@@ -246,7 +250,7 @@ def test_events_on_edges_land_where_whole_numbers_put_them(start_ms, stored):
     times = np.sort((start_ms + ms).astype(float)) / 1000
     a = session("day", 1)
     a.time_s = (start_ms + 4 * np.arange(15_001)) / 1000
-    a.unit_spikes = [times_in_seconds(times.astype(stored))] + [np.empty(0)] * 7
+    a.unit_spikes = [restore_time_decimals(times.astype(stored))] + [np.empty(0)] * 7
     exact = np.bincount(np.sort(ms) // 50, minlength=1200)
     np.testing.assert_array_equal(bin_session(a, Preparation()).inputs[:, 0], exact)
     # The control: what was stored in single precision, taken as it is, lands elsewhere.
@@ -256,8 +260,8 @@ def test_events_on_edges_land_where_whole_numbers_put_them(start_ms, stored):
 
 def test_times_that_are_exact_stay_as_they_are():
     for times in (np.arange(999) / 256, np.arange(9.0), np.pi * np.arange(9), np.array([0.1, 0.3])):
-        np.testing.assert_array_equal(times_in_seconds(times), times)
-    np.testing.assert_array_equal(times_in_seconds(np.float32([0.7, 12.3456])), [0.7, 12.3456])
+        np.testing.assert_array_equal(restore_time_decimals(times), times)
+    np.testing.assert_array_equal(restore_time_decimals(np.float32([0.7, 12.3456])), [0.7, 12.3456])
 
 
 def test_values_are_averaged_over_each_bin_and_not_differentiated():

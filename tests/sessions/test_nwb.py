@@ -198,7 +198,7 @@ def test_time_that_one_unit_was_not_observed_is_left_out(path):
     read = nwb.read_session(
         save(with_series(cursor(), spikes=[[0.05, 0.9]] * 2, obs_intervals=seen), path)
     )
-    seen = read.time_s[read.interval_index() == 0]
+    seen = read.time_s[read.left_out_interval_index() == 0]
     np.testing.assert_allclose(seen, np.concatenate([np.arange(10, 71), np.arange(80, 101)]) / 100)
 
 

@@ -69,7 +69,7 @@ def test_intervals_in_part_outside_and_a_last_one_without_a_stop_are_taken(name,
     rows = np.array([(-5.0, -1.0), (10.0, 20.0), (30.0, end)])
     session = read(tmp_path, name, rows)
     inside = ((session.time_s >= 10) & (session.time_s <= 20)) | (session.time_s >= 30)
-    is_left_out = session.interval_index() > 0
+    is_left_out = session.left_out_interval_index() > 0
     np.testing.assert_array_equal(is_left_out, inside if name == "invalid_times" else ~inside)
     assert f"{name}: 1 of 3 intervals lie outside the recording" in capsys.readouterr().err
 

@@ -29,16 +29,16 @@ def by_the_study(values):
 @given(st.integers(0, 10**6), st.integers(1, 21), st.integers(1, 7))
 def test_the_choice_is_that_of_the_study(seed, seeds, width):
     values = errors(seed, seeds, width)
-    assert resampling.best_rate(values) == by_the_study(values)
+    assert resampling.best_rate_index(values) == by_the_study(values)
     draws = np.random.default_rng(seed).integers(0, seeds, (5, seeds))
     expected = [by_the_study(values[draw]) for draw in draws]
-    assert resampling.best_rate(values[draws]).tolist() == expected
+    assert resampling.best_rate_index(values[draws]).tolist() == expected
 
 
 def test_a_rate_at_which_a_seed_diverges_is_worst_and_ties_go_to_the_smallest():
-    assert resampling.best_rate(np.array([[np.nan, 9.0], [0.1, 9.0]])) == 1
-    assert resampling.best_rate(np.full((3, 4), np.nan)) == 0
-    assert resampling.best_rate(np.array([[0.5, 0.2, 0.2]])) == 1
+    assert resampling.best_rate_index(np.array([[np.nan, 9.0], [0.1, 9.0]])) == 1
+    assert resampling.best_rate_index(np.full((3, 4), np.nan)) == 0
+    assert resampling.best_rate_index(np.array([[0.5, 0.2, 0.2]])) == 1
 
 
 def test_seeds_of_a_resample_at_its_rate_and_means_of_what_is_finite():

@@ -10,7 +10,7 @@ from river import linear_model, multiclass, preprocessing, tree
 from orla import catalogue
 from orla.errors import OrlaError
 from orla.provenance import cost
-from orla.results.frames import with_peers
+from orla.results.frames import join_peer_accuracy
 from orla.streams import peers, speed
 from orla.study import forecast
 from orla.study.keys import KEYS
@@ -62,7 +62,7 @@ def test_a_forest_follows_its_seed_and_its_rows_are_charged_as_work(monkeypatch)
     spent, (X, Y, _) = [], task().labelled_rows(0)
     counted = lambda name, rows: spent.append((name, rows)) or cost.phase(name)  # noqa: E731
     monkeypatch.setattr(cost, "work_phase", counted)
-    first, again, other = (peers.row_hits("forest", seed, X, Y)[0] for seed in (0, 0, 1))
+    first, again, other = (peers.row_hits_and_bytes("forest", seed, X, Y)[0] for seed in (0, 0, 1))
     assert np.array_equal(first, again) and not np.array_equal(first, other)
     assert spent == [("forest", len(Y))] * 3
 
@@ -78,7 +78,7 @@ def test_models_have_the_accuracy_of_their_stream():
     models = pd.DataFrame({"task": ["a", "a", "a", "b"], "seed": [0, 1, 0, 0], "x": range(4)})
     beside = pd.DataFrame({"task": ["a", "a", "a"], "seed": [0, 0, 1], "index": [0, 1, 0]})
     beside = beside.assign(peer="forest", prequential_accuracy=[80.0, 80.0, 70.0])
-    wide = with_peers(models, beside)
+    wide = join_peer_accuracy(models, beside)
     assert wide["forest_accuracy"].fillna(-1).tolist() == [80, 70, 80, -1]
     assert wide["x"].tolist() == [0, 1, 2, 3]
 

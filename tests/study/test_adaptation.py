@@ -59,7 +59,7 @@ class Folder:
 
     def adapted(self, jobs=JOBS, task=TASK, compute=COMPUTE):
         episodes, trained = adaptation.Episodes(task, 2), f"{self.path}/networks.safetensors"
-        adaptation.write_networks(PRETRAINED, episodes, trained, compute)
+        adaptation.pretrain_networks(PRETRAINED, episodes, trained, compute)
         named = {f"{self.path}/{name}": job for name, job in jobs.items()}
         written = f"{self.path}/all.parquet", f"{self.path}/all.npz"
         self.capsys.readouterr()
@@ -165,14 +165,14 @@ def test_networks_are_pretrained_again_where_they_are_damaged_or_of_something_el
     path = folder.path / "networks.safetensors"
     episodes, before = adaptation.Episodes(TASK, 2), path.read_bytes()
     asked = PRETRAINED | {"settings": {"max_epochs": 2}}
-    adaptation.write_networks(asked, episodes, str(path), COMPUTE)
+    adaptation.pretrain_networks(asked, episodes, str(path), COMPUTE)
     assert networks.read_provenance(path)["config"]["pretraining"] == {"max_epochs": 2}
     assert read_table(path.with_suffix(".parquet"))["epoch"].max() == 1
     longer = adaptation.Episodes(TASK | {"pretraining": 2 * TASK["pretraining"]}, 2)
-    adaptation.write_networks(PRETRAINED, longer, str(path), COMPUTE)
+    adaptation.pretrain_networks(PRETRAINED, longer, str(path), COMPUTE)
     assert path.read_bytes() != before
     path.write_bytes(before[:-1])
-    adaptation.write_networks(PRETRAINED, episodes, str(path), COMPUTE)
+    adaptation.pretrain_networks(PRETRAINED, episodes, str(path), COMPUTE)
     assert path.read_bytes() == before
     text = capsys.readouterr().err  # of the damaged one alone, whose remedy is this run
     assert text.count("pretrained again: ") == 1 and "delete" not in text
@@ -188,7 +188,7 @@ def test_uncommitted_code_that_pretrained_is_told_of_what_was_adapted(folder, mo
                 adaptation.Episodes(TASK, 2),
                 f"{folder.path}/networks.safetensors",
             )
-            adaptation.write_networks(PRETRAINED, episodes, path, COMPUTE)
+            adaptation.pretrain_networks(PRETRAINED, episodes, path, COMPUTE)
     for name in JOBS:
         (folder.path / f"{name}.parquet").unlink()
     folder.adapted()

@@ -31,14 +31,14 @@ def without_plugins():
 
 def test_they_are_what_the_parts_say_of_themselves():
     found = read_declarations()
-    assert list(found) == list(catalogue.ROOMS)
+    assert list(found) == list(catalogue.KIND_PACKAGES)
     tbptt = found["learner"]["tbptt"]
-    assert tbptt["forms"] == catalogue.short_form_patterns(catalogue.part("learner", "tbptt"))
+    assert tbptt["forms"] == catalogue.short_form_templates(catalogue.part("learner", "tbptt"))
     assert tbptt["defaults"] == {"errors": "all", "window": 200, "update_every": 200}
     assert tbptt["more"]["stride"] == "update_every"
     assert found["task"]["recordings"]["needs_files"] is True
-    assert found["task"]["recordings"]["variants"] is None
-    assert found["task"]["sine"]["variants"] == ["shift", "stationary"]
+    assert found["task"]["recordings"]["split_names"] is None
+    assert found["task"]["sine"]["split_names"] == ["shift", "stationary"]
     assert found["start"]["fresh"]["more"]["pretrained"] is False
     assert found["intervention"]["match-norm"]["schema"]["required"] == ["observer"]
 

@@ -46,7 +46,7 @@ def reports(request):
     made = {}
     for name, order in (("same", None), ("reversed", np.arange(INPUTS)[::-1])):
         study = {"strides": {"x": 1, "y": 20}, "registrations": {"claim": "too few"}}
-        frame = drift.drift_table(
+        frame = drift.drift_report_table(
             task(), streams(order, categories=request.param), "80-20", study=study
         )
         made[name] = {(r["measure"], r["at"]): r for r in frame.to_dict("records")}

@@ -150,8 +150,8 @@ def test_windows_variants_and_steps_of_probes_are_what_parts_declare():
     study = plan(probes=CONFIG["probes"] | probes)
     tone = study.declarations["task"]["sine"]["defaults"]["window"]
     assert [study.window_steps(task) for task in ("days", "wave", "tone")] == [100, 50, tone]
-    assert study.variants("days") == ["50-50", "80-20", "stationary"]
-    assert study.variants("wave") == ["shift", "stationary"]
+    assert study.split_names("days") == ["50-50", "80-20", "stationary"]
+    assert study.split_names("wave") == ["shift", "stationary"]
     looks = {"seldom": 70, "condition_number": 1000, "past": 0}
     assert {name: study.steps_of_declared_option("probe", name) for name in looks} == looks
     kept = {"seldom": 0, "past": 0, "far": 400}
@@ -233,10 +233,13 @@ def test_pretraining_depends_on_the_network_and_on_the_optimizer_that_is_named()
     networks = CONFIG["networks"] | {"tall": {"kind": "stack", "layers": ["lstm", "rnn"]}}
     of = {"small": {"optimizer": {"kind": "muon", "steps": 3}}, "wide": {"optimizer": "lion"}}
     made = plan(networks=networks, pretraining={"window": 50, "of": of})
-    assert made.pretraining_parts("small") == [("architecture", "rnn"), ("optimizer", "muon")]
-    assert made.pretraining_parts("wide") == [("architecture", "rnn"), ("optimizer", "lion")]
+    assert made.pretraining_dependencies("small") == [
+        ("architecture", "rnn"),
+        ("optimizer", "muon"),
+    ]
+    assert made.pretraining_dependencies("wide") == [("architecture", "rnn"), ("optimizer", "lion")]
     of_tall = [("architecture", name) for name in ("stack", "lstm", "rnn")]
-    assert made.pretraining_parts("tall") == of_tall
+    assert made.pretraining_dependencies("tall") == of_tall
 
 
 def test_every_condition_is_in_one_part_of_its_chapter_stream_network_and_split():

@@ -35,7 +35,7 @@ def test_the_closed_form_is_where_recursive_least_squares_arrives(forgetting):
         gain = P @ x / (forgetting + x @ P @ x)
         w += np.outer(gain, y - w.T @ x)
         P = (P - np.outer(gain, x @ P)) / forgetting
-    ours = LeastSquares(X, Y, forgetting).recursive_weights()
+    ours = LeastSquares(X, Y, forgetting).final_rls_weights()
     np.testing.assert_allclose(ours, w, rtol=1e-6, atol=1e-8)
 
 
@@ -103,7 +103,7 @@ def test_no_steps_have_weights_of_zero_and_no_outputs():
 
 
 def outputs(study, episode):
-    return refits.heldout_outputs(episode, study.loop.learner.architecture, study.networks)
+    return refits.heldout_decoder_outputs(episode, study.loop.learner.architecture, study.networks)
 
 
 def assert_equal(these, those):
@@ -201,4 +201,4 @@ def test_the_scores_stand_beside_every_model_of_a_sweep_or_are_left_out(study):
 def test_categories_are_not_refitted(study):
     loss = catalogue.make("loss", "cross_entropy")
     architecture = study.loop.learner.architecture
-    assert refits.heldout_scores(study.episode, loss, architecture, study.networks) == {}
+    assert refits.heldout_decoder_scores(study.episode, loss, architecture, study.networks) == {}

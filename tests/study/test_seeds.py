@@ -9,7 +9,7 @@ from orla import catalogue
 from orla.errors import OrlaError
 from orla.prereg import lock
 from orla.study.seeds import add_lock_seeds, remove_lock_seeds
-from orla.study.workflow import require_study_folder
+from orla.study.workflow import require_study_workdir
 
 PAIR = {"a": "a1", "b": "b1"}
 
@@ -72,9 +72,9 @@ def test_a_working_folder_without_a_config_and_a_python_in_a_folder_with_a_space
 ):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(OrlaError, match=f"working folder is {tmp_path}, .*: cd '.*/elsewhere'"):
-        require_study_folder(tmp_path / "elsewhere")
+        require_study_workdir(tmp_path / "elsewhere")
     (tmp_path / "config.yaml").touch()
-    require_study_folder(tmp_path / "elsewhere")
+    require_study_workdir(tmp_path / "elsewhere")
     monkeypatch.setattr(sys, "executable", "/My Drive/.venv/bin/python")
     with pytest.raises(OrlaError, match=r"/My Drive/.*: Snakemake cannot start a Python whose"):
-        require_study_folder(tmp_path)
+        require_study_workdir(tmp_path)

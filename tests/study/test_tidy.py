@@ -79,7 +79,7 @@ def test_traces_are_of_selected_models_each_beside_its_own_frozen_network(table)
     frozen = np.array([[10.0, 11.0], [20.0, 21.0]])
     first = {"error": np.arange(8.0).reshape(4, 2), "frozen_error": frozen, "step": [200, 400]}
     second = {"error": np.array([[9.0]]), "frozen_error": frozen[:, :1], "step": [5]}
-    rows = tidy.trace_table(models, [first, second])
+    rows = tidy.error_trace_table(models, [first, second])
     assert list(rows) == ["task", "learner", "seed", "step", "error", "frozen_error"]
     assert rows[["seed", "step", "error", "frozen_error"]].to_numpy().tolist() == [
         [0, 200, 0.0, 10.0],

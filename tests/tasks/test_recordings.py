@@ -58,8 +58,8 @@ def test_a_split_adapts_to_b_and_the_control_to_the_tail_stream_of_a():
 
 def test_variants_are_the_splits_and_the_control():
     made = task(parts={"splits": {"30-70": 0.3}})
-    assert made.variants() == ["30-70", "stationary"]
-    with pytest.raises(OrlaError, match='"80-20" is no variant; the nearest is "30-70"'):
+    assert made.split_names() == ["30-70", "stationary"]
+    with pytest.raises(OrlaError, match='"80-20" is no split; the nearest is "30-70"'):
         made.cut(streams(), "80-20")
     with pytest.raises(OrlaError, match="call cut"):
         made.episode("30-70", [0])

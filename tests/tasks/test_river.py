@@ -103,7 +103,7 @@ def test_what_it_refuses(file, tmp_path):
         with pytest.raises(OrlaError, match=said) as error:
             task(**options()).episode("stream", [0])
         assert "\n" not in str(error.value), said
-    with pytest.raises(OrlaError, match="'shift' is no variant"):
+    with pytest.raises(OrlaError, match="'shift' is no split"):
         task().episode("shift", [0])
     with pytest.raises(OrlaError, match="no seed is asked for"):
         task().episode("stream", [])

@@ -147,7 +147,7 @@ def test_sizes_of_parts_are_of_session_a(recording):
     assert (len(episode.reference), episode.reference_from) == (150, 60)
     assert not episode.simulated and episode.label.startswith("real recording, made drift")
     # What a pair, its parts and the control are is declared once.
-    assert Swapped.cut is Recordings.cut and Swapped.variants is Recordings.variants
+    assert Swapped.cut is Recordings.cut and Swapped.split_names is Recordings.split_names
 
 
 def test_the_pool_is_twice_the_inputs_unless_it_is_given(recording):

@@ -17,7 +17,7 @@ from orla.tasks.shift import Shift
 STREAMS = ("pretraining", "adapt", "heldout", "reference")
 TASKS = [name for name, task in catalogue.parts("task").items() if not task.needs_files]
 SHIFTS = [name for name in TASKS if issubclass(catalogue.part("task", name), Shift)]
-VARIANTS = [(name, v) for name in TASKS for v in catalogue.make("task", name).variants()]
+VARIANTS = [(name, v) for name in TASKS for v in catalogue.make("task", name).split_names()]
 LENGTHS = dict(pretraining=400, adapt=600, heldout=200, window=100)
 
 
@@ -87,7 +87,7 @@ def test_each_option_has_a_text_and_a_default_that_is_allowed(name):
 
 @pytest.mark.parametrize("name", SHIFTS)
 def test_a_seed_has_its_own_stream_whatever_other_seeds_there_are(name):
-    for variant in small(name).variants():
+    for variant in small(name).split_names():
         together, alone = episode(name, variant, 7, 2), episode(name, variant, 2)
         assert same(arrays(together, 1), arrays(alone, 0))
         for part in STREAMS:

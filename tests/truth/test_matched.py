@@ -19,7 +19,7 @@ def rows(scale=1.0, pairs=PAIRS):
     estimates = table("estimates", models, resamples=50)
     gaps = [c for c in estimates if c.startswith("error_gap")]
     estimates[gaps] *= scale
-    return estimates, matched.matched_control_table(models, estimates, settings, STUDIES)
+    return estimates, matched.matched_scatter_table(models, estimates, settings, STUDIES)
 
 
 def test_a_row_is_of_the_centred_gaps_with_margins_added():

@@ -21,7 +21,7 @@ rule programs:
         # Task, folder of the streams or "", and job of one condition for each program.
         conditions=[
             (
-                PLAN.network_task_settings(c.domain),
+                PLAN.task_settings_without_peers(c.domain),
                 f"{RESULTS}/{c.domain}/streams.npz" if c.domain in PAIRS else "",
                 PLAN.job(c) | {"seeds": 1},
             )
@@ -50,7 +50,7 @@ rule pretrain:
     resources:
         mem_mb=4000,
     params:
-        task=lambda w: PLAN.network_task_settings(w.domain),
+        task=lambda w: PLAN.task_settings_without_peers(w.domain),
         episodes=lambda w: SEEDS[w.domain],
         pretraining=pretraining_of,
         networks=lambda w, output: output.networks,
@@ -79,7 +79,7 @@ rule adapt:
     resources:
         mem_mb=adaptation_mb,
     params:
-        task=lambda w: PLAN.network_task_settings(w.domain),
+        task=lambda w: PLAN.task_settings_without_peers(w.domain),
         episodes=lambda w: SEEDS[w.domain],
         pretraining=pretraining_of,
         networks=lambda w: f"{RESULTS}/{w.domain}/pretraining/{w.network}/{w.precision}.safetensors",

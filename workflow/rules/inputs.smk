@@ -88,7 +88,7 @@ def pretraining_of(w):
         "seeds": max(c.seeds for c in started),
         "split": started[0].split,
         "settings": PLAN.pretraining_settings(w.network),
-        "parts": PLAN.pretraining_parts(w.network),
+        "parts": PLAN.pretraining_dependencies(w.network),
         **PLAN.format_entry(w.precision),
     }
 
@@ -112,7 +112,7 @@ def code_on(w, module, parts):
 
 
 def pretraining_code(w):
-    return code_on(w, "orla.study.pretraining", PLAN.pretraining_parts(w.network))
+    return code_on(w, "orla.study.pretraining", PLAN.pretraining_dependencies(w.network))
 
 
 def adaptation_code(w):

@@ -10,9 +10,9 @@ EXACT = [*filter(PLAN.is_exact, dict.fromkeys(c.learner for c in CONDITIONS))]
 FOLDERS = [Path(folder) for folder in STUDY["registrations"]["folders"]]
 # What this study binds, for its registrations; the job of the verdict adds its behaviour.
 with exit_in_one_line():
-    lock.require_locks(FOLDERS)
+    lock.require_lock_files(FOLDERS)
     REGISTERED = reader.read_folders(FOLDERS)
-    BINDINGS = binding.study_records(PLAN, REGISTERED)
+    BINDINGS = binding.study_bindings(PLAN, REGISTERED)
 
 
 rule statistics:

@@ -17,7 +17,7 @@ with job(snakemake.log[0], output[0], plugins=params.plugins):
     elif params.pretraining:
         # In a job of adaptation, networks that no other job starts from.
         networks = params.networks
-        adaptation.write_networks(params.pretraining, episodes, networks, compute, device)
+        adaptation.pretrain_networks(params.pretraining, episodes, networks, compute, device)
     if snakemake.rule == "adapt":
         adaptation.adapt(
             dict(zip(params.paths, params.jobs, strict=True)),

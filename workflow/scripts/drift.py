@@ -22,7 +22,7 @@ with job(snakemake.log[0], output, "statistics", params.plugins):
         task = catalogue.make("task", pair["settings"])
         datasets[pair["domain"]] = streams.dataset
         tables.append(
-            drift.drift_table(
+            drift.drift_report_table(
                 task,
                 streams,
                 pair["split"],

@@ -10,7 +10,7 @@ from orla.provenance import collect
 from orla.provenance.arrays import read_arrays
 from orla.provenance.tables import merge_provenances, read_table, write_table
 from orla.results import base
-from orla.results.frames import result_frames, with_peers
+from orla.results.frames import join_peer_accuracy, result_frames
 from orla.study import adaptation
 
 params = snakemake.params
@@ -38,7 +38,7 @@ with job(snakemake.log[0], snakemake.output[0], "statistics", params.plugins):
         tables[snakemake.input.peers] = peers
         provenances = {"": source, snakemake.input.peers: peers.attrs["provenance"]}
         source = merge_provenances(provenances, allow_mixed=params.allow_mixed)
-        results["models"] = with_peers(results["models"], peers)
+        results["models"] = join_peer_accuracy(results["models"], peers)
     settings = base.Settings.from_config(params.statistics, params.comparisons, params.quantities)
     config = {"statistics": dict(params.statistics)}
     for name in base.dependency_order():

@@ -32,8 +32,8 @@ def matvec(matrix: Tensor, vector: Tensor) -> Tensor:
     return (matrix * vector).sum(-1)
 
 
-def rows_along_memory(params: Parameters) -> Parameters:
-    """The same parameters (models, ...), each matrix with the axis of rows innermost in memory.
+def column_major(params: Parameters) -> Parameters:
+    """The same parameters (models, ...), each matrix column-major: its row index varies fastest.
 
     `matvec` is then several times as fast in float64. They come in the order of their names,
     because a compiled program serves one order alone.
@@ -134,7 +134,7 @@ class LinearGates(Architecture):
 
     @property
     @abstractmethod
-    def gates(self) -> int:
+    def preactivation_size(self) -> int:
         """Number of pre-activations of a step (rows of W_ih, W_hh and b_h)."""
 
     @abstractmethod
@@ -161,7 +161,7 @@ class LinearGates(Architecture):
     def pattern(self) -> Pattern | None:
         unit_pattern = self.unit_pattern
         if unit_pattern is None and self.state_size == self.hidden:
-            unit_pattern = ((1,) * (self.gates // self.hidden),), ((1,),)
+            unit_pattern = ((1,) * (self.preactivation_size // self.hidden),), ((1,),)
         if unit_pattern is None or not self.units_independent:
             return None
         identity = torch.eye(self.hidden, dtype=torch.int64)
@@ -174,9 +174,9 @@ class LinearGates(Architecture):
 
     def recurrent_shapes(self) -> dict[str, tuple[int, ...]]:
         return {
-            "W_ih": (self.gates, self.n_in),
-            "W_hh": (self.gates, self.hidden),
-            "b_h": (self.gates,),
+            "W_ih": (self.preactivation_size, self.n_in),
+            "W_hh": (self.preactivation_size, self.hidden),
+            "b_h": (self.preactivation_size,),
         }
 
     def preactivation(self, params: Parameters, state: Tensor, x: Tensor) -> Tensor:

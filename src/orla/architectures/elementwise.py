@@ -35,7 +35,7 @@ def exponential(a: Complex) -> Complex:
 class ElementWise(Architecture):
     """n complex numbers, each with a recurrence of its own: h_t = lambda h_{t-1} + u(x_t).
 
-    A unit has `per_unit` of them, so n = hidden per_unit; number k belongs to unit k // per_unit.
+    A unit has c = `complex_per_unit` of them, so n = hidden c; number k belongs to unit k // c.
     The state is (real parts of h, imaginary parts of h, `feedthrough_input`), the last being
     numbers that depend on the present input alone, for the readout.
 
@@ -46,13 +46,13 @@ class ElementWise(Architecture):
     """
 
     # Complex numbers a unit, and the length of `feedthrough_input`.
-    per_unit: ClassVar[int] = 1
+    complex_per_unit: ClassVar[int] = 1
     feedthrough_size: ClassVar[int] = 0
 
     @property
     def complex_count(self) -> int:
         """n, complex numbers of all units."""
-        return self.hidden * self.per_unit
+        return self.hidden * self.complex_per_unit
 
     @property
     def state_size(self) -> int:

@@ -118,7 +118,7 @@ class BlockGRU(Architecture, name="block_gru", label="Block-GRU + MLP", order=35
         by_block = matvec(params["W_hh"], _in_blocks(h, self.blocks)) + matvec(
             params["W_eh"], embedding
         )
-        u = _activation(by_block.flatten() + params["b_h"], params["scale_h"])
+        u = _silu_rms_norm(by_block.flatten() + params["b_h"], params["scale_h"])
         gates = matvec(params["W_g"], _in_blocks(u, self.blocks)) + params["b_g"]
         reset, cand, update = (gate.flatten() for gate in gates.chunk(3, -1))
         cand = torch.tanh(torch.sigmoid(reset) * cand)
@@ -138,9 +138,9 @@ def _in_blocks(vector: Tensor, blocks: int) -> Tensor:
 def _dense(params: Parameters, name: str, v: Tensor) -> Tensor:
     """SiLU(RMSNorm(W v + b)) by the weights of a name."""
     wide = matvec(params[f"W_{name}"], v) + params[f"b_{name}"]
-    return _activation(wide, params[f"scale_{name}"])
+    return _silu_rms_norm(wide, params[f"scale_{name}"])
 
 
-def _activation(v: Tensor, scale: Tensor) -> Tensor:
+def _silu_rms_norm(v: Tensor, scale: Tensor) -> Tensor:
     """SiLU(RMSNorm(v)): RMSNorm by Zhang and Sennrich (2019)."""
     return torch.nn.functional.silu(v * torch.rsqrt((v * v).mean() + _EPS) * scale)

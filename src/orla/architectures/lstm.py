@@ -29,7 +29,7 @@ class LSTM(LinearGates, name="lstm", label="LSTM", order=20):
         return 2 * self.hidden
 
     @property
-    def gates(self) -> int:
+    def preactivation_size(self) -> int:
         return 4 * self.hidden
 
     def activate(self, preactivation: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
@@ -80,7 +80,7 @@ class SLSTM(LinearGates, name="slstm", label="sLSTM", order=34):
         return 4 * self.hidden
 
     @property
-    def gates(self) -> int:
+    def preactivation_size(self) -> int:
         return 4 * self.hidden
 
     def activate(self, preactivation: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:

@@ -71,7 +71,7 @@ class RetNet(Architecture, name="retnet", label="RetNet", order=38):
         """S of each head (..., heads, values, keys), of a state (..., state_size)."""
         return state[..., self.hidden :].unflatten(-1, (self.heads, self.value_size, self.key_size))
 
-    def key_value(self, params: Parameters, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def input_value_key(self, params: Parameters, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """u (hidden,), and v (heads, values) and k (heads, keys) of each head, of an input."""
         u = matvec(params["W_in"], x) + params["b_in"]
         v, k = (matvec(params[name], u).view(self.heads, -1) for name in ("W_v", "W_k"))
@@ -89,7 +89,7 @@ class RetNet(Architecture, name="retnet", label="RetNet", order=38):
         return {"W_in": (n, self.n_in), "b_in": (n,), **by_keys, **square}
 
     def step(self, params: Parameters, state: Tensor, x: Tensor) -> Tensor:
-        u, v, k = self.key_value(params, x)
+        u, v, k = self.input_value_key(params, x)
         q = matvec(params["W_q"], u).view(self.heads, -1)
         S = self.memories(state)
         if self.rotation:

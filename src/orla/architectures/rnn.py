@@ -19,7 +19,7 @@ class RNN(LinearGates, name="rnn", label="RNN", order=10):
     units_independent: ClassVar[bool] = True
 
     @property
-    def gates(self) -> int:
+    def preactivation_size(self) -> int:
         return self.hidden
 
     def activate(self, preactivation: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:

@@ -101,7 +101,7 @@ class Stack(Architecture, name="stack", label="stack {layers}", order=50):
         return self.stack_state(states)
 
     def by_layer(self, mapping: Mapping[str, T]) -> list[dict[str, T]]:
-        """What each layer has of a mapping, by its names in the layer; other names are left out."""
+        """A mapping a layer, by the layer's names (W_hh for W_hh.0); other names are left out."""
         mappings: list[dict[str, T]] = [{} for _ in self.layers]
         for name, value in mapping.items():
             local_name, _, place = name.rpartition(".")

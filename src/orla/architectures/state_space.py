@@ -46,7 +46,7 @@ class S4(ElementWise, name="s4", label="S4 (S4D)", order=42):
             )
 
     @property
-    def per_unit(self) -> int:
+    def complex_per_unit(self) -> int:
         return self.modes
 
     @property

@@ -27,7 +27,7 @@ from orla.errors import OrlaError
 from orla.schema import nearest
 
 # Kind of part -> the package of orla whose modules hold the built-in parts.
-ROOMS = {
+KIND_PACKAGES = {
     "task": "tasks",
     "architecture": "architectures",
     "loss": "losses",
@@ -79,7 +79,7 @@ _parts: dict[str, dict[str, type[Part]]] = {}
 def parts(kind: str) -> dict[str, type[Any]]:
     """Every part of a kind by name, in order; OrlaError where two have one name."""
     if kind not in _parts:
-        _import_room(kind)
+        _import_kind_package(kind)
         plugins.import_plugins(_plugins)
         _parts[kind] = _parts_by_name(kind)
     return _parts[kind]
@@ -127,12 +127,12 @@ def kinds_with_plugin_parts() -> list[str]:
         for part in _subclasses(Part)
         if part.part and _is_in_use(part) and plugins.is_from_outside(part)
     }
-    return [kind for kind in ROOMS if kind in kinds]
+    return [kind for kind in KIND_PACKAGES if kind in kinds]
 
 
-def _import_room(kind: str) -> str:
+def _import_kind_package(kind: str) -> str:
     """Import all modules of a kind's package; the package's name."""
-    room = importlib.import_module(f"orla.{ROOMS[kind]}")
+    room = importlib.import_module(f"orla.{KIND_PACKAGES[kind]}")
     for module in pkgutil.iter_modules(room.__path__):
         importlib.import_module(f"{room.__name__}.{module.name}")
     return room.__name__
@@ -141,7 +141,7 @@ def _import_room(kind: str) -> str:
 @functools.cache
 def _built_in_parts(kind: str) -> dict[str, type[Part]]:
     """The parts of a kind in the package, by name."""
-    room = f"{_import_room(kind)}."
+    room = f"{_import_kind_package(kind)}."
     classes = (part for part in _subclasses(Part) if part.kind == kind and part.part is not None)
     return {part.part.name: part for part in classes if part.__module__.startswith(room)}
 
@@ -194,7 +194,7 @@ def specification(kind: str, spec: str | Mapping[str, Any]) -> tuple[type[Any], 
                 if len(numbers) == len(part_class.part.short):
                     return part_class, dict(zip(part_class.part.short, numbers, strict=True))
                 raise OrlaError(
-                    f"{kind} {spec!r}: write {' or '.join(short_form_patterns(part_class))}"
+                    f"{kind} {spec!r}: write {' or '.join(short_form_templates(part_class))}"
                 )
         raise OrlaError(f"{kind} {spec!r} is unknown; {nearest(spec, all_short_forms(kind))}")
     if not isinstance(spec, Mapping) or "kind" not in spec:
@@ -203,7 +203,7 @@ def specification(kind: str, spec: str | Mapping[str, Any]) -> tuple[type[Any], 
     return part(kind, str(options.pop("kind"))), options
 
 
-def short_form_patterns(part: type[Any]) -> list[str]:
+def short_form_templates(part: type[Any]) -> list[str]:
     """The short forms of a part: its name, and its name with its short options in capitals."""
     declaration = part.part
     if not declaration.short:
@@ -213,7 +213,7 @@ def short_form_patterns(part: type[Any]) -> list[str]:
 
 def all_short_forms(kind: str) -> list[str]:
     """The short forms of all parts of a kind."""
-    return [form for part in parts(kind).values() for form in short_form_patterns(part)]
+    return [form for part in parts(kind).values() for form in short_form_templates(part)]
 
 
 def make(kind: str, spec: str | Mapping[str, Any], **context: Any) -> Any:

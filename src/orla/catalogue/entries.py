@@ -12,7 +12,7 @@ FILE = Path(__file__).with_name("declarations.json")
 def packaged_declarations(section: str) -> Any:
     """One entry of the file of declarations: "parts", "memory" or "fits". Not to be changed.
 
-    They are of `study.declarations.describe_parts` and `engine.memory.memory_of_parts`; "fits" are
-    the questions of this repository's configs to which `study.fitting` found no refusal.
+    They are of `study.declarations.describe_parts` and `engine.memory.mb_by_network_and_learner`;
+    "fits" are digests of the combinations of parts in this repository's configs, none refused.
     """
     return json.loads(FILE.read_text(encoding="utf-8"))[section]

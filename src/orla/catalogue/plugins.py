@@ -86,7 +86,7 @@ def forget_helpers(folders: Sequence[Path]) -> None:
 def _refuse_ambiguous_imports(folders: Sequence[Path]) -> None:
     """Refuse an import that two folders answer, or a folder and an installed module."""
     files = [file for folder in folders for file in folder.rglob("*.py")]
-    for name in sorted({name for file in files for name in _imported_names(file)}):
+    for name in sorted({name for file in files for name in _imported_packages(file)}):
         places = [folder / name for folder in folders if (folder / name).is_dir()]
         places += [f for folder in folders if (f := folder / f"{name}.py").is_file()]
         if len(places) > 1:
@@ -101,7 +101,7 @@ def _refuse_ambiguous_imports(folders: Sequence[Path]) -> None:
             )
 
 
-def _imported_names(file: Path) -> Iterator[str]:
+def _imported_packages(file: Path) -> Iterator[str]:
     """The first names of what a file imports absolutely; of none that is no Python."""
     try:
         nodes = ast.walk(ast.parse(file.read_bytes()))

@@ -20,7 +20,7 @@ _MOST_CATEGORIES, _OFTEN = 20, 10
 
 
 def are_categories(name: str, targets: np.ndarray) -> bool:
-    """Whether targets are names of things: whole numbers of one column, few of them and often."""
+    """Whether targets are class labels: one column of few whole numbers that recur."""
     column = targets[:, 0] if targets.shape[1:] == (1,) else targets
     if column.ndim != 1 or column.dtype.kind not in "biuf":
         return False
@@ -33,7 +33,7 @@ def are_categories(name: str, targets: np.ndarray) -> bool:
     return len(values) <= _MOST_CATEGORIES and not _VALUES.search(name.lower())
 
 
-def target_text(name: str, targets: np.ndarray) -> str:
+def target_type_text(name: str, targets: np.ndarray) -> str:
     """How a target is taken, and the option of `orla new` that takes it otherwise."""
     if targets.ndim == 1:
         count = len(np.unique(targets))

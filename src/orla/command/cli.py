@@ -106,14 +106,14 @@ def _run_study(arguments: argparse.Namespace) -> None:
         raise OrlaError("a target has no name; leave it out")
     plan = study.enter_and_plan()
     if study.only_shows:
-        sys.exit(study.show(arguments.targets or ["all"]))
+        sys.exit(study.show_snakemake_output(arguments.targets or ["all"]))
     forecasts = forecast.Forecast(plan, forecast.session_lengths(plan))
     results = plan.config["pathvars"]["results"]
     costs = {f"{results}/{c.path}": forecasts.sweep_cpu_s(c) for c in plan.conditions}
     watch = Watch(study.folder, costs)
     status = study.run(arguments.targets or ["all"], watch)
     since = watch.start_time if arguments.targets else 0.0
-    if not status and "--unlock" not in study.options and (answer := study.read_answer(since)):
+    if not status and "--unlock" not in study.options and (answer := study.read_answer_file(since)):
         print(answer, end="")
     sys.exit(status)
 
@@ -134,7 +134,7 @@ def _write_decoder(arguments: argparse.Namespace) -> None:
 
 def _show_answer(arguments: argparse.Namespace) -> None:
     study = _find_study(arguments)
-    if not (answer := study.read_answer()):
+    if not (answer := study.read_answer_file()):
         raise OrlaError("there is no answer yet; make one with: orla run")
     print(answer, end="")
     if newer := study.files_newer_than_answer():

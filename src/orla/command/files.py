@@ -20,7 +20,7 @@ from orla.command.arrays import (
     are_categories,
     find_array_name,
     stretch_arrays,
-    target_text,
+    target_type_text,
 )
 from orla.command.new import MOST_INPUTS, TAIL
 from orla.errors import OrlaError
@@ -152,7 +152,7 @@ def _read_pair(source: str, recordings: Sequence[str], **settings: dict[str, Any
     _require_two_recordings(recordings, f"files, session A and session B: --from {source} A B")
     files = tuple(Path(name).expanduser().resolve() for name in recordings)
     for path in files:
-        _require_file(path, source)
+        _require_source_file(path, source)
     if filecmp.cmp(*files, shallow=False):
         raise OrlaError(f"{files[0]} and {files[1]} are the same file; give two recordings")
     preparation = settings["preparation"]
@@ -190,7 +190,7 @@ def _read_pair(source: str, recordings: Sequence[str], **settings: dict[str, Any
         transform=transform,
         same=same,
         because=match.because,
-        target=target_text(options["target"], a.targets) if source == "binned" else "",
+        target=target_type_text(options["target"], a.targets) if source == "binned" else "",
     )
 
 
@@ -201,7 +201,7 @@ def _require_two_recordings(recordings: Sequence[str], what: str) -> None:
         raise OrlaError(f"a study takes two {what} (you gave {count})")
 
 
-def _require_file(path: Path, source: str) -> None:
+def _require_source_file(path: Path, source: str) -> None:
     """Refuse a path without a file of the source's format, or that Snakemake cannot read."""
     suffixes = {"nwb": (".nwb", ".h5", ".hdf5"), "binned": (".npz",)}[source]
     if not path.exists():

@@ -56,7 +56,7 @@ def estimate_run(study: Study) -> dict[str, Any]:
     forecast = Forecast(plan, session_lengths(plan))
     groups = {group.path: group.conditions for group in plan.condition_groups}
     conditions = [
-        c for job in jobs if job["rule_name"] == "adapt" for c in groups[_group_path(job)]
+        c for job in jobs if job["rule_name"] == "adapt" for c in groups[_condition_group_path(job)]
     ]
     costs = _job_costs(plan, forecast, jobs, groups)
     table = pd.DataFrame(costs, columns=["rule", "cpu_s", "mb"])
@@ -113,7 +113,7 @@ def _job_costs(
         megabytes += file_mb * MB_OF_FILE.get(rule, 0.0)
         cpu_s = base + more * len(plan.conditions) + chapter_cpu_s(plan.config, rule, words)
         if rule == "adapt":
-            group = groups[_group_path(job)]
+            group = groups[_condition_group_path(job)]
             cpu_s = forecast.adaptation_cpu_s(group, _networks_path(job) not in existing_networks)
             megabytes = forecast.adaptation_mb(group)
         elif rule == "pretrain":
@@ -126,7 +126,7 @@ def _job_costs(
         yield rule, cpu_s, megabytes
 
 
-def _group_path(job: _Job) -> str:
+def _condition_group_path(job: _Job) -> str:
     """The path of the conditions that a job adapts."""
     return "{domain}/adaptation/{network}/{precision}/{part}".format(**job["wildcards"])
 

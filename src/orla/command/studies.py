@@ -60,9 +60,9 @@ class Study:
     def enter_and_plan(self) -> Plan:
         """Make the study's folder the working directory; answer the plan of its config."""
         os.chdir(self.folder)
-        return read_plan(self.overlays, self._config_values())
+        return read_plan(self.overlays, self._config_overrides())
 
-    def _config_values(self) -> dict[str, Any]:
+    def _config_overrides(self) -> dict[str, Any]:
         """The settings that Snakemake's options give by ``--config KEY=VALUE ...``."""
         parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
         parser.add_argument("--config", "-C", nargs="*")
@@ -76,7 +76,7 @@ class Study:
         except ValueError as error:
             raise OrlaError(f"--config {' '.join(words)}: {error}") from None
 
-    def read_answer(self, since: float = 0.0) -> str:
+    def read_answer_file(self, since: float = 0.0) -> str:
         """The answer of the last run that wrote a page since that Unix time; "" where none did."""
         path = self._answer_file(self.enter_and_plan().config)
         is_new = path.is_file() and path.stat().st_mtime >= since
@@ -109,7 +109,7 @@ class Study:
         """Whether Snakemake's options ask it for something to read, and for no run."""
         return not _SHOWS.isdisjoint(self.options)
 
-    def show(self, targets: Sequence[str]) -> int:
+    def show_snakemake_output(self, targets: Sequence[str]) -> int:
         """Let Snakemake show what it is asked for, in its own words; its exit status."""
         command, where = self.snakemake_command(*targets, logger=""), self.folder
         return subprocess.run(command, cwd=where, env=self.snakemake_environment()).returncode

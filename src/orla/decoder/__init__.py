@@ -63,7 +63,7 @@ class Decoder:
         self.reset()
 
     def reset(self, dataset_tags: Sequence[str] = ("",)) -> None:
-        """Begin all sessions anew; the tags choose nothing, for weights and inputs are of one."""
+        """Set all sessions to the initial state; tags are ignored: weights are of one data set."""
         self._state = self._initial.expand(self.batch_size, -1).clone()
 
     def predict(self, neural_observations: np.ndarray) -> np.ndarray:

@@ -112,21 +112,21 @@ class RetentionDerivatives(AutomaticDerivatives):
         self,
         sensitivity: Parameters,
         S_cotangent: Tensor,
-        share: Tensor,
+        decay: Tensor,
         weights: Parameters,
         tapes: Tape,
     ) -> Parameters:
         """Gradient of the parameters by the steps between `sensitivity` and the present step.
 
         S_cotangent (models, heads, values, keys): On the present step's previous S.
-        share (steps + 1, models, heads): By how much S has faded since each of the steps, and last
+        decay (steps + 1, models, heads): By how much S has faded since each of the steps, and last
             since `sensitivity`; 0 for a step that does not count.
-        tapes: With what each step wrote: "u", "v" and "k" of `RetNet.key_value`.
+        tapes: With what each step wrote: "u", "v" and "k" of `RetNet.input_value_key`.
         """
         W_v, W_k = self.head_matrices(weights)
         u, v, k = tapes["u"], tapes["v"], tapes["k"]
         scale = math.sqrt(self.architecture.key_size)
-        some, past_cotangent = share[:-1], share[-1][..., None, None] * S_cotangent
+        some, past_cotangent = decay[:-1], decay[-1][..., None, None] * S_cotangent
         v_cotangent = (S_cotangent * k[:, :, :, None, :]).sum(-1) * some[..., None]
         k_cotangent = (S_cotangent * v[:, :, :, :, None]).sum(-2) * some[..., None]
         u_cotangent = (W_v * v_cotangent[..., None]).sum((2, 3))
@@ -145,14 +145,14 @@ class RetentionDerivatives(AutomaticDerivatives):
         }
 
     def advance_sensitivity(
-        self, sensitivity: Parameters, share: Tensor, weights: Parameters, tapes: Tape
+        self, sensitivity: Parameters, decay: Tensor, weights: Parameters, tapes: Tape
     ) -> None:
         """Compute P after steps from P before them, in place; arguments as `past_gradient`."""
         W_v, W_k = self.head_matrices(weights)
         u, v, k = tapes["u"], tapes["v"], tapes["k"]
         scale = math.sqrt(self.architecture.key_size)
         x = torch.cat([tapes["x"], torch.ones_like(tapes["x"][..., :1])], -1)
-        some, retention = share[:-1][..., None], share[-1][..., None, None]
+        some, retention = decay[:-1][..., None], decay[-1][..., None, None]
         sensitivity["A"].mul_(retention).add_(torch.einsum("tmhj,tmn->mhjn", some * k, u))
         sensitivity["B"].mul_(retention).add_(torch.einsum("tmhi,tmn->mhin", some * v, u) / scale)
         kx, vx = ((some * w)[..., None] * x[:, :, None, None] for w in (k, v))

@@ -49,14 +49,14 @@ class SensitivityOps(ABC):
     def contract(self, cotangent: Tensor, sensitivity: Sensitivity) -> Parameters:
         """The recurrent parameters' gradient c e, from a cotangent c (state_size,) on the state."""
 
-    def within(self) -> Tensor:
+    def jacobian_within_units(self) -> Tensor:
         """J_t within the units (blocks, blocks, units): of each by its own previous state.
 
         The state is blocks of `units` numbers; number u of every block belongs to unit u.
         """
         return self.jacobian()
 
-    def transport_within(self, jacobian: Tensor, sensitivity: Sensitivity) -> Sensitivity:
+    def transport_within_units(self, jacobian: Tensor, sensitivity: Sensitivity) -> Sensitivity:
         """J e, from a Jacobian within the units."""
         return self.transport(jacobian, sensitivity)
 
@@ -93,12 +93,12 @@ class DenseSensitivityOps(SensitivityOps):
         size, hidden = self.architecture.state_size, self.architecture.hidden
         return size if size % hidden else hidden
 
-    def within(self) -> Tensor:
+    def jacobian_within_units(self) -> Tensor:
         by_block = (-1, self._unit_count)
         blocks = self.jacobian().unflatten(1, by_block).unflatten(0, by_block)
         return torch.diagonal(blocks, dim1=1, dim2=3)
 
-    def transport_within(self, jacobian: Tensor, sensitivity: Sensitivity) -> Sensitivity:
+    def transport_within_units(self, jacobian: Tensor, sensitivity: Sensitivity) -> Sensitivity:
         def transport_one(e: Tensor) -> Tensor:
             blocks = e.flatten(1).unflatten(0, (-1, self._unit_count))
             return (jacobian[..., None] * blocks[None]).sum(1).view(e.shape)
@@ -122,7 +122,11 @@ class UnitSensitivityOps(SensitivityOps):
 
     def zeros(self) -> Sensitivity:
         a = self.architecture
-        return {"e": self.state.new_zeros(self._block_count, a.gates, a.n_in + a.hidden + 1)}
+        return {
+            "e": self.state.new_zeros(
+                self._block_count, a.preactivation_size, a.n_in + a.hidden + 1
+            )
+        }
 
     def direct(self) -> Sensitivity:
         gate_jacobian, _ = self.architecture.unit_jacobian(self.tape["cache"])
@@ -165,38 +169,38 @@ class UnitSensitivityOps(SensitivityOps):
 class ElementSensitivityOps(SensitivityOps):
     """For networks whose recurrence is element-wise; e holds each unit's numbers by its own rows.
 
-    e is {parameter: (2, per_unit, *shape)}: of the real and imaginary part of a unit's complex
-    numbers by row u of the parameter, u being the unit. Nothing is left out of what depends on the
-    past; `feedthrough_input` does not, and `contract` adds its part of the gradient.
+    e is {parameter: (2, complex_per_unit, *shape)}: of the real and imaginary part of a unit's
+    complex numbers by row u of the parameter, u being the unit. Nothing is left out of what depends
+    on the past; `feedthrough_input` does not, and `contract` adds its part of the gradient.
     """
 
     architecture: ElementWise
 
     def _by_unit(self, numbers: Tensor) -> Tensor:
-        """Numbers (..., 2 n) in the order of a state, as (..., 2, per_unit, hidden)."""
+        """Numbers (..., 2 n) in the order of a state, as (..., 2, complex_per_unit, hidden)."""
         a = self.architecture
-        return numbers.unflatten(-1, (2, a.hidden, a.per_unit)).transpose(-1, -2)
+        return numbers.unflatten(-1, (2, a.hidden, a.complex_per_unit)).transpose(-1, -2)
 
     def zeros(self) -> Sensitivity:
-        parts = 2, self.architecture.per_unit
+        parts = 2, self.architecture.complex_per_unit
         return {
             name: p.new_zeros(*parts, *p.shape)
             for name, p in self.architecture.recurrent_params(self.params).items()
         }
 
     def direct(self) -> Sensitivity:
-        a, size = self.architecture, 2 * self.architecture.per_unit
+        a, size = self.architecture, 2 * self.architecture.complex_per_unit
         _, pull = vjp(
             lambda p: a.step(p, self.state, self.x)[: 2 * a.complex_count],
             self.architecture.recurrent_params(self.params),
         )
         # One number of every unit at a time: row u of a parameter moves unit u's numbers alone.
-        unit_vectors = torch.eye(size).to(self.state).view(size, 2, 1, a.per_unit)
+        unit_vectors = torch.eye(size).to(self.state).view(size, 2, 1, a.complex_per_unit)
         (rows,) = vmap(pull)(unit_vectors.expand(-1, -1, a.hidden, -1).flatten(1))
-        return {name: d.unflatten(0, (2, a.per_unit)) for name, d in rows.items()}
+        return {name: d.unflatten(0, (2, a.complex_per_unit)) for name, d in rows.items()}
 
     def jacobian(self) -> Tensor:
-        """lambda (2, per_unit, hidden), real and imaginary parts."""
+        """lambda (2, complex_per_unit, hidden), real and imaginary parts."""
         return self._by_unit(torch.cat(self.architecture.decay(self.params)))
 
     def transport(self, jacobian: Tensor, sensitivity: Sensitivity) -> Sensitivity:

@@ -78,19 +78,19 @@ class StructuredDerivatives(Derivatives):
         }
 
     def gradient_square(self, tapes: Tape, locals_: Local) -> Tensor:
-        [gates_cotangent], [inputs] = locals_["gates"], self.gate_inputs(tapes)
+        [gates_cotangent], [inputs] = locals_["gates"], self.augmented_inputs(tapes)
         return (gates_cotangent * gates_cotangent).sum(-1) * (inputs * inputs).sum(-1)
 
     def params_for_pull(self) -> tuple[str, ...]:
         return ("W_hh",)
 
-    def gate_inputs(self, tape: Tape) -> Tensor:
+    def augmented_inputs(self, tape: Tape) -> Tensor:
         """[x, h, 1] of a step (models, n_in + hidden + 1), or of steps on one axis more."""
         ones = tape["x"].new_ones(*tape["x"].shape[:-1], 1)
         return torch.cat([tape["x"], tape["h"], ones], -1)
 
     def by_parameter(self, gradient: Tensor) -> Parameters:
-        """A gradient (models, gates, n_in + hidden + 1), ordered as `gate_inputs`, by parameter."""
+        """A gradient (models, gates, n_in + hidden + 1), as `augmented_inputs`, by parameter."""
         n_in = self.architecture.n_in
         return {
             "W_ih": gradient[:, :, :n_in],
@@ -105,13 +105,13 @@ class StructuredDerivatives(Derivatives):
 
     def zero_gradient_terms(self, params: Parameters) -> Parameters:
         a, W_hh = self.architecture, params["W_hh"]
-        return {"P": W_hh.new_zeros(len(W_hh), a.gates, a.n_in + a.hidden + 1)}
+        return {"P": W_hh.new_zeros(len(W_hh), a.preactivation_size, a.n_in + a.hidden + 1)}
 
     def accumulate_gradient_terms(
         self, terms: Parameters, tapes: Tape, locals_: Local
     ) -> Parameters:
         delta = locals_["gates"].permute(1, 2, 0)
-        inputs = self.gate_inputs(tapes).transpose(0, 1)
+        inputs = self.augmented_inputs(tapes).transpose(0, 1)
         return {"P": torch.baddbmm(terms["P"], delta, inputs)}
 
     def gradient_within_block(
@@ -124,7 +124,7 @@ class StructuredDerivatives(Derivatives):
     def advance_sensitivity_over_block(
         self, sensitivity: Parameters, rows: Tensor, tapes: Tape, locals_: Local
     ) -> None:
-        inputs = self.gate_inputs(tapes).transpose(0, 1)
+        inputs = self.augmented_inputs(tapes).transpose(0, 1)
         # Both products are done panel by panel, while the panel is in cache.
         _, state, gates, length = sensitivity["P"].shape
         width = max(1, _PANEL // (state * length * sensitivity["P"].element_size()))

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.func import vmap
 
-from orla.architectures.base import Architecture, Parameters, rows_along_memory
+from orla.architectures.base import Architecture, Parameters, column_major
 from orla.derivatives import derivatives
 from orla.derivatives.base import axis_of_models
 from orla.engine.update import StreamTensors, pad
@@ -29,7 +29,7 @@ def outputs_of(
     run = _compiled_forward(architecture)
     steps = len(stream["x"]) * len(next(iter(params.values())))
     with torch.no_grad(), cost.work_phase("scoring", steps):
-        params = rows_along_memory(params)
+        params = column_major(params)
         if state is None:
             # Contiguous as later states are, so that one compiled program serves both.
             state = vmap(architecture.initial_state)(params).contiguous()

@@ -18,11 +18,11 @@ def probe_looks(parts: Parts, state: State, stream: StreamTensors) -> dict[str, 
     learner = parts.learner
     values: dict[str, Tensor] = {}
     for probe in parts.probes:
-        if not probe.look_stride or not state.step or state.step % probe.look_stride:
+        if not probe.network_stride or not state.step or state.step % probe.network_stride:
             continue
         first = {name: m[0] for name, m in stream.items()}
         previous = learner.derivatives.state_before(state.params, state.network, first)
-        look = functools.partial(probe.look, learner.architecture)
+        look = functools.partial(probe.measure_network, learner.architecture)
         axes = (0, 0, axis_of_models(first), 0)
         arguments = state.params, previous, first["x"], _sensitivity(learner, state, first)
         # One model after the other, because a look may be large.

@@ -12,7 +12,7 @@ from torch.func import vmap
 from torch.utils import _pytree as pytree
 
 from orla import catalogue
-from orla.architectures.base import Parameters, rows_along_memory
+from orla.architectures.base import Parameters, column_major
 from orla.engine.looks import probe_looks
 from orla.engine.network import network_of
 from orla.engine.state import State, fixed_noise
@@ -73,7 +73,7 @@ class Loop(Parts):
                         " there; name it under observers"
                     )
         for probe in self.probes:
-            for does, steps in (("looks", probe.look_stride), ("is kept", probe.kept_every)):
+            for does, steps in (("looks", probe.network_stride), ("is kept", probe.reset_stride)):
                 if steps % self.segment:
                     raise OrlaError(
                         f"probe {probe.part.name} {does} every {steps} steps, which is done between"
@@ -99,7 +99,7 @@ class Loop(Parts):
         optimizer: State of the optimizer; a fresh one by default.
         """
         with torch.no_grad():
-            params = _clone_tree(rows_along_memory(params))
+            params = _clone_tree(column_major(params))
             models = len(next(iter(params.values())))
             network = vmap(self.learner.architecture.initial_state)(params)
             if optimizer is None:
@@ -149,7 +149,7 @@ class Loop(Parts):
                     sparse.setdefault(name, []).append(value)
                 part = self.with_noise(part, state)
                 results += self.driver.advance(state, rates, part, updates)
-                for name, values in self._take_probe_states(state).items():
+                for name, values in self._take_and_reset_probe_states(state).items():
                     sparse.setdefault(name, []).append(values)
                 if state.step in snapshots:
                     networks[state.step] = (_clone_tree(state.params), state.network.clone())
@@ -180,17 +180,17 @@ class Loop(Parts):
         """Series (models, times, ...) of looks and of states kept; of a short run empty ones."""
         models, none = len(state.network), {}
         for probe, state_of_probe in zip(self.probes, state.probes, strict=True):
-            if probe.look_stride:
+            if probe.network_stride:
                 none |= {name: np.empty((models, 0)) for name in probe.part.more["columns"]}
-            if probe.kept_every:
+            if probe.reset_stride:
                 none |= {n: np.empty((models, 0, *v.shape[1:])) for n, v in state_of_probe.items()}
         return none | {name: torch.stack(rows, 1).cpu().numpy() for name, rows in values.items()}
 
-    def _take_probe_states(self, state: State) -> dict[str, Tensor]:
+    def _take_and_reset_probe_states(self, state: State) -> dict[str, Tensor]:
         """The states of the probes whose states are kept after this step, and begin anew."""
         states: dict[str, Tensor] = {}
         for i, probe in enumerate(self.probes):
-            if probe.kept_every and state.step % probe.kept_every == 0:
+            if probe.reset_stride and state.step % probe.reset_stride == 0:
                 states |= _clone_tree(state.probes[i])
                 state.probes[i] = _clone_tree(vmap(probe.init)(state.params))
         return states
@@ -230,9 +230,9 @@ def _initial_buffers(
 ) -> dict[str, Any]:
     """A learner's buffers before the first step, with its fixed random numbers."""
     buffers = _clone_tree(learner.buffers(params))
-    if learner.fixed_noise:
+    if learner.fixed_noise_size:
         like = next(iter(params.values()))
-        buffers["fixed_noise"] = fixed_noise(seeds, learner.fixed_noise, like)
+        buffers["fixed_noise"] = fixed_noise(seeds, learner.fixed_noise_size, like)
     return buffers
 
 

@@ -30,7 +30,7 @@ _LARGEST_PRODUCT = 2**22
 _CACHE = 8_000_000
 
 
-def fitting_batch_size(loop: Loop, max_models: int, dtype: torch.dtype, device: str = "cpu") -> int:
+def cache_batch_size(loop: Loop, max_models: int, dtype: torch.dtype, device: str = "cpu") -> int:
     """How many models to compute together: `max_models`, or on a CPU as many as fit into a cache.
 
     The parts alone decide it, so that a job's digits depend on no machine and no limit of memory.
@@ -91,7 +91,9 @@ def _tape_bytes(learner: Learner, params: Parameters, network: Tensor) -> int:
     cotangent, error = torch.zeros_like(next_state), network.new_zeros(1)
     readout = {name: params[name] for name in a.readout_shapes()}
     local = d.local_template(params, tape, cotangent)
-    noise_bytes = learner.noise * network.element_size() * max(learner.stride, learner.block_length)
+    noise_bytes = (
+        learner.noise_size * network.element_size() * max(learner.stride, learner.block_length)
+    )
     if learner.block_length:
         buffers_bytes = bytes_of(learner.buffers(params))
         return noise_bytes + learner.end_block_bytes(params, buffers_bytes, bytes_of(local))
@@ -107,7 +109,7 @@ def bytes_of(tree: Any) -> int:
     return sum(leaf.nbytes for leaf in pytree.tree_leaves(tree))
 
 
-def memory_of_parts() -> dict[str, dict[str, list[float]]]:
+def mb_by_network_and_learner() -> dict[str, dict[str, list[float]]]:
     """MB of one model in float64 with Adam, {architecture: {learner: [at each of SIZES]}}.
 
     Options are at their defaults, windows of WINDOW steps, WIDTH inputs and outputs.

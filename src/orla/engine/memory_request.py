@@ -56,7 +56,7 @@ def job_mb(
     model_mb += params * (networks + 2 * len(job["interventions"]) + 2 * len(job["probes"]))
     unknown = {"more": {"stride": "unknown"}}
     if _window_steps(job["learner"]) == 1:
-        # About as `memory.fitting_batch_size` has it.
+        # About as `memory.cache_batch_size` has it.
         models = min(models, 1 + int(_FEW / model_mb))
     looks = any(kinds["probe"].get(p["kind"], unknown)["more"]["stride"] for p in job["probes"])
     streams = steps * (n_in + n_out) * (own_streams + models if own_streams else 2)
@@ -76,7 +76,7 @@ def _window_steps(learner: Mapping[str, Any]) -> int:
 def _estimated_model_mb(
     network: str, hidden: int, learner: Mapping[str, Any], window: int
 ) -> float:
-    """MB of one model; of a network or learner that is not in the file, the plainest one's."""
+    """MB of one model by the file; an unlisted network or learner counts as the plainest."""
     table = packaged_declarations("memory")
     row = table.get(network, next(iter(table.values())))
     name = learner["kind"] if window == 1 else f"{learner['kind']}-{WINDOW}"

@@ -16,9 +16,9 @@ from orla.learners.base import Carry
 PRECISIONS = {"float64": torch.float64, "float32": torch.float32}
 
 
-def dtype_of(precision: str, form: str | None = None) -> torch.dtype:
-    """The type of a precision; `form` is the format where that is a numeric configuration."""
-    return PRECISIONS[form or precision]
+def dtype_of(precision: str, number_format: str | None = None) -> torch.dtype:
+    """The type of a precision; `number_format` is that of a numeric configuration."""
+    return PRECISIONS[number_format or precision]
 
 
 # Steps whose random numbers are drawn at once, so that the numbers of a step do not depend on

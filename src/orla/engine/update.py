@@ -79,7 +79,7 @@ class Parts:
     ) -> tuple[Carry, Parameters]:
         """The next carry and gradient of a learner; `stream` holds the random numbers of `step`."""
         learner = self.learners[name]
-        if learner.noise:
+        if learner.noise_size:
             step = step | {"noise": stream[noise_entry(learner)]}
         next_carry, gradient = learner.gradient(carry | buffers, params, step)
         return {key: next_carry[key] for key in carry}, gradient
@@ -153,17 +153,17 @@ class Parts:
         """The next steps, with the random numbers that the learners need."""
         draws = {
             noise_entry(learner): step_noise(
-                state.seeds, state.step, len(stream["x"]), learner.noise, state.network
+                state.seeds, state.step, len(stream["x"]), learner.noise_size, state.network
             )
             for learner in self.learners.values()
-            if learner.noise
+            if learner.noise_size
         }
         return stream | draws
 
 
 def noise_entry(learner: Learner) -> str:
     """The entry of a stream's step with a learner's random numbers, named by their number."""
-    return f"{_NOISE}-{learner.noise}"
+    return f"{_NOISE}-{learner.noise_size}"
 
 
 def without_noise(stream: StreamTensors) -> StreamTensors:

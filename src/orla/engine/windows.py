@@ -54,7 +54,7 @@ class Windows:
         learners = self.parts.learners.items()
         return [name for name, x in learners if x.stride < self.parts.learner.stride]
 
-    def run_window(
+    def window_gradients(
         self,
         carries: dict[str, Any],
         buffers: dict[str, Any],
@@ -112,10 +112,10 @@ class Windows:
 
     @cached_property
     def program(self) -> Compiled:
-        """`run_window`, compiled."""
+        """`window_gradients`, compiled."""
         learner, observers = self.parts.learner, list(self.parts.observers.items())
         key_parts = [learner, self.parts.loss, observers]
-        return Compiled(self.run_window, f"{type(learner).__name__}, a window", key_parts)
+        return Compiled(self.window_gradients, f"{type(learner).__name__}, a window", key_parts)
 
     @cached_property
     def update_program(self) -> Compiled:

@@ -24,7 +24,7 @@ from orla.schema import nearest
 _SEGMENT_STEPS = 200
 
 
-class _Frozen(Optimizer):
+class _ZeroUpdates(Optimizer):
     """Moves nothing, whatever the gradient."""
 
     def update(
@@ -60,7 +60,7 @@ def gradients(
     rates = params["W_out"].new_zeros(1)
     stride = learner.stride
     segment = stride * math.ceil(_SEGMENT_STEPS / stride)
-    loop = Loop(learner, _Frozen(), SquaredError(), probes=[Gradients()], segment=segment)
+    loop = Loop(learner, _ZeroUpdates(), SquaredError(), probes=[Gradients()], segment=segment)
     stream = {n: torch.as_tensor(a, dtype=rates.dtype) for n, a in (("x", X), ("y", Y))}
     result = loop.run(loop.start(batch), rates, stream, on_segment=on_steps)
     series = {name: values[0] for name, values in result.series.items()}

@@ -114,7 +114,7 @@ def adapt(
     return loss, heldout.astype(loss.dtype), norms
 
 
-def domain_losses(steps: Steps, text: Sequence[int]) -> tuple[float, float]:
+def domain_loss_and_error(steps: Steps, text: Sequence[int]) -> tuple[float, float]:
     """The loss over a whole text of tokens, and its standard error over places; or NaN."""
     length = len(text) // _PLACES
     if length < 2:
@@ -135,9 +135,10 @@ def losses_and_norms(
     """Tables of losses and of norms of gradients, of one model that has no adapters yet.
 
     Losses have a row a learner, optimizer, stream, seed and bin of tokens, with the frozen model's
-    over all of the bin's domain (`domain_losses`); norms a row a learner, optimizer, stream, seed
-    and layer. `domain_texts` are parts of each domain's text, `settings` is ``language`` of the
-    config. OrlaError: every rate of an optimizer diverges, or a text is too short.
+    over all of the bin's domain (`domain_loss_and_error`); norms a row a learner, optimizer,
+    stream, seed and layer. `domain_texts` are parts of each domain's text, `settings` is
+    ``language`` of the config. OrlaError: every rate of an optimizer diverges, or a text is too
+    short.
     """
     streams, size, length = settings["streams"], settings["bin"], settings["tokens"]
     seeds, freeze = settings["seeds"], round(length * (1 - settings["heldout"]))
@@ -151,7 +152,7 @@ def losses_and_norms(
         [texts.token_stream(stream_texts, streams[i], length, seed / seeds) for i, seed in places]
     )
     frozen = token_losses(steps, tokens)
-    domains = {name: domain_losses(steps, text) for name, text in stream_texts.items()}
+    domains = {name: domain_loss_and_error(steps, text) for name, text in stream_texts.items()}
     losses, norms, index = [], [], np.arange(length // size)
     for learner, grids in rates_by_learner.items():
         best = _best_rates(steps, rank, choice_tokens, learner, grids)

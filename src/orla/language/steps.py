@@ -110,7 +110,9 @@ class RWKV(Steps):
         x = blocks[0].pre_ln(self.model.rwkv.embeddings(tokens))
         for block, (attention_shift, feed_shift, *sums) in zip(blocks, state, strict=True):
             a, f, h = block.attention, block.feed_forward, block.ln1(x)
-            key, value, gate = _token_shift(a, h, attention_shift, "key", "value", "receptance")
+            key, value, gate = _token_shift_outputs(
+                a, h, attention_shift, "key", "value", "receptance"
+            )
             decay, outputs = -torch.exp(a.time_decay), []
             for k, v in zip(key.unbind(1), value.unbind(1), strict=True):
                 total, weight, _ = _attention_sums(sums, k + a.time_first, v)
@@ -118,13 +120,13 @@ class RWKV(Steps):
                 sums = _attention_sums((*sums[:2], sums[2] + decay), k, v)
             x = x + a.output(torch.sigmoid(gate) * torch.stack(outputs, 1))
             attention_shift, h = h[:, -1], block.ln2(x)
-            key, gate = _token_shift(f, h, feed_shift, "key", "receptance")
+            key, gate = _token_shift_outputs(f, h, feed_shift, "key", "receptance")
             x = x + torch.sigmoid(gate) * f.value(torch.relu(key) ** 2)
             layer_states.append((attention_shift, h[:, -1], *sums))
         return self.model.head(self.model.rwkv.ln_out(x)), layer_states
 
 
-def _token_shift(part: nn.Module, h: Tensor, last: Tensor, *names: str) -> Iterator[Tensor]:
+def _token_shift_outputs(part: nn.Module, h: Tensor, last: Tensor, *names: str) -> Iterator[Tensor]:
     """What layers of a part give of inputs that are mixed with those of the step before."""
     previous = torch.cat([last[:, None], h[:, :-1]], 1)
     for name in names:
@@ -133,7 +135,7 @@ def _token_shift(part: nn.Module, h: Tensor, last: Tensor, *names: str) -> Itera
 
 
 def _attention_sums(sums: Sequence[Tensor], key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
-    """RWKV's sums of values and of weights with one more; both times exp(exponent), as given."""
+    """RWKV's sums of values and weights after one more token, each over exp(their exponent)."""
     total, weight, exponent = sums
     most = torch.maximum(exponent, key)
     old, new = torch.exp(exponent - most), torch.exp(key - most)

@@ -49,9 +49,9 @@ class Learner(Part, ABC):
     # Whether the gradient of a window, the readout's too, is that of its last error alone.
     last_alone: ClassVar[bool] = False
     # Random numbers, uniform on [0, 1), that each model gets at each step.
-    noise: ClassVar[int] = 0
+    noise_size: ClassVar[int] = 0
     # Standard normal numbers that each model gets once, as "fixed_noise" in `buffers`.
-    fixed_noise: ClassVar[int] = 0
+    fixed_noise_size: ClassVar[int] = 0
 
     architecture: Architecture
 

@@ -105,7 +105,7 @@ class PulledBlocks:
             sensitivity, start_cotangent, slots["tape"], locals_
         )
 
-    def pull_units(self, slots: Slots) -> tuple[Tensor, dict[str, Tensor]]:
+    def pull_unit_vectors(self, slots: Slots) -> tuple[Tensor, dict[str, Tensor]]:
         """Every unit vector of the state pulled back to the block's start, and the local terms."""
         example = slots["tape"]["x"]
         size = self.derivatives.architecture.state_size
@@ -121,8 +121,8 @@ class PulledBlocks:
 
 @functools.cache
 def _compiled_pull_units(blocks: PulledBlocks) -> Compiled:
-    """The blocks' `pull_units`, compiled."""
-    return Compiled(blocks.pull_units, "RTRL, rebuilding its sensitivities", [blocks])
+    """The blocks' `pull_unit_vectors`, compiled."""
+    return Compiled(blocks.pull_unit_vectors, "RTRL, rebuilding its sensitivities", [blocks])
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class KernelBlocks:
         W_hh = params["W_hh"]
         if "keep" in tape:  # nothing is pulled back over the start of a trial
             W_hh, around = (t * tape["keep"][:, None, None] for t in (W_hh, around))
-        inputs = self.derivatives.gate_inputs(tape)
+        inputs = self.derivatives.augmented_inputs(tape)
         return {"W_hh": W_hh, "on_gates": on_gates, "around": around, "inputs": inputs}
 
     def gradient(
@@ -146,7 +146,7 @@ class KernelBlocks:
         return self.derivatives.by_parameter(gradient)
 
     def advance_sensitivity_over_block(self, sensitivity: Parameters, slots: Slots) -> None:
-        kernels.rebuild(sensitivity["P"], slots)
+        kernels.advance_sensitivity_over_block(sensitivity["P"], slots)
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class RetentionBlocks(PulledBlocks):
     derivatives: RetentionDerivatives
 
     def pack_step(self, tape: Tape, params: Parameters) -> dict[str, Any]:
-        u, v, k = vmap(self.derivatives.architecture.key_value)(params, tape["x"])
+        u, v, k = vmap(self.derivatives.architecture.input_value_key)(params, tape["x"])
         return super().pack_step(tape | {"u": u, "v": v, "k": k}, params)
 
     def gradient(

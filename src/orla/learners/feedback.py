@@ -45,7 +45,7 @@ class FeedbackLearner(SensitivityLearner):
         return self.feedback == "random"
 
     @property
-    def fixed_noise(self) -> int:
+    def fixed_noise_size(self) -> int:
         return self.architecture.hidden * self.architecture.n_out if self.reads_outputs else 0
 
     def signal(self, carry: Carry, step: Step) -> Tensor:
@@ -96,11 +96,12 @@ class RFLO(
     def __post_init__(self) -> None:
         super().__post_init__()
         a = self.architecture
-        if not a.hidden == a.state_size == a.gates:
+        if not a.hidden == a.state_size == a.preactivation_size:
             raise OrlaError(
                 f"{self.part.name}: its trace is for units with one number of state and one"
                 f" pre-activation each, leaky or not, and those of the network {network_name(a)}"
-                f" have {a.state_size // a.hidden} and {a.gates // a.hidden}; take another learner"
+                f" have {a.state_size // a.hidden} and {a.preactivation_size // a.hidden}; take "
+                "another learner"
             )
         _ = self._network_leaks  # now, because a loop that is compiled can look at no value
 
@@ -117,10 +118,10 @@ class RFLO(
         # 1 - a of the network, and a phi'(u) h.
         remainder, direct = ops.leak_jacobian(), ops.direct()
         if self.leak is None and self._network_leaks:
-            past = ops.transport_within(remainder, sensitivity)
+            past = ops.transport_within_units(remainder, sensitivity)
         else:
             leak = _LEAK if self.leak is None else self.leak
-            direct = ops.transport_within(leak / (1.0 - remainder), direct)
+            direct = ops.transport_within_units(leak / (1.0 - remainder), direct)
             past = {name: (1.0 - leak) * p for name, p in sensitivity.items()}
         return {name: p + direct[name] for name, p in past.items()}
 
@@ -154,4 +155,4 @@ class EProp(
 
     def transport(self, ops: UnitSensitivityOps, sensitivity: Sensitivity) -> Sensitivity:
         # z_t and s_t are blocks of one state here, so that both equations are one product.
-        return ops.transport_within(ops.leak_jacobian(), sensitivity)
+        return ops.transport_within_units(ops.leak_jacobian(), sensitivity)

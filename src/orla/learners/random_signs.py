@@ -70,7 +70,7 @@ class UORO(
     eps: float = option(1e-7, "Keeps norms that are divided by away from zero.", above=0)
 
     @property
-    def noise(self) -> int:
+    def noise_size(self) -> int:
         return self.architecture.state_size
 
     def init(self, params: Parameters) -> Carry:
@@ -129,7 +129,7 @@ class KFRTRL(
     gradient of exact RTRL, given the weights of each step. All gates of an LSTM share u.
     """
 
-    noise: ClassVar[int] = 2
+    noise_size: ClassVar[int] = 2
     eps: float = option(1e-12, "Keeps norms that are divided by away from zero.", above=0)
 
     def __post_init__(self) -> None:
@@ -148,7 +148,7 @@ class KFRTRL(
         a, W_hh = self.architecture, params["W_hh"]
         models = len(W_hh)
         # A^T, whose rows are tangents on the state.
-        A = W_hh.new_zeros(models, a.gates, a.state_size)
+        A = W_hh.new_zeros(models, a.preactivation_size, a.state_size)
         return {"u": W_hh.new_zeros(models, a.n_in + a.hidden + 1), "A": A}
 
     def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
@@ -156,7 +156,7 @@ class KFRTRL(
         if "keep" in tape:  # nothing is carried over the start of a trial
             u = times(tape["keep"], u)
         JA = materialize(derivatives.push(params, tape, step["before"], carry["A"]))
-        v, B = derivatives.gate_inputs(tape), materialize(self._gate_jacobian(tape["cache"]))
+        v, B = derivatives.augmented_inputs(tape), materialize(self._gate_jacobian(tape["cache"]))
         p1, p2 = (
             materialize(torch.sqrt((norm(left) + self.eps) / (norm(right) + self.eps)))
             for left, right in ((JA, u), (B, v))

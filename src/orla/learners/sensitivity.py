@@ -90,7 +90,7 @@ class SensitivityLearner(Learner):
 
 
 def _rows_innermost(e: Tensor) -> Tensor:
-    """`e`, of a matrix with the axis of rows innermost in memory, as the parameters have it."""
+    """A copy of `e`; a matrix parameter's is column-major, as the parameters are."""
     return e.mT.contiguous().mT if e.dim() >= 4 else e.clone()
 
 
@@ -125,7 +125,7 @@ class DRTRL(
         )
 
     def transport(self, ops: SensitivityOps, sensitivity: Sensitivity) -> Sensitivity:
-        return ops.transport_within(ops.within(), sensitivity)
+        return ops.transport_within_units(ops.jacobian_within_units(), sensitivity)
 
 
 @dataclass(frozen=True)

@@ -39,11 +39,11 @@ class WindowLearner(Learner):
         return self.errors == "last"
 
     @property
-    def noise(self) -> int:
+    def noise_size(self) -> int:
         return int(self.errors == "shuffled")
 
     def select_errors(self, step: Step) -> Step:
-        """The window of steps with the "cotangent" (steps, models, state_size) that counts."""
+        """The window with the "cotangent" (steps, models, state_size) that `errors` asks for."""
         cotangent = step["cotangent"]
         if self.errors == "last":
             last = torch.arange(len(cotangent), device=cotangent.device) == len(cotangent) - 1
@@ -135,21 +135,23 @@ class TBPTT(
 
     @property
     def needs_previous_state(self) -> bool:
-        return self._memory_steps > 0
+        return self._steps_before_update > 0
 
     @property
-    def _memory_steps(self) -> int:
+    def _steps_before_update(self) -> int:
         """Steps before those of an update that its gradient goes back to."""
         return self.window - self.update_every
 
     def init(self, params: Parameters) -> Carry:
-        if not self._memory_steps:
+        if not self._steps_before_update:
             return {}
         state = torch.func.vmap(self.architecture.initial_state)(params)
         ones = state.new_ones(len(state))
         past = {"before": state, "x": state.new_zeros(len(state), self.architecture.n_in)}
         past |= {"keep": ones, "exists": 0.0 * ones}
-        return {name: p.expand(self._memory_steps, *p.shape).clone() for name, p in past.items()}
+        return {
+            name: p.expand(self._steps_before_update, *p.shape).clone() for name, p in past.items()
+        }
 
     def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
         derivatives = self.derivatives
@@ -175,7 +177,7 @@ class TBPTT(
             reverse=True,
         )
         gradient = derivatives.summed_gradient(step["tape"], locals_)
-        if not self._memory_steps:
+        if not self._steps_before_update:
             return carry, gradient
         past = self._memory_gradient(carry, params, weights, start_cotangent)
         gradient = {name: g + past[name] for name, g in gradient.items()}
@@ -222,6 +224,6 @@ class TBPTT(
             "exists": ones,
         }
         return {
-            name: torch.cat([carry[name], value])[-self._memory_steps :].clone()
+            name: torch.cat([carry[name], value])[-self._steps_before_update :].clone()
             for name, value in new.items()
         }

@@ -33,13 +33,13 @@ _RECORD = dict(zip(_PARTS, _PARTS, strict=True)) | {
 Settings = Callable[[Plan, Sequence[Condition]], dict[str, Any]]
 
 
-def study_records(plan: Plan, registrations: Iterable[Registration]) -> dict[str, dict[str, Any]]:
+def study_bindings(plan: Plan, registrations: Iterable[Registration]) -> dict[str, dict[str, Any]]:
     """What the plan's study binds of each registration that is for it, by name."""
     study = plan.config["name"]
-    return {each.name: study_record(plan, each) for each in registrations if study in each.studies}
+    return {each.name: study_binding(plan, each) for each in registrations if study in each.studies}
 
 
-def study_record(plan: Plan, registration: Registration) -> dict[str, Any]:
+def study_binding(plan: Plan, registration: Registration) -> dict[str, Any]:
     """`record_sha256`, and `refused`, why the study does not answer the registration as it says.
 
     The record holds what the results depend on: nothing of reports, of how fast it is computed, of

@@ -74,7 +74,7 @@ def _bind_registration(arguments: argparse.Namespace) -> None:
     folders = [Path(plan.config["pathvars"]["results"]), *lockable.result_folders(claim)]
     claim = replace(claim, binds={})  # so that every part is bound
     sums = binding.recording_hashes(plan, claim)
-    binds = binding.study_record(plan, claim) | binding.behaviour_fingerprints(plan, claim)
+    binds = binding.study_binding(plan, claim) | binding.behaviour_fingerprints(plan, claim)
     binds |= {"results": list(dict.fromkeys(map(str, folders))), "recordings": sums}
     if sweeps := demands.sweep_paths(plan, claim):
         binds["sweeps"] = sweeps
@@ -93,7 +93,7 @@ def _lock_documents(arguments: argparse.Namespace) -> None:
     if (folder := arguments.folder) is None:
         first = arguments.files[0].parent
         folder = first.parent if first.name == amendments.AMENDMENTS else first
-    columns, lock_lines = _columns_by_result(arguments), lock.read_lock(folder)
+    columns, lock_lines = _available_columns_by_result(arguments), lock.read_lock(folder)
     for path in arguments.files:
         if path.parent.name == amendments.AMENDMENTS:
             _check_amendment(path, folder, arguments)
@@ -128,7 +128,7 @@ def _check_amendment(path: Path, folder: Path, arguments: argparse.Namespace) ->
 def _verify_locks(arguments: argparse.Namespace) -> None:
     """Print each registration of a folder, checked against its lock."""
     locks = lock.verify_folder(arguments.folder)
-    columns = _columns_by_result(arguments)
+    columns = _available_columns_by_result(arguments)
     registrations = reader.read_registrations(arguments.folder)
     lockable.check_one_primary_per_study(arguments.folder)
     for registration in registrations:
@@ -143,7 +143,7 @@ def _verify_locks(arguments: argparse.Namespace) -> None:
         )
 
 
-def _columns_by_result(arguments: argparse.Namespace) -> dict[str, list[str]]:
+def _available_columns_by_result(arguments: argparse.Namespace) -> dict[str, list[str]]:
     """Result -> its columns: all statistics, and the tables in the folder of results."""
     catalogue.use_plugins(arguments.plugins)
     return {

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orla.prereg import part_behaviour, rule_behaviour
+from orla.prereg import part_trials, rule_trials
 from orla.prereg.demands import find_quantities
 from orla.prereg.registration import LATER_PARTS, Registration
 from orla.programs import compiling
@@ -83,27 +83,27 @@ def behaviour_trials(
     for condition in conditions:
         task, architecture = condition.task, condition.architecture
         job = plan.job(condition)
-        job["network"] = network = part_behaviour.shrink_network(job["network"])
+        job["network"] = network = part_trials.shrink_network(job["network"])
         jobs.append(job)
         parts[f"episodes of {task}"] = partial(
-            part_behaviour.episode_behaviour, plan.spec("task", task)
+            part_trials.episode_trial_outputs, plan.spec("task", task)
         )
-        parts[f"network {architecture}"] = partial(part_behaviour.network_behaviour, network)
+        parts[f"network {architecture}"] = partial(part_trials.network_trial_outputs, network)
         if plan.takes_pretrained(condition):
             settings = plan.pretraining_settings(architecture)
             parts[f"pretraining of {architecture}"] = partial(
-                part_behaviour.pretraining_behaviour, network, settings
+                part_trials.pretraining_trial_outputs, network, settings
             )
         name = f"learner {condition.learner} of {architecture}"
         for kind in ("observers", "probes", "interventions"):
             if names := getattr(condition, kind):
                 name += f", {kind} {' '.join(names)}"
-        parts[name] = partial(part_behaviour.learner_behaviour, job)
+        parts[name] = partial(part_trials.learner_trial_outputs, job)
         optimizer, start = job["optimizer"], job["start"]
         parts[f"optimizer {condition.optimizer}"] = partial(
-            part_behaviour.optimizer_behaviour, optimizer
+            part_trials.optimizer_trial_outputs, optimizer
         )
-        parts[f"start {condition.start}"] = partial(part_behaviour.start_behaviour, start, network)
+        parts[f"start {condition.start}"] = partial(part_trials.start_trial_outputs, start, network)
     if jobs:
         learners = list(dict.fromkeys(condition.learner for condition in conditions))[:2]
         specs = [plan.spec("learner", learner) for learner in learners]
@@ -112,37 +112,37 @@ def behaviour_trials(
             reads[name] += columns
 
         def judged_columns(models: partial) -> partial:
-            tables = partial(part_behaviour.statistics_behaviour, models, learners, statistics)
-            return partial(part_behaviour.select_columns, tables, dict(reads))
+            tables = partial(part_trials.statistics_trial_outputs, models, learners, statistics)
+            return partial(part_trials.select_columns, tables, dict(reads))
 
         job = jobs[0]
         settings = {n: job[n] for n in ("start", "stable_windows", "format") if n in job}
 
         def learners_models(first_rates: list[float]) -> partial:
             sweeps = [
-                partial(part_behaviour.learner_sweep, job["network"], settings, spec, rates)
+                partial(part_trials.learner_sweep, job["network"], settings, spec, rates)
                 for spec, rates in zip(specs, (first_rates, [0.1, 0.3]), strict=False)
             ]
-            return partial(part_behaviour.sweep_behaviour, job["keys"], learners, *sweeps)
+            return partial(part_trials.sweep_trial_outputs, job["keys"], learners, *sweeps)
 
         models = learners_models([0.1, 0.3])
         parts["sweep and choice of the rate"] = partial(
-            part_behaviour.rate_selection_behaviour, models
+            part_trials.rate_selection_trial_outputs, models
         )
         parts["statistics"] = judged_columns(models)
         diverged = judged_columns(learners_models([1e3, 3e3]))  # at which models diverge
-    for peer in peer_names(plan, conditions, registration):
-        parts[f"River's {peer}"] = partial(part_behaviour.peer_behaviour, peer)
-    parts["guards"] = partial(rule_behaviour.guard_behaviour)
-    parts["judge"] = partial(rule_behaviour.judge_behaviour, registration)
-    generic = rule_behaviour.generic_registration(registration)
+    for peer in quantity_peer_names(plan, conditions, registration):
+        parts[f"River's {peer}"] = partial(part_trials.peer_trial_outputs, peer)
+    parts["guards"] = partial(rule_trials.guard_trial_outputs)
+    parts["judge"] = partial(rule_trials.judge_trial_outputs, registration)
+    generic = rule_trials.generic_registration(registration)
     later = (
-        partial(rule_behaviour.reading_behaviour, generic),
-        partial(rule_behaviour.check_behaviour, registration),
-        partial(rule_behaviour.leave_one_out_behaviour),
-        partial(rule_behaviour.holm_family_behaviour, generic),
-        partial(part_behaviour.early_stopping_behaviour),
-        partial(rule_behaviour.drift_behaviour, generic),
+        partial(rule_trials.reading_trial_outputs, generic),
+        partial(rule_trials.check_trial_outputs, registration),
+        partial(rule_trials.leave_one_out_trial_outputs),
+        partial(rule_trials.holm_family_trial_outputs, generic),
+        partial(part_trials.early_stopping_trial_outputs),
+        partial(rule_trials.drift_trial_outputs, generic),
         diverged,
     )
     part_names = registration.binds.get("parts", LATER_PARTS)
@@ -150,7 +150,7 @@ def behaviour_trials(
     return parts
 
 
-def peer_names(
+def quantity_peer_names(
     plan: Plan, conditions: Sequence[Condition], registration: Registration
 ) -> list[str]:
     """The names of River's models whose column the registration's quantity reads."""

@@ -42,7 +42,7 @@ def verdict_table(
         tables: Result -> its table.
         locks: Registration -> its lock, from `orla.prereg.lock.verify_folder`.
         study: Name of the config.
-        bindings: Registration -> what the study binds, as from `orla.prereg.binding.study_record`.
+        bindings: Registration -> what the study binds, as from `orla.prereg.binding.study_binding`.
         datasets: TASK[/PAIR]/SPLIT -> data set, from the tables' provenance.
         provenance_difference: How that of the tables differs; then every verdict is untestable.
 
@@ -82,8 +82,8 @@ def verdict_table(
             ),
             "history": lock.history,
             "limits": verdict["limits"]
-            + sentences.family_sentence(registration, retired)
-            + sentences.code_sentence(registration, bindings.get(registration.name)),
+            + sentences.retired_count_sentence(registration, retired)
+            + sentences.binding_sentence(registration, bindings.get(registration.name)),
             "former": next((a.former for a in reversed(lock.amendments) if a.former), ""),
             "network": network,
             "title": f"{registration.title} ({network})" if network else registration.title,
@@ -115,7 +115,7 @@ def judge_registrations(
 
 
 def judge_evidence(family: Sequence[Evidence], retired: int = 0) -> list[dict[str, Any]]:
-    """`judge_registrations` of what was read of each registration."""
+    """The verdict on each registration of a family, by the evidence that was read."""
     fields = ("others", "leave_one_out_estimates")
     variants = (_outcomes_by_variant(family, field, retired) for field in fields)
     return [
@@ -129,7 +129,7 @@ def judge_evidence(family: Sequence[Evidence], retired: int = 0) -> list[dict[st
 def _outcomes_by_variant(
     family: Sequence[Evidence], field: str, retired: int
 ) -> list[dict[str, str]]:
-    """The outcomes of each with its estimates of a `field` in place of its own, by their names."""
+    """Of each registration: the outcome by each estimate of a `field`, by that estimate's name."""
     variants_of_each = [getattr(each, field) for each in family]
     outcomes: list[dict[str, str]] = [{} for _ in family]
     for name in sorted({name for variants in variants_of_each for name in variants}):

@@ -136,7 +136,7 @@ def lock_files(
     return new_lines
 
 
-def require_locks(folders: Iterable[str | Path]) -> None:
+def require_lock_files(folders: Iterable[str | Path]) -> None:
     """Refuse (OrlaError) a folder without LOCK, with a command that makes an empty one."""
     for folder in folders:
         path = Path(folder) / LOCK
@@ -163,7 +163,7 @@ def verify_folder(folder: str | Path) -> dict[str, Lock]:
         if (file := folder / name) not in present:
             raise OrlaError(f"{file}: locked on {line.date} but missing; restore it from git")
     changes = amendments.read_folder_amendments(folder, entries)
-    histories = _line_histories(path, list(entries.values())) if path.exists() else []
+    histories = _commit_states(path, list(entries.values())) if path.exists() else []
     locks = {}
     for line, state in zip(entries.values(), histories, strict=True):
         if line.file.startswith(f"{AMENDMENTS}/"):
@@ -179,8 +179,8 @@ def verify_folder(folder: str | Path) -> dict[str, Lock]:
     return locks
 
 
-def _line_histories(path: Path, lines: Sequence[Line]) -> list[str]:
-    """What a verdict says of each line of LOCK, held against every version that was committed.
+def _commit_states(path: Path, lines: Sequence[Line]) -> list[str]:
+    """Whether each line of LOCK was committed, was not, or cannot be checked, as verdicts say it.
 
     Nothing is compared outside a git work tree, in a shallow clone, or where LOCK is in no commit.
     A LOCK that came with the first commit of a repository was copied there with its lines, so the

@@ -54,7 +54,7 @@ def mean_evidence(
         _check_estimate_consistency(registration, estimate, n or 0, pairs)
     if obstacles:
         return Evidence(registration, estimate, n or 0, obstacles=tuple(dict.fromkeys(obstacles)))
-    others = _other_estimates(registration, row, n or 0, pairs)
+    others = _variant_estimates(registration, row, n or 0, pairs)
     if pairs is not None and not (drifts := pairs_that_drift(registration, row, pairs)).all():
         others["over the pairs that drift"] = _mean_estimate(
             registration, pairs.loc[drifts, query.columns["estimate"]]
@@ -237,7 +237,7 @@ def _check_estimate_consistency(
     raise OrlaError(f"{table}{wrong}; build the tables again")
 
 
-def _other_estimates(
+def _variant_estimates(
     registration: Registration, row: Row, n: int, pairs: pd.DataFrame | None
 ) -> dict[str, Estimate]:
     """Other ways to form the estimate, where some model diverged or some pair fails a guard."""

@@ -134,7 +134,7 @@ class Registration:
 
     @cached_property
     def query(self) -> EstimateQuery:
-        """The row that is judged."""
+        """Where the estimate that is judged stands."""
         return self._unit_query(self.unit)
 
     @property

@@ -27,14 +27,14 @@ def is_simulated(datasets: Mapping[str, Any], task: str, pair: str = "") -> bool
     return any(one.get("simulated", False) for one in each)
 
 
-def family_sentence(registration: Registration, retired: int) -> str:
+def retired_count_sentence(registration: Registration, n_retired: int) -> str:
     """That amended registrations which are not for the study count in its family."""
-    if registration.primary or not retired:
+    if registration.primary or not n_retired:
         return ""
-    return f"; its family counts {retired} amended registrations that are no longer for this study"
+    return f"; its family counts {n_retired} amended registrations, no longer for this study"
 
 
-def code_sentence(registration: Registration, binding: Mapping[str, Any] | None) -> str:
+def binding_sentence(registration: Registration, binding: Mapping[str, Any] | None) -> str:
     """What a verdict says of the results that were read and of the code."""
     binds = registration.binds
     if binding is None or "parts" not in binds:

@@ -74,12 +74,12 @@ class Probe(Part, ABC):
     }
 
     @property
-    def look_stride(self) -> int:
+    def network_stride(self) -> int:
         """Steps between two looks; 0 for a probe that takes none."""
         return self._option_steps("stride")
 
     @property
-    def kept_every(self) -> int:
+    def reset_stride(self) -> int:
         """Steps after which its state is kept and begun anew; 0 for a probe whose state goes on."""
         return self._option_steps("kept")
 
@@ -100,7 +100,7 @@ class Probe(Part, ABC):
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
         """The next state, and what was measured: {name: any shape}, one series each."""
 
-    def look(
+    def measure_network(
         self,
         architecture: Architecture,
         params: Parameters,
@@ -110,9 +110,9 @@ class Probe(Part, ABC):
     ) -> dict[str, Tensor]:
         """What is measured of the network itself, seldom: {name: any shape}, one series each.
 
-        Called for one model before every step whose number, from 0, is a multiple of `look_stride`,
-        the first step apart. It is not compiled, so it may take long. A run that is too short for a
-        look has an empty series of each of the probe's `columns`.
+        Called for one model before every step whose number, from 0, is a multiple of
+        `network_stride`, the first step apart. It is not compiled, so it may take long. A run that
+        is too short for one has an empty series of each of the probe's `columns`.
 
         state, x: The state (state_size,) that the step starts from, and its input (n_in,).
         sensitivity: dh/dtheta of that state's h, all steps before counted, that the learner carries

@@ -52,7 +52,7 @@ class ConditionNumber(
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
         return state, {}
 
-    def look(
+    def measure_network(
         self,
         architecture: Architecture,
         params: Parameters,

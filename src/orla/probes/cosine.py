@@ -45,10 +45,10 @@ class Cosine(
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
         gradients = {"own": update.learner, **update.observers}
         reference = gradients[self.against]
-        size, measurements = _inner_product(reference, reference, update).sqrt(), {}
+        size, measurements = _recurrent_inner_product(reference, reference, update).sqrt(), {}
         for name, gradient in gradients.items():
-            length = _inner_product(gradient, gradient, update).sqrt()
-            measurements[self._cosine_prefix + name] = _inner_product(
+            length = _recurrent_inner_product(gradient, gradient, update).sqrt()
+            measurements[self._cosine_prefix + name] = _recurrent_inner_product(
                 gradient, reference, update
             ) / (length * size)
             measurements[self._ratio_prefix + name] = length / size
@@ -69,7 +69,7 @@ class Cosine(
         return f"norm against {self.against} of "
 
 
-def _inner_product(a: Parameters, b: Parameters, update: Update) -> Tensor:
+def _recurrent_inner_product(a: Parameters, b: Parameters, update: Update) -> Tensor:
     """Inner product over the recurrent parameters that both have ()."""
     names = [name for name in update.recurrent if name in a and name in b]
     products = (a[name] * b[name] for name in names)

@@ -29,9 +29,9 @@ class Windows:
         rows = [self.past_gradients, self.immediate_gradients, self.update]
         return len(rows[0]) > 0 and bool(np.isfinite(rows).all())
 
-    def parameter_mask(self, kind: str) -> np.ndarray:
-        """The numbers of W_hh, say: those of W_hh.0, W_hh.1, ... in a stack, bool (numbers,)."""
-        masks = [p for name, p in self.parameter_masks.items() if name.partition(".")[0] == kind]
+    def parameter_mask(self, name: str) -> np.ndarray:
+        """Mask (numbers,), bool, of a parameter; in a stack of that name in each layer."""
+        masks = [p for n, p in self.parameter_masks.items() if n.partition(".")[0] == name]
         return np.any([np.zeros(self.past_gradients.shape[1], bool), *masks], axis=0)
 
     @cached_property
@@ -40,21 +40,21 @@ class Windows:
         _, _, right = np.linalg.svd(self.past_gradients, full_matrices=False)
         return right[0] * np.sign(right[0][np.abs(right[0]).argmax()])
 
-    def u1_share(self, kind: str) -> float:
-        """Squared norm of u_1 on the parameters of a kind; NaN where there are none or no past."""
-        mask = self.parameter_mask(kind)
+    def u1_parameter_share(self, name: str) -> float:
+        """Squared norm of u_1 on a parameter; NaN where there are none or no past."""
+        mask = self.parameter_mask(name)
         has_share = mask.any() and self.past_gradients.any()
         return float((self.u1[mask] ** 2).sum()) if has_share else np.nan
 
 
-def windows_by_model(series: Mapping[str, np.ndarray], reading: str = "") -> Iterator[Windows]:
-    """Each model of the series whose names a reading begins, (models, windows, ...) each."""
-    start = reading + PAST
+def windows_by_model(series: Mapping[str, np.ndarray], prefix: str = "") -> Iterator[Windows]:
+    """Each model's windows, of series (models, windows, ...) whose names begin with `prefix`."""
+    start = prefix + PAST
     names = [n.removeprefix(start) for n in series if n.startswith(start)]
     count, windows = series[start + names[0]].shape[:2]
 
     def flat(kind: str, model: int) -> np.ndarray:
-        parts = [series[reading + kind + n][model] for n in names]
+        parts = [series[prefix + kind + n][model] for n in names]
         # A run without a window has none to tell the size of.
         return np.concatenate([p.reshape(windows, int(np.prod(p.shape[1:]))) for p in parts], 1)
 
@@ -71,7 +71,7 @@ def concentration(past_gradients: np.ndarray, immediate_gradients: np.ndarray) -
     top1: s_1 over the sum of all s; energy1: s_1^2 over the sum of all s^2; and of both G_past's
     minus G_imm's. NaN for the energy of a matrix of zeros.
     """
-    shares = [singular_shares(rows) for rows in (past_gradients, immediate_gradients)]
+    shares = [singular_value_shares(rows) for rows in (past_gradients, immediate_gradients)]
     squares = [v**2 / (v**2).sum() if v.any() else v + np.nan for v in shares]
     numbers = {}
     for name, (of_past, of_immediate) in {"top1": shares, "energy1": squares}.items():
@@ -81,7 +81,7 @@ def concentration(past_gradients: np.ndarray, immediate_gradients: np.ndarray) -
     return numbers
 
 
-def singular_shares(rows: np.ndarray) -> np.ndarray:
+def singular_value_shares(rows: np.ndarray) -> np.ndarray:
     """Singular values of a matrix over their sum, the largest first; 0 for a matrix of zeros."""
     values = np.linalg.svd(rows, compute_uv=False)
     return values / values.sum() if values.any() else values
@@ -93,7 +93,7 @@ def row_cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return (a * b).sum(1) / (np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1))
 
 
-def coordinate_statistics(
+def size_and_sign_statistics(
     past_gradients: np.ndarray, immediate_gradients: np.ndarray
 ) -> dict[str, float]:
     """Sizes and signs of g_past beside g_imm, both (windows, coordinates)."""

@@ -137,8 +137,8 @@ class PastStructure(
             "turn_cosine": directions.summary_or_nan(directions.row_cosines(past[:-1], past[1:])),
             "window_cosine": directions.summary_or_nan(directions.row_cosines(immediate, past)),
             "update_along_past": _past_update_cosine(past, model.update),
-            "whh_share": model.u1_share("W_hh"),
-            "wout_share": model.u1_share("W_out"),
+            "whh_share": model.u1_parameter_share("W_hh"),
+            "wout_share": model.u1_parameter_share("W_out"),
         }
         if model.parameter_mask("W_hh").any():
             row["whh_share_null"] = float(model.parameter_mask("W_hh").mean())
@@ -146,7 +146,9 @@ class PastStructure(
             [model.parameter_mask(name) for name in self.weights.split("+")], axis=0
         )
         if coordinates.any():
-            row |= directions.coordinate_statistics(past[:, coordinates], immediate[:, coordinates])
+            row |= directions.size_and_sign_statistics(
+                past[:, coordinates], immediate[:, coordinates]
+            )
         return row
 
 
@@ -168,8 +170,8 @@ def _model_profile(model: Windows) -> dict[str, np.ndarray]:
     if not model.usable:
         return {}
     return {
-        "singular_past": directions.singular_shares(model.past_gradients),
-        "singular_immediate": directions.singular_shares(model.immediate_gradients),
+        "singular_past": directions.singular_value_shares(model.past_gradients),
+        "singular_immediate": directions.singular_value_shares(model.immediate_gradients),
         "turn_cosine": directions.row_cosines(model.past_gradients[:-1], model.past_gradients[1:]),
         "u1_map": model.u1[model.parameter_mask("W_hh")],
     }

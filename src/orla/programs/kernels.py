@@ -188,6 +188,6 @@ def block_gradient(
     )
 
 
-def rebuild(sensitivity: Tensor, slots: dict[str, Tensor]) -> None:
+def advance_sensitivity_over_block(sensitivity: Tensor, slots: dict[str, Tensor]) -> None:
     """Turn P at the start of a full block into P at its end, in place; arguments as above."""
     _call_kernel("rebuild", P=sensitivity, **{name: slots[name] for name in _SLOT_NAMES})

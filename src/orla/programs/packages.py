@@ -112,35 +112,35 @@ def program_cache_path(what: str, shapes: Any, key_parts: Sequence[Any]) -> Path
     None where something cannot be described.
     """
     try:
-        parts = [_description(part) for part in key_parts]
+        parts = [_value_identity(part) for part in key_parts]
     except (TypeError, OSError, RecursionError):
         return None
     key = [what, repr(shapes), *parts, sources.digest(), machine_identity()]
     return store.path_of_key("programs", key, ".program")
 
 
-def _description(value: Any) -> str:
+def _value_identity(value: Any) -> str:
     """A text that identifies a value and its code, the same in every process; else TypeError."""
     if value is None or isinstance(value, (str, int, float, bool)):
         return repr(value)
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(_description, value))}]"
+        return f"[{', '.join(map(_value_identity, value))}]"
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _describe_with_parts(
+        return _identity_with_parts(
             type(value), [getattr(value, f.name) for f in dataclasses.fields(value)]
         )
     if inspect.isfunction(value):
         cells = [cell.cell_contents for cell in value.__closure__ or ()]
         by_keyword = sorted((value.__kwdefaults__ or {}).items())
-        return _describe_with_parts(value, [*cells, *(value.__defaults__ or ()), *by_keyword])
+        return _identity_with_parts(value, [*cells, *(value.__defaults__ or ()), *by_keyword])
     if hasattr(value, "__dict__") and not isinstance(value, (type, torch.Tensor)):
-        return _describe_with_parts(type(value), sorted(vars(value).items()))
+        return _identity_with_parts(type(value), sorted(vars(value).items()))
     raise TypeError(f"{value!r} cannot be described")
 
 
-def _describe_with_parts(code: Any, parts: Sequence[Any]) -> str:
+def _identity_with_parts(code: Any, parts: Sequence[Any]) -> str:
     """The description of a class or function with that of the values that it holds."""
-    return f"{_code_identity(code)}({', '.join(map(_description, parts))})"
+    return f"{_code_identity(code)}({', '.join(map(_value_identity, parts))})"
 
 
 @functools.cache

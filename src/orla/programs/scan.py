@@ -11,7 +11,7 @@ from torch.utils import _pytree as pytree
 
 from orla.programs import torch_private
 from orla.programs.traced_loops import in_key_order_of, run_loop
-from orla.programs.tracing import TRACING, traced_body
+from orla.programs.tracing import TRACING, traced_body_and_output
 
 
 def scan(
@@ -73,8 +73,8 @@ def scan_in_place(
         steps = range(int(start), int(stop))
         after, outputs = run_loop(body, state, inputs, constants, steps)
         overwrite(state, after)
-        return stop, pytree.tree_map(lambda t: _spread(t, steps, inputs), outputs)
-    run, (_, example) = traced_body(body, (state, _entry_at(inputs, 0), *constants))
+        return stop, pytree.tree_map(lambda t: _scatter_rows(t, steps, inputs), outputs)
+    run, (_, example) = traced_body_and_output(body, (state, _entry_at(inputs, 0), *constants))
     outputs = pytree.tree_map(
         lambda t: torch.empty(_first_axis_length(inputs), *t.shape, dtype=t.dtype, device=t.device),
         example,
@@ -122,7 +122,7 @@ def while_loop(
         while condition(*carry, *constants):
             carry = body(*carry, *constants)
         return carry
-    run, _ = traced_body(body, (*carry, *constants))
+    run, _ = traced_body_and_output(body, (*carry, *constants))
     leaves, structure = pytree.tree_flatten(carry)
 
     def goes_on(*leaves: Tensor) -> Tensor:
@@ -181,8 +181,8 @@ def _first_axis_length(inputs: Any) -> int:
     return pytree.tree_leaves(inputs)[0].shape[0]
 
 
-def _spread(outputs: Tensor, steps: range, inputs: Any) -> Tensor:
-    """Outputs of some `steps` as rows of as many as there are inputs; the others are unset."""
+def _scatter_rows(outputs: Tensor, steps: range, inputs: Any) -> Tensor:
+    """`outputs` at the rows `steps` of a tensor with a row an input; its other rows are unset."""
     rows = outputs.new_empty(_first_axis_length(inputs), *outputs.shape[1:])
     rows[steps.start : steps.stop] = outputs
     return rows

@@ -59,7 +59,7 @@ def cache_folder(kind: str) -> Path:
     subfolder = cache / kind
     for part in (cache, subfolder):
         if not ensure_safe_folder(part):
-            subfolder = _process_folder() / kind
+            subfolder = _temporary_process_folder() / kind
             _make_private_folder(subfolder)
             break
     return subfolder
@@ -108,7 +108,7 @@ def _make_private_folder(folder: Path) -> None:
 
 
 @functools.cache
-def _process_folder() -> Path:
+def _temporary_process_folder() -> Path:
     """A temporary folder of this process, which ends with it."""
     private = Path(tempfile.mkdtemp(prefix="orla-"))
     atexit.register(shutil.rmtree, private, ignore_errors=True)
@@ -160,7 +160,10 @@ def keep(source: Path, path: Path) -> bool:
             source.rename(path)
     except OSError:
         return False
-    return not (_process_folder.cache_info().currsize and _process_folder() in path.parents)
+    return not (
+        _temporary_process_folder.cache_info().currsize
+        and _temporary_process_folder() in path.parents
+    )
 
 
 def load_or_discard(path: Path, load: Callable[[Path], T]) -> T | None:
@@ -199,7 +202,7 @@ def _sha256sum_text(path: Path) -> str:
 
 
 def cached_result(kind: str, inputs: Any, compute: Callable[[], Any]) -> Any:
-    """The answer to a question, both JSON; it is kept for the same sources and libraries."""
+    """What `compute` answers to `inputs`, both JSON; cached for these sources and libraries."""
     inputs_text = json.dumps(inputs, sort_keys=True)
     path = path_of_key(kind, [inputs_text, sources.digest(), *versions()], ".json")
     try:

@@ -65,7 +65,7 @@ def _refuse_captured_tensors(graph: GraphModule) -> None:
 
 
 def _refuse_reads_after_writes(graph: GraphModule) -> None:
-    """The compiler orders no reader after a loop, and drops a loop whose results nobody reads."""
+    """Refuse (RuntimeError) reads of what a loop changes, and loops whose results nobody reads."""
     for node in graph.graph.nodes:
         if not (indices := node.kwargs.get("mutated_arg_indices")):
             continue
@@ -84,7 +84,7 @@ def layout_of(tensor: Tensor) -> tuple[Any, ...]:
     return tensor.shape, tensor.stride(), tensor.dtype, str(tensor.device)
 
 
-def traced_body(
+def traced_body_and_output(
     body: Callable[..., Any], arguments: tuple[Any, ...]
 ) -> tuple[Callable[..., Any], Any]:
     """A loop's body as the operations that it carries out, and an example of what it answers.

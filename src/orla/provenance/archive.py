@@ -83,7 +83,7 @@ def write_crate(
         raise OrlaError(f"{page}: not here; run the study first: snakemake {page}")
     files = dict.fromkeys([*_code_files(), *further, *configs, *outputs])
     for path in files:
-        _refuse_private(path)
+        _refuse_private_content(path)
     end_time = datetime.fromtimestamp(int(page.stat().st_mtime), UTC)
     about = yaml.safe_load(Path("CITATION.cff").read_text("utf-8"))
     crate = ROCrate(version="1.1")
@@ -155,7 +155,7 @@ def _code_files() -> list[Path]:
     return [path for path in paths if path.parts[0] not in left_out and path.is_file()]
 
 
-def _refuse_private(path: Path) -> None:
+def _refuse_private_content(path: Path) -> None:
     """Refuse (OrlaError) a file that holds the home folder or the name of this host."""
     private = [f"{Path.home()}/"]
     if len(host := socket.gethostname()) > len("localhost"):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from orla.files import MOST_BYTES, arrays_in, atomic
+from orla.files import MOST_BYTES, atomic, read_npz_members
 from orla.provenance import digest
 
 _KEY = "orla"
@@ -35,7 +35,7 @@ def read_arrays(
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Arrays of `write_arrays` and their provenance; refused as by `tables.read_table`."""
     with digest.open_result(path) as content:
-        arrays, _ = arrays_in(io.BytesIO(content), most=MOST_BYTES)
+        arrays, _ = read_npz_members(io.BytesIO(content), most=MOST_BYTES)
         provenance = json.loads(str(arrays.pop(_KEY)))
         digest.check_provenance(path, provenance, expect or {})
     return arrays, provenance
@@ -44,4 +44,4 @@ def read_arrays(
 def read_provenance(path: str | Path) -> dict[str, Any]:
     """The provenance of a file of arrays, without the arrays."""
     with digest.open_result(path) as content:
-        return dict(json.loads(str(arrays_in(io.BytesIO(content), [_KEY])[0][_KEY])))
+        return dict(json.loads(str(read_npz_members(io.BytesIO(content), [_KEY])[0][_KEY])))

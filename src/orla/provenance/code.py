@@ -67,9 +67,11 @@ def declaring_files(kind: str, form: str) -> list[Path]:
     `form` is its name or a short form. A plug-in's file that declares a part of another kind under
     the same name is included too. OrlaError names the nearest where there is none.
     """
-    if kind not in catalogue.ROOMS:
-        raise OrlaError(f"kind of part {kind!r} is unknown; {nearest(kind, catalogue.ROOMS)}")
-    room = _HOME.joinpath("orla", *catalogue.ROOMS[kind].split("."))
+    if kind not in catalogue.KIND_PACKAGES:
+        raise OrlaError(
+            f"kind of part {kind!r} is unknown; {nearest(kind, catalogue.KIND_PACKAGES)}"
+        )
+    room = _HOME.joinpath("orla", *catalogue.KIND_PACKAGES[kind].split("."))
     files_by_name: dict[str, list[Path]] = {}
     for file in [*_public_modules(room), *_plugin_files()]:
         for name in _imports_and_part_names(*_cache_key(file))[1]:
@@ -211,7 +213,7 @@ def _imports_and_part_names(file: Path, stamp: tuple[Any, ...]) -> tuple[set[str
     """What a file imports ("a.b" too of ``from a import b``); names that its classes declare."""
     modules: set[str] = set()
     names, constants = [], {}
-    for node in sorted(_statements(file), key=lambda node: getattr(node, "lineno", 0)):
+    for node in sorted(_runtime_statements(file), key=lambda node: getattr(node, "lineno", 0)):
         if isinstance(node, ast.Import):
             modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -228,7 +230,7 @@ def _imports_and_part_names(file: Path, stamp: tuple[Any, ...]) -> tuple[set[str
     return modules, names
 
 
-def _statements(file: Path) -> Iterator[ast.AST]:
+def _runtime_statements(file: Path) -> Iterator[ast.AST]:
     """All statements of a file but those that only a type checker runs."""
     try:
         todo: list[ast.AST] = [ast.parse(file.read_bytes())]

@@ -120,7 +120,7 @@ def _refuse_mixed(provenances: Mapping[str, Mapping[str, Any]]) -> None:
     paths_by_value: dict[tuple[str, str], dict[str, list[str]]] = {}
     for path, provenance in provenances.items():
         for what, name, value in _identities(path, provenance):
-            for item in _distinct_values(value):
+            for item in _mixed_values(value):
                 paths_by_value.setdefault((what, name), {}).setdefault(_json_text(item), []).append(
                     path
                 )
@@ -154,12 +154,12 @@ def _merge_or_mark_mixed(values: Sequence[Any]) -> Any:
     if all(isinstance(value, Mapping) and MIXED not in value for value in values):
         names = dict.fromkeys(name for value in values for name in value)
         return {n: _merge_or_mark_mixed([v[n] for v in values if n in v]) for n in names}
-    distinct = {_json_text(item): item for value in values for item in _distinct_values(value)}
+    distinct = {_json_text(item): item for value in values for item in _mixed_values(value)}
     items = [distinct[text] for text in sorted(distinct)]
     return items[0] if len(items) == 1 else {MIXED: items}
 
 
-def _distinct_values(value: Any) -> list[Any]:
+def _mixed_values(value: Any) -> list[Any]:
     """All values of a mixed entry, or the one value of another."""
     return value[MIXED] if isinstance(value, Mapping) and MIXED in value else [value]
 

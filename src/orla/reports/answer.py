@@ -71,7 +71,9 @@ def _gap_text(row: Mapping[str, Any], *ends: float) -> str:
     return f"{estimate(row['gap_pp'], *ends, signed=True)} pp"
 
 
-def pretraining_sentence(condition: Condition, estimates: pd.DataFrame, study: StudyFacts) -> str:
+def pretraining_window_sentence(
+    condition: Condition, estimates: pd.DataFrame, study: StudyFacts
+) -> str:
     """The same differences on the same network after other windows of pretraining."""
     keys, specs = condition.group.keys, study.instances.get("architecture", {})
     network, windows, sentences = keys["architecture"], study.pretraining, []
@@ -110,7 +112,7 @@ def _comparison_clause(comparison: str, cells: Mapping[str, tuple], study: Study
     return f"Against “{second}”, “{first}” recovers {text}"
 
 
-def condition_sentence(condition: Condition, study: StudyFacts) -> str:
+def gap_sentence(condition: Condition, study: StudyFacts) -> str:
     """The comparison on one condition, with its networks and title, in a sentence."""
     rows, keys = condition.rows.to_dict("records"), condition.group.keys
     min_seeds, max_seeds = (int(reduce(row["n_seeds"] for row in rows)) for reduce in (min, max))
@@ -125,7 +127,7 @@ def condition_sentence(condition: Condition, study: StudyFacts) -> str:
     return f"{_comparison_clause(condition.comparison, cells, study)} ({networks}{pair}: {title})."
 
 
-def baseline_sentence(
+def best_refit_sentence(
     condition: Condition, results: Mapping[str, pd.DataFrame], study: StudyFacts
 ) -> str:
     """Which decoder refitted on the same steps recovers most, and which learner does."""
@@ -159,7 +161,7 @@ def two_by_two_sentence(condition: Condition, study: StudyFacts) -> str:
     return text and f"With {name}, gradient and cadence each by itself: {text}."
 
 
-def pairs_sentence(
+def quotable_pairs_sentence(
     over_pairs: pd.DataFrame | None, estimates: pd.DataFrame, study: StudyFacts
 ) -> str:
     """The main comparison over those pairs in which no guard fails."""

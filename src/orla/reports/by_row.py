@@ -8,10 +8,10 @@ import pandas as pd
 
 from orla.reports import comparison
 from orla.reports.beside import BesidePaper
-from orla.reports.cells import Cell, Line, Row, called, cell, value
+from orla.reports.cells import Cell, Line, Row, cell, part_name, value
 from orla.reports.comparison import NO_ANSWER, Mean
 from orla.reports.numbers import MISSING, number
-from orla.reports.paper import stand_ins
+from orla.reports.paper import stand_in_rows
 from orla.reports.study import StudyFacts, where
 from orla.reports.tables.base import Contents, Table
 from orla.reports.tables.shared import EDGE, mark_notes
@@ -60,9 +60,9 @@ class ByPapersRow(BesidePaper):
 
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
         return (
-            called("architecture", header="Net"),
+            part_name("architecture", header="Net"),
             value("Learner", "called", str, align="l"),
-            called("optimizer"),
+            part_name("optimizer"),
             cell("n", lambda line: comparison.seeds_text(line.row["adapting"]), "Ours"),
             cell("Adapting", lambda o: _our_mean_text(o.row, "adapting") + o.row["mark"], "Ours"),
             *(_our_mean_column(header, name) for name, header in self.further.items()),
@@ -76,7 +76,7 @@ class ByPapersRow(BesidePaper):
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         panels: dict[str, dict[tuple, Row]] = {}
-        papers = (stand_in for row in self.papers_rows for stand_in in stand_ins(row))
+        papers = (stand_in for row in self.papers_rows for stand_in in stand_in_rows(row))
         for paper_row_index, row in enumerate(papers):
             keys, name = condition_keys(row), next((n for n in self.measures if n in row), None)
             words = _papers_words(row)

@@ -45,7 +45,7 @@ def cell(header: str, text: Callable[[Line], str], group: str = "", align: str =
     return Cell(Column(header, align, group), text)
 
 
-def called(kind: str, column: str = "", header: str = "") -> Cell:
+def part_name(kind: str, column: str = "", header: str = "") -> Cell:
     """The reader's name of a part; a dash where the line names none."""
 
     def text(line: Line) -> str:
@@ -75,7 +75,9 @@ def value(
     return cell(header, lambda line: write(line.row[column], **how), group, align)
 
 
-def ends(header: str, *columns: str, group: str = "", n: str = "n_seeds", **how: Any) -> Cell:
+def with_interval(
+    header: str, *columns: str, group: str = "", n: str = "n_seeds", **how: Any
+) -> Cell:
     """A number and its interval's ends, below it where `stacked`; "not run" where it was not."""
     stacked = how.pop("stacked", False)
 
@@ -93,7 +95,7 @@ def n_diverged(row: Row) -> int:
     return int(or_default(row.get("n_diverged"), 0))
 
 
-def counted() -> Cell:
+def seeds_and_diverged() -> Cell:
     """The number of seeds, and how many of them diverged."""
 
     return cell("n", lambda x: sample_size(count(x.row["n_seeds"]), n_diverged(x.row)))
@@ -109,7 +111,7 @@ def beside(header: str, ours: str | Callable[[Line], Beside], group: str = "", *
     return Cell(column, lambda line: numbers(line).text(**how), lambda line: [numbers(line)])
 
 
-def mean(
+def mean_beside(
     header: str, measure: str, paper: str = "", *, scale: float = 1.0, ending: str = "", **how: Any
 ) -> Cell:
     """A condition's mean, times a scale, over the paper's number, which may have another name.

@@ -150,7 +150,7 @@ class Beside(NamedTuple):
 
     @property
     def agreement(self) -> str:
-        """What the rule says of both."""
+        """Whether ours agrees with the paper's, by `agreement`; or `NOT_COMPARABLE`."""
         if self.paper is None or self.ours is None:
             return NO_ANSWER
         if self.paper.reason:
@@ -188,5 +188,5 @@ def means_by_keys(measured: pd.DataFrame) -> dict[tuple[str, ...], dict[str, Mea
 
 
 def conditions_frame(means: Mapping[tuple[str, ...], Mapping[str, Mean]]) -> pd.DataFrame:
-    """A row a condition: its key columns, and "means", those of `means_by_keys`."""
+    """A table with a row a condition: its key columns, and its means by measure as "means"."""
     return pd.DataFrame([[*keys, mean] for keys, mean in means.items()], columns=[*KEYS, "means"])

@@ -39,7 +39,7 @@ METRICS = {
 FEW_POINTS = 5
 
 
-def has_meaning(row: Mapping[str, Any]) -> bool:
+def recovery_has_meaning(row: Mapping[str, Any]) -> bool:
     """Whether recovery says anything here: its denominator is clear."""
     if is_missing(row.get("denominator")):
         return not or_default(row.get("unreliable"), False)
@@ -64,7 +64,7 @@ def with_points(rows: pd.DataFrame, seeds: pd.DataFrame) -> list[dict[str, Any]]
 
 def gap_text(row: Mapping[str, Any]) -> str:
     """A gap, its interval, and the differences of R2 and error (sign reversed), a line each."""
-    if not has_meaning(row):
+    if not recovery_has_meaning(row):
         lines = [NO_MEANING]
     elif is_missing(row["gap_pp"]):
         lines = ["diverged" if or_default(row["n_diverged"], 0) > 0 else NO_MEANING]
@@ -81,7 +81,7 @@ def gap_text(row: Mapping[str, Any]) -> str:
 def recovery_text(row: Mapping[str, Any], side: str) -> str:
     """Recovery of one of the two learners and its interval; `side`: first words of its columns."""
     value = row.get(f"{side}_percent")
-    if is_missing(value) or not has_meaning(row):
+    if is_missing(value) or not recovery_has_meaning(row):
         return NO_MEANING
     ends = (row[f"{side}_{end}_percent"] for end in ("low", "high"))
     return estimate(value, *ends).replace(" ", "\n")
@@ -120,12 +120,12 @@ class Square(NamedTuple):
     def diagonal(self, study: StudyFacts) -> str | None:
         """The comparison that changes both at once, full per window minus immediate per step."""
         first, _, _, last = self.learners(study)
-        return _names_by_learners(study).get((last, first))
+        return _comparison_names_by_learners(study).get((last, first))
 
 
 def find_square(study: StudyFacts) -> Square | None:
     """The first four comparisons that form a two by two, or None."""
-    names = _names_by_learners(study)
+    names = _comparison_names_by_learners(study)
     strides = {pair: {study.stride(learner) for learner in pair} for pair in names}
     alike = {pair: s.pop() for pair, s in strides.items() if len(s) == 1 and None not in s}
     for step, window in product(alike, repeat=2):  # pairs of full and immediate, at two cadences
@@ -135,7 +135,7 @@ def find_square(study: StudyFacts) -> Square | None:
     return None
 
 
-def recovery_rows(
+def corner_rows(
     cells: Mapping[str, Mapping[str, Any]], square: Square
 ) -> list[tuple[Mapping[str, Any], str] | None]:
     """A row that holds a recovery, and its side, the first words of its columns.
@@ -154,6 +154,6 @@ def recovery_rows(
     ]
 
 
-def _names_by_learners(study: StudyFacts) -> dict[tuple[str, str], str]:
+def _comparison_names_by_learners(study: StudyFacts) -> dict[tuple[str, str], str]:
     """The name of each comparison, by its two learners."""
     return {(c.minuend, c.subtrahend): name for name, c in study.comparisons.items()}

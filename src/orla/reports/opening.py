@@ -12,7 +12,13 @@ from orla import catalogue
 from orla.reports import answer
 from orla.reports.by_row import VS_RTRL
 from orla.reports.chapters import chapter, chapter_sort_key
-from orla.reports.estimates import ESTIMANDS, OF_HELDOUT, fails_guard, find_square, has_meaning
+from orla.reports.estimates import (
+    ESTIMANDS,
+    OF_HELDOUT,
+    fails_guard,
+    find_square,
+    recovery_has_meaning,
+)
 from orla.reports.numbers import estimate, is_missing, number
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
@@ -53,7 +59,7 @@ def opening(results: Results, verdicts: list[Verdict], study: StudyFacts) -> Ope
     estimates = results.get("estimates", blank)
     estimates = estimates[estimates["estimand"].isin(OF_HELDOUT)]
     records = estimates.to_dict("records")
-    vague = np.array([not has_meaning(row) for row in records], bool)
+    vague = np.array([not recovery_has_meaning(row) for row in records], bool)
     fails = np.array([fails_guard(row) or is_missing(row.get("gap_pp")) for row in records], bool)
     estimates = estimates.assign(vague=vague, quotable=~(vague | fails))
     facts = _template_facts(results, models, estimates, study)
@@ -65,7 +71,7 @@ def opening(results: Results, verdicts: list[Verdict], study: StudyFacts) -> Ope
     )
     language_models = language.model_sentences(results.get("language"))
     streams = others.stream_sentences(results, study)
-    chapters = question if drift else _chapter_sentences(results)
+    chapters = question if drift else _chapter_questions(results)
     if "heldout" not in results and chapters:  # no network has been trained on a stream
         title = language.TITLE if language_models else title
         images = others.tent_sentences(results.get("tta"), study)
@@ -90,12 +96,12 @@ def _answer(
     is_recorded = best is not None and best.group.keys["task"] in study.recordings
     note, subject = "", best is not None and (is_recorded or not study.recordings)
     if subject:
-        pairs_text = answer.pairs_sentence(results.get("over_pairs"), estimates, study)
-        alone = answer.condition_sentence(best, study)
+        pairs_text = answer.quotable_pairs_sentence(results.get("over_pairs"), estimates, study)
+        alone = answer.gap_sentence(best, study)
         second = alone if pairs_text else answer.two_by_two_sentence(best, study)
         texts = [pairs_text or alone, second]
-        texts.append(answer.pretraining_sentence(best, estimates, study))
-        texts.append(answer.baseline_sentence(best, results, study))
+        texts.append(answer.pretraining_window_sentence(best, estimates, study))
+        texts.append(answer.best_refit_sentence(best, results, study))
         if pairs_text and best.rows["n_seeds"].max() < answer.FEWEST_NETWORKS:
             texts = [pairs_text]  # of one pair's few networks an interval tells nothing
         quotable = where(estimates, estimand=best.estimand)["quotable"]
@@ -106,8 +112,8 @@ def _answer(
         )
     else:
         fallback_text = _rtrl_share_sentence(models, study)
-        fallback_text = fallback_text or (answer.condition_sentence(best, study) if best else "")
-        fallback_text = fallback_text or _recovery_sentence(models, study)
+        fallback_text = fallback_text or (answer.gap_sentence(best, study) if best else "")
+        fallback_text = fallback_text or _best_recovery_sentence(models, study)
         texts = ["" if streams else answer.no_gap_sentence(estimates, models, study), fallback_text]
     first, *further_sentences = [*filter(None, texts)] or [""]
     if verdicts and estimates.empty:  # what was registered is the answer
@@ -117,7 +123,7 @@ def _answer(
     return list(filter(None, sentences)), list(filter(None, further_sentences)), note, subject
 
 
-def _chapter_sentences(results: Results) -> str:
+def _chapter_questions(results: Results) -> str:
     """What the chapters that these results have tables for ask, in a sentence each."""
     nonempty_results = {name for name, frame in results.items() if len(frame)}
     parts = [part.part for part in catalogue.parts("table").values()]
@@ -197,7 +203,7 @@ def _rtrl_share_sentence(models: pd.DataFrame, study: StudyFacts) -> str:
     tasks = [
         f"{study.called('task', task)}: {estimate(ours.mean, *ours.interval(), digits=0)} %"
         for task, of_task in where(rows, **usual).groupby("task", sort=False)
-        if _models_have_meaning(of_task)
+        if _recovery_has_meaning(of_task)
         for ours in [moments(of_task[column])]
         if ours.n > 1  # one network has no interval
     ]
@@ -210,7 +216,7 @@ def _rtrl_share_sentence(models: pd.DataFrame, study: StudyFacts) -> str:
     )
 
 
-def _recovery_sentence(models: pd.DataFrame, study: StudyFacts) -> str:
+def _best_recovery_sentence(models: pd.DataFrame, study: StudyFacts) -> str:
     """What a learner recovers, over pairs where there are several; for studies that compare none.
 
     It is the learner whose interval lies highest.
@@ -219,7 +225,7 @@ def _recovery_sentence(models: pd.DataFrame, study: StudyFacts) -> str:
     rows = models[models["task"].isin(study.recordings)]
     rows = rows[rows["selected"].astype(bool)] if len(rows) else rows
     for title, keys, group in study.groups(rows, "learner", "optimizer", without="pair"):
-        pairs = [rows for _, rows in group.groupby("pair") if _models_have_meaning(rows)]
+        pairs = [rows for _, rows in group.groupby("pair") if _recovery_has_meaning(rows)]
         if not pairs:
             continue
         means = [rows["recovery_heldout_percent"].mean() for rows in pairs]
@@ -242,7 +248,7 @@ def _recovery_sentence(models: pd.DataFrame, study: StudyFacts) -> str:
     return max(texts, key=itemgetter(0))[1] if texts else ""
 
 
-def _models_have_meaning(models: pd.DataFrame) -> bool:
+def _recovery_has_meaning(models: pd.DataFrame) -> bool:
     """Whether recovery says anything of these models: its denominator is clear."""
     span = moments(models["frozen_heldout_error"] - models["reference_error"])
-    return has_meaning({"denominator": span.mean, "denominator_se": span.standard_error})
+    return recovery_has_meaning({"denominator": span.mean, "denominator_se": span.standard_error})

@@ -244,7 +244,9 @@ class StudyFacts(PartNames):
             title = ": ".join([title, *(self.called(kind, keys[kind]) for kind in more)])
             yield Group(title, keys, rows)
 
-    def paper_for(self, keys: Mapping[str, Any], comparison: str | None = None) -> Paper | None:
+    def applicable_paper(
+        self, keys: Mapping[str, Any], comparison: str | None = None
+    ) -> Paper | None:
         """The paper, where its numbers apply to a condition; else None.
 
         They apply to the paper's recordings, or their simulation, and networks of its size, without

@@ -78,7 +78,7 @@ class TableDocument:
         return sum(len(panel.rows) for panel in self.panels)
 
     @property
-    def is_long(self) -> bool:
+    def is_folded(self) -> bool:
         """Whether it is folded where it is read on a screen."""
         return self.length > _LONG
 
@@ -93,7 +93,7 @@ class TableDocument:
         """Whether any column stands under a shared header."""
         return any(column.group for column in self.columns)
 
-    def with_columns(self, columns: Sequence[int]) -> "TableDocument":
+    def select_columns(self, columns: Sequence[int]) -> "TableDocument":
         """The table with some of its columns, by their numbers."""
         rows = ([tuple(row[c] for c in columns) for row in panel.rows] for panel in self.panels)
         return replace(
@@ -128,7 +128,7 @@ def _split_columns(table: TableDocument) -> Iterator[TableDocument]:
     parts = -(-len(rest) // (table.widest - table.fixed_columns)) or 1
     for i in range(parts):
         part = rest[i * len(rest) // parts : (i + 1) * len(rest) // parts]
-        yield table.with_columns([*range(table.fixed_columns), *part])
+        yield table.select_columns([*range(table.fixed_columns), *part])
 
 
 def _split_panels(table: TableDocument) -> Iterator[list[Panel]]:

@@ -104,11 +104,11 @@ def claim_lines(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[
 
     It is [] where no claim has a figure, and where there are several pairs of sessions: the
     paper's numbers are of one pair. A claim is compared only with conditions to which the paper's
-    numbers apply (see `StudyFacts.paper_for`).
+    numbers apply (see `StudyFacts.applicable_paper`).
     """
     verdicts = verdict_lines(results.get("verdicts", pd.DataFrame()), study)
     verdicts_by_registration = {verdict["registration"]: verdict for verdict in verdicts}
-    comparable = _comparable_rows(results, study)
+    comparable = _rows_comparable_to_paper(results, study)
     pairs = {tuple(p) for rows in comparable.values() for p in rows[["task", "pair"]].to_numpy()}
     if len(pairs) > 1:
         return []
@@ -127,14 +127,14 @@ def claim_lines(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[
     )
 
 
-def _comparable_rows(
+def _rows_comparable_to_paper(
     results: Mapping[str, pd.DataFrame], study: StudyFacts
 ) -> dict[str, pd.DataFrame]:
-    """Of results that say which condition a row is of, the rows that the paper's may stand by."""
+    """Of each result with columns of a condition, the rows that the paper's compare with."""
 
     def fits(row: Mapping[str, Any]) -> bool:
         comparison = PAPERS if row.get("comparison") == PAPERS else None
-        return study.paper_for(row, comparison) is not None
+        return study.applicable_paper(row, comparison) is not None
 
     comparable_rows = {}
     for name, frame in results.items():

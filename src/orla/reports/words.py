@@ -65,7 +65,11 @@ class PartNames:
         Declarations are read from the file that `study.declarations` keeps, because importing every
         part takes seconds.
         """
-        parts = _declarations(tuple(catalogue.plugin_folders())) if kind in catalogue.ROOMS else {}
+        parts = (
+            _declarations(tuple(catalogue.plugin_folders()))
+            if kind in catalogue.KIND_PACKAGES
+            else {}
+        )
         specifications = self.tasks if kind == "task" else self.instances.get(kind, {})
         try:
             options = specification(parts, kind, slug, specifications) if parts else {}

@@ -76,8 +76,8 @@ class Contrast:
             "error_gap": self.error_gap,
             "recovery_full_percent": self.full.recovery,
             "recovery_immediate_percent": self.immediate.recovery,
-            "over_best_full_percent": self.full.recovery_over_best,
-            "over_best_immediate_percent": self.immediate.recovery_over_best,
+            "over_best_full_percent": self.full.recovery_over_best_baseline,
+            "over_best_immediate_percent": self.immediate.recovery_over_best_baseline,
             "diverged": self.differences("diverged"),
         }
 

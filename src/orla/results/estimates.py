@@ -108,7 +108,7 @@ class Estimates(Statistic, name="estimates"):
         scores = contrast.seed_scores() | contrast.gaps_by_variant()
         row = contrast.key | {"n_diverged": int(scores["diverged"].sum())}
         row |= cells_row(self.cells, scores.__getitem__, settings)
-        full, meaning = contrast.full, contrast.full.has_meaning
+        full, meaning = contrast.full, contrast.full.recovery_has_meaning
         if not meaning:
             of_recovery = {c for c in row if c.endswith(("_pp", "_percent"))} - {"margin_pp"}
             of_recovery = {c for c in of_recovery if not c.startswith("over_best")}

@@ -35,7 +35,7 @@ def result_frames(
     models[COLUMN] = recovery_vs_rtrl(models, exact)
     for part, column in BEST.items():
         models[column] = recovery_vs_rtrl(models, exact, part, best=True)
-    along = tidy.trace_table(models, traces)
+    along = tidy.error_trace_table(models, traces)
     return {"lr_curves": models, "heldout": models[models["selected"]], "traces": along, **wide}
 
 
@@ -77,7 +77,7 @@ def recovery_vs_rtrl(
     return 100.0 * (frozen - adapted) / np.where(denominator > 0, denominator, np.nan)
 
 
-def with_peers(models: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
+def join_peer_accuracy(models: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
     """The models with a column a peer: its accuracy on the stream of their task and seed, or null.
 
     Equal rows of `peers` (task, seed, peer, prequential_accuracy) count once.

@@ -85,7 +85,7 @@ class HorizonGaps(Summary, name="horizon_gaps", needs=("horizon", "models")):
         self, horizon: pd.DataFrame, models: pd.DataFrame, *, settings: Settings
     ) -> pd.DataFrame:
         pairs = contrasts(models, settings, [settings.main], {"": AT_END})
-        clear = {tuple(map(c.key.get, SETTING)) for c in pairs if c.full.has_meaning}
+        clear = {tuple(map(c.key.get, SETTING)) for c in pairs if c.full.recovery_has_meaning}
         rows = super().table(horizon, settings=settings)
         vague = [key not in clear for key in zip(*(rows[name] for name in SETTING), strict=True)]
         rows.loc[vague, [name for name in rows if name.endswith("_pp")]] = np.nan
@@ -118,7 +118,7 @@ def _ratio_and_gap(contrast: Contrast) -> dict[str, np.ndarray]:
     """
     values = np.stack([contrast.full.at_rate("update_ratio"), contrast.gap])
     values[:, ~np.isfinite(values).all(0)] = np.nan
-    gap = values[1] if contrast.full.has_meaning else np.full_like(values[1], np.nan)
+    gap = values[1] if contrast.full.recovery_has_meaning else np.full_like(values[1], np.nan)
     return {"update_ratio": values[0], "gap_pp": gap}
 
 

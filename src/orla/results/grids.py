@@ -17,7 +17,7 @@ from orla.errors import OrlaError
 from orla.results import guards
 from orla.results.estimands import AT_END, ESTIMANDS, Estimand
 from orla.statistics.means import Moments, moments
-from orla.statistics.resampling import Draws, best_rate, finite_means
+from orla.statistics.resampling import Draws, best_rate_index, finite_means
 from orla.study import scores
 from orla.study.keys import KEYS
 
@@ -98,7 +98,7 @@ class Side:
         return self.at_rate(self.estimand.frozen) - self.at_rate("reference_error")
 
     @property
-    def has_meaning(self) -> bool:
+    def recovery_has_meaning(self) -> bool:
         """Whether recovery says anything: its denominator is clear."""
         return _denominator_is_sufficient(moments(self.denominator))
 
@@ -115,7 +115,7 @@ class Side:
         return np.where(self.as_frozen & self.diverged, *map(self.at_rate, columns))
 
     @property
-    def recovery_over_best(self) -> np.ndarray:
+    def recovery_over_best_baseline(self) -> np.ndarray:
         """Recovery (seeds,) in percent over the better of the frozen network and the best constant.
 
         At the chosen rate; NaN without a clear denominator.
@@ -129,11 +129,13 @@ class Side:
         return scores.recovery_percent(zero, self.at_rate(self.estimand.error), reference)
 
     @property
-    def rate_search(self) -> guards.Tried:
+    def rate_search(self) -> guards.RateSearch:
         """How its learner was tried: its rates, the chosen one, and its updates."""
         learner = f"{self.grid.key['learner']} with {self.grid.key['optimizer']}"
         edge = bool((self.at_rate(self.estimand.edge) == 1).any())
-        return guards.Tried(learner, self.mean("updates"), len(self.grid.rates), self.rate, edge)
+        return guards.RateSearch(
+            learner, self.mean("updates"), len(self.grid.rates), self.rate, edge
+        )
 
     @property
     def at_runner_up(self) -> "Side":
@@ -145,18 +147,20 @@ class Side:
         errors = self.values(self.estimand.validation)
         others = np.where(np.isfinite(errors), errors, np.inf)
         others[:, self.rate_index] = np.inf
-        second = int(best_rate(others))
+        second = int(best_rate_index(others))
         difference = moments(others[:, second] - errors[:, self.rate_index])
         near = difference.n == len(errors) and difference.mean <= difference.standard_error
         return replace(self, rate_index=second) if near else self
 
-    def resampled_rates(self, draws: np.ndarray) -> np.ndarray:
+    def resampled_rate_indices(self, draws: np.ndarray) -> np.ndarray:
         """Index of the rate that each resample (resamples, seeds) chooses, (resamples,)."""
-        return best_rate(self.values(self.estimand.validation)[draws])
+        return best_rate_index(self.values(self.estimand.validation)[draws])
 
     def other_rate_share(self, draws: Draws) -> float:
         """Share of resamples that choose another rate than the marked one."""
-        return float(draws.share[self.resampled_rates(draws.different) != self.rate_index].sum())
+        return float(
+            draws.frequencies[self.resampled_rate_indices(draws.different) != self.rate_index].sum()
+        )
 
 
 def _denominator_is_sufficient(denominator: Moments) -> bool:
@@ -178,7 +182,7 @@ def marked_side(grid: Grid, estimand: Estimand) -> Side | None:
 OF_ADAPT = ("adapt_error", "recovery_adapt_percent", "adapt_vs_best_rtrl_percent")
 """Columns about the adapt part, which a table shows at the rate that is chosen for it."""
 OVER_BEST = "recovery_over_best_percent"
-"""Column of `Side.recovery_over_best`, which is made from others."""
+"""Column of `Side.recovery_over_best_baseline`, which is made from others."""
 
 
 def seed_values(side: Side, column: str) -> np.ndarray:
@@ -188,7 +192,7 @@ def seed_values(side: Side, column: str) -> np.ndarray:
     chosen on the adapt part.
     """
     if column == OVER_BEST:
-        return side.recovery_over_best
+        return side.recovery_over_best_baseline
     if column == "denominator":
         return side.denominator
     if column == "learning_rate":

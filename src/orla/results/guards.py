@@ -12,7 +12,7 @@ LEAST_DENOMINATOR = 0.05
 LEAST_STANDARD_ERRORS = 3.0
 
 
-class Tried(NamedTuple):
+class RateSearch(NamedTuple):
     """How a learner was tried; the chosen rate, and whether it is on the edge of its grid."""
 
     learner: str
@@ -32,7 +32,7 @@ def denominator_fails(mean: float, standard_error: float) -> bool:
     return bool(small or mean < LEAST_STANDARD_ERRORS * standard_error)
 
 
-def reasons(searches: Iterable[Tried], reference_error: float, constant_error: float) -> str:
+def reasons(searches: Iterable[RateSearch], reference_error: float, constant_error: float) -> str:
     """The reasons, joined by "; "; empty without any.
 
     Errors are those without drift (NaN if there is none), and held out of the best constant.

@@ -57,7 +57,7 @@ def segment_table(losses: pd.DataFrame) -> pd.DataFrame:
 
 
 def _shift_costs(losses: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """By segment, ``shift``: what its domain costs over the first; ``room``: NaN where it fails."""
+    """By segment: ``shift``, its domain's loss less the first's; ``room``, NaN where not clear."""
     table = losses.groupby([*by, "segment"], sort=False)[["domain_loss", "domain_error"]].first()
     first = table.groupby(level=by, sort=False).transform("first")
     cost = table["domain_loss"] - first["domain_loss"]

@@ -74,4 +74,6 @@ def _rate_transfer_scores(contrast: Contrast, rate_source: Contrast) -> dict[str
         values[f"learning_rate_{name}"] = np.array([other.rate])
         values["n_flipped"] += not matches[side.rate_index]
     gap = values["recovery_full_percent"] - values["recovery_immediate_percent"]
-    return values | {"gap_pp": gap if contrast.full.has_meaning else np.full_like(gap, np.nan)}
+    return values | {
+        "gap_pp": gap if contrast.full.recovery_has_meaning else np.full_like(gap, np.nan)
+    }

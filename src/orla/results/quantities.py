@@ -94,7 +94,7 @@ class QuantitiesPerPair(Statistic, name="quantity_pairs"):
             for quantity in _quantities(settings)
             if quantity.unit == "pair" and quantity.along != PAIRS
             for pair in _pair_quantities(quantity, models)[0]
-            if pair.has_meaning
+            if pair.recovery_has_meaning
         ]
         return pd.DataFrame(rows, columns=list(self.columns))
 
@@ -125,7 +125,7 @@ class _PairQuantity:
             side = self.sides[_condition_key(term.where)]
             values = side.at_rate(term.column)
             if draws is not None:
-                rates = side.resampled_rates(draws)
+                rates = side.resampled_rate_indices(draws)
                 values = values_at_rates(side.values(term.column), draws, rates)
             return term.times * (np.abs(values) if term.absolute else values)
 
@@ -158,10 +158,10 @@ class _PairQuantity:
         return int(np.any([side.diverged for side in self.sides.values()], axis=0).sum())
 
     @cached_property
-    def has_meaning(self) -> bool:
+    def recovery_has_meaning(self) -> bool:
         """Whether its recoveries, where it has some, say anything."""
         terms = (t for t in self.quantity.terms if t.column.startswith("recovery_"))
-        return all(self.sides[_condition_key(term.where)].has_meaning for term in terms)
+        return all(self.sides[_condition_key(term.where)].recovery_has_meaning for term in terms)
 
     @cached_property
     def guards(self) -> str:
@@ -216,7 +216,7 @@ def _condition_key(where: Mapping[str, str]) -> Where:
 def _quantity_row(quantity: Quantity, models: pd.DataFrame, settings: Settings) -> dict[str, Any]:
     """A quantity's row: its value over seeds or pairs, with its variants and guards."""
     every, absence = _pair_quantities(quantity, models)
-    pairs = [pair for pair in every if pair.has_meaning]
+    pairs = [pair for pair in every if pair.recovery_has_meaning]
     sound = [pair for pair in pairs if not pair.guards]
     reasons = [f"{p.name}: {p.guards}" if len(every) > 1 else p.guards for p in every if p.guards]
     row = {

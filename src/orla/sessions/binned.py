@@ -142,9 +142,9 @@ def read_binned(
         arrays["bin_s"] = arrays["bin_s"].reshape(() if arrays["bin_s"].size == 1 else -1)
         if source.kind == "categories" and arrays[source.target].shape[1:] == (1,):
             arrays[source.target] = arrays[source.target][:, 0]
-        whole = _require_valid_arrays(arrays, order, source, preparation.transform)
+        whole = _steps_without_nan(arrays, order, source, preparation.transform)
         inputs, targets = arrays[source.inputs][whole], arrays[source.target][whole]
-        bin_s, steps = float(clocks.times_in_seconds(arrays["bin_s"])), len(whole)
+        bin_s, steps = float(clocks.restore_time_decimals(arrays["bin_s"])), len(whole)
         if len(inputs) < max(1, preparation.least_kept * steps):
             raise OrlaError(
                 f"{source.inputs}, {source.target}: {steps - len(inputs)} of {steps} steps hold NaN"
@@ -176,7 +176,7 @@ def read_binned(
     )
 
 
-def _require_valid_arrays(
+def _steps_without_nan(
     arrays: dict[str, np.ndarray], order: list[str], source: Source, transform: str
 ) -> np.ndarray:
     """Refuse arrays of shapes or values that cannot be; answer (steps,), which have no NaN."""

@@ -25,7 +25,7 @@ _COARSEST_S = 1e-3  # that times may be stored in
 SLOW_S, _FEW_HZ = 0.5, 0.1
 
 
-def times_in_seconds(values: Any) -> np.ndarray:
+def restore_time_decimals(values: Any) -> np.ndarray:
     """Times as float64; those stored in single precision get the decimals that were meant.
 
     A sample at 0.7 s is 0.699999988 in single precision, which a bin that begins at 0.7 would lose.
@@ -104,14 +104,14 @@ def check_intervals(name: str, intervals: np.ndarray, start_s: float, end_s: flo
 
 
 def read_times(name: str, data: Any) -> np.ndarray:
-    """A whole array of times (s), as float64; see `times_in_seconds`."""
-    return stored_times(name, as_vector(read_numbers(name, data)))
+    """A whole array of times (s), as float64; see `restore_time_decimals`."""
+    return convert_stored_times(name, as_vector(read_numbers(name, data)))
 
 
-def stored_times(name: str, values: np.ndarray) -> np.ndarray:
-    """Times (s) as they were meant, of times as they are stored; refused where too coarse."""
+def convert_stored_times(name: str, values: np.ndarray) -> np.ndarray:
+    """Stored times (s) with their decimals restored; refused where too coarse."""
     require_time_resolution(name, values)
-    return times_in_seconds(values)
+    return restore_time_decimals(values)
 
 
 def require_ascending(names: Sequence[str], trains: Sequence[np.ndarray]) -> None:
@@ -171,7 +171,7 @@ def require_one_clock(session: Session, most_outside: float, mend: str) -> None:
             f"spike_times: {outside} of {len(spikes)} spikes ({outside / len(spikes):.1%}) lie "
             f"outside the positions' times; {spans}"
         )
-    times_inside = time_s[session.interval_index() == 0]
+    times_inside = time_s[session.left_out_interval_index() == 0]
     first, last = times_inside[[0, -1]] if len(times_inside) > 1 else (first, last)
     silent = max(0.0, 1 - (min(high, last) - max(low, first)) / (last - first))
     if silent > max(most_outside, _MOST_SILENT) and silent * len(spikes) > _NO_CHANCE:

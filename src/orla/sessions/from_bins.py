@@ -79,7 +79,7 @@ def prepare_binned(
             "channels that both have"
         )
     if a.targets.ndim > 1:
-        target_scaling = Scaling.fit(a.targets[:n], a.outputs, a.name, _other_outputs(a, n))
+        target_scaling = Scaling.fit(a.targets[:n], a.outputs, a.name, _other_target_hint(a, n))
         categories = None
         targets = [target_scaling(day.targets) for day in days]
         readings["target"] = {name: value.tolist() for name, value in vars(target_scaling).items()}
@@ -163,7 +163,7 @@ def _prepare_inputs(
     return [scaling(each) for each in rows], readings, alignment
 
 
-def _other_outputs(a: Binned, n: int) -> str:
+def _other_target_hint(a: Binned, n: int) -> str:
     """What may be decoded where a column of the target is constant over A's first `n` steps."""
     vary = np.flatnonzero(np.ptp(a.targets[:n], axis=0)).tolist()
     if not vary:

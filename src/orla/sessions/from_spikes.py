@@ -155,7 +155,7 @@ def _split_at_gaps(
     A gap is a hole of more than `longest_s` between samples that are numbers, time that the file
     itself leaves out, or a jump of the position.
     """
-    time_s, interval, seconds_dropped = session.time_s, session.interval_index(), {}
+    time_s, interval, seconds_dropped = session.time_s, session.left_out_interval_index(), {}
     for i, (reason, *_) in enumerate(session.left_out, start=1):
         samples = int(np.count_nonzero(interval == i))
         seconds_dropped[reason] = seconds_dropped.get(reason, 0.0) + usual * samples

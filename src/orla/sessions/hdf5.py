@@ -40,14 +40,14 @@ _OTHERS = {
 @contextmanager
 def open_checked(
     path: Path,
-    form: str,
+    format_name: str,
     opener: Callable[[Path], AbstractContextManager[Any]],
     *,
     zarr: bool = False,
 ) -> Iterator[Any]:
     """The content of a file, as `opener(path)` gives it; every error of the block names the file.
 
-    `form` is the expected format in messages; `zarr`: whether it opens folders in Zarr too.
+    `format_name` is the expected format in messages; `zarr`: whether it opens folders in Zarr too.
     OrlaError: there is no such file, and why it cannot be read: a folder, no permission, locked,
     packed by a filter that is missing, an extension that is missing, another format, cut short or
     damaged; and every OrlaError of the block.
@@ -68,7 +68,9 @@ def open_checked(
         except OrlaError:
             raise
         except Exception as error:  # pynwb and hdmf raise many kinds for a file that is no NWB
-            raise OrlaError(f"cannot be read as {form}: {_error_cause(path, error)}") from error
+            raise OrlaError(
+                f"cannot be read as {format_name}: {_error_cause(path, error)}"
+            ) from error
 
 
 def _require_sound(path: Path) -> None:

@@ -154,25 +154,25 @@ def factor_analysis(covariance: np.ndarray, n_factors: int) -> tuple[np.ndarray,
     return loadings, unique
 
 
-def nearest_rotation(on_a: np.ndarray, on_b: np.ndarray) -> np.ndarray:
+def nearest_rotation(loadings_a: np.ndarray, loadings_b: np.ndarray) -> np.ndarray:
     """The orthogonal matrix by which loadings of B come nearest to those of A.
 
     Both are (channels, components), row i of one channel (Schoenemann 1966, Psychometrika 31:1).
     """
-    return scipy.linalg.orthogonal_procrustes(on_b, on_a)[0]
+    return scipy.linalg.orthogonal_procrustes(loadings_b, loadings_a)[0]
 
 
-def stable_channels(on_a: np.ndarray, on_b: np.ndarray, count: int) -> np.ndarray:
+def stable_channels(loadings_a: np.ndarray, loadings_b: np.ndarray, count: int) -> np.ndarray:
     """Rows of the channels whose loadings changed least, in ascending order.
 
     Of all channels with loadings on both days the one that lies farthest from its place on A, after
     the best rotation of those that are left, is taken out, until `count` are left (Degenhart et al.
     2020, Nature Biomedical Engineering 4:672).
     """
-    length = np.minimum(*(np.linalg.norm(rows, axis=1) for rows in (on_a, on_b)))
+    length = np.minimum(*(np.linalg.norm(rows, axis=1) for rows in (loadings_a, loadings_b)))
     rows = np.flatnonzero(length >= _LEAST_LOADING)
     while len(rows) > count:
-        a, b = on_a[rows], on_b[rows]
+        a, b = loadings_a[rows], loadings_b[rows]
         distance = np.linalg.norm(b @ nearest_rotation(a, b) - a, axis=1)
         rows = np.delete(rows, distance.argmax())
     return rows

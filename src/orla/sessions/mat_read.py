@@ -83,10 +83,10 @@ def _read_cell(file: h5py.File, variable: str, reference: h5py.Reference) -> np.
     """The array that a cell of a variable refers to."""
     if not reference or not isinstance(dataset := file[reference], h5py.Dataset):
         raise OrlaError(f"{variable}: refers to no array; get the file again")
-    return _read_whole(variable, dataset)
+    return _read_dataset(variable, dataset)
 
 
-def _read_whole(variable: str, dataset: h5py.Dataset) -> np.ndarray:
+def _read_dataset(variable: str, dataset: h5py.Dataset) -> np.ndarray:
     """The whole of one dataset; an empty MATLAB array as an array without elements."""
     if dataset.attrs.get("MATLAB_empty", 0):
         return np.empty((0, 0))
@@ -96,7 +96,7 @@ def _read_whole(variable: str, dataset: h5py.Dataset) -> np.ndarray:
 
 def _read_matrix(file: h5py.File, name: str, *columns: int) -> np.ndarray:
     """A numeric variable in MATLAB's orientation, float64."""
-    values = _read_whole(name, _require_variable(file, name))
+    values = _read_dataset(name, _require_variable(file, name))
     is_matrix = values.ndim == 2 and values.dtype.kind in "fiu"
     if not is_matrix or (values.size and values.shape[0] not in columns):
         sizes = " or ".join(map(str, columns))
@@ -127,7 +127,7 @@ def _read_cell_references(file: h5py.File, name: str) -> np.ndarray:
         )
     if dataset.size > _MOST_CELLS:
         raise OrlaError(f"{name}: {dataset.size} cells, more than {_MOST_CELLS}; is it damaged?")
-    return _read_whole(name, dataset).T
+    return _read_dataset(name, dataset).T
 
 
 def _cell_name(row: int, column: int) -> str:
@@ -154,5 +154,5 @@ def _read_spike_trains(
             if (address := file[reference].id) in addresses or numbers > MOST_NUMBERS:
                 raise OrlaError(f"{variable}: the events of another cell, or too many; mend it")
             addresses.add(address)
-            trains[row, column] = clocks.times_in_seconds(times.ravel())
+            trains[row, column] = clocks.restore_time_decimals(times.ravel())
     return trains

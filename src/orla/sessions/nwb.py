@@ -140,7 +140,7 @@ def _read_channels(file: pynwb.NWBFile, units: Units) -> tuple[dict[str, list[st
     """
     ids = units.id[:]
     if "electrodes" not in units.colnames or file.electrodes is None:
-        return _channel_per_unit(ids, ["unknown"] * len(ids))
+        return _units_as_channels(ids, ["unknown"] * len(ids))
     table = file.electrodes
     column = next((name for name in _CHANNEL_COLUMNS if name in table.colnames), None)
     names = _read_texts(table, column) if column else [f"electrode {i}" for i in table.id[:]]
@@ -163,11 +163,11 @@ def _read_channels(file: pynwb.NWBFile, units: Units) -> tuple[dict[str, list[st
     several = len({*channels})
     if sum(map(len, sites)) > several or (len(sites) == 1 and several > 1):
         print("units list overlapping electrodes; each is a channel of its own", file=sys.stderr)
-        return _channel_per_unit(ids, [areas[i] for i in channels[starts]] if areas else [])
+        return _units_as_channels(ids, [areas[i] for i in channels[starts]] if areas else [])
     return fields, channels[starts]
 
 
-def _channel_per_unit(ids: Sequence[Any], areas: list[str]) -> tuple[dict[str, Any], np.ndarray]:
+def _units_as_channels(ids: Sequence[Any], areas: list[str]) -> tuple[dict[str, Any], np.ndarray]:
     """Fields of a Session whose units are channels, and each unit's channel."""
     fields = {"channels": [f"unit {i}" for i in ids], "arrays": [""] * len(ids), "areas": areas}
     checks.require_distinct("units, id", fields["channels"])
@@ -198,7 +198,7 @@ def _read_spikes(
     spikes left out by reason.
     """
     ids = units.id[:]
-    kind = partial(clocks.stored_times, name := "units, spike_times")
+    kind = partial(clocks.convert_stored_times, name := "units, spike_times")
     spikes = checks.read_ragged_rows(name, units["spike_times"], len(ids), kind)
     clocks.require_ascending([f"units, unit {unit}, spike_times" for unit in ids], spikes)
     is_sorted, good = np.ones(len(ids), dtype=bool), np.ones(len(ids), dtype=bool)

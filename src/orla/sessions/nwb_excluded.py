@@ -81,7 +81,7 @@ def _interval_bounds(table: pynwb.epoch.TimeIntervals, span: tuple[float, float]
         checks.read_numbers(f"{table.name}, {name}", table[name].data)
         for name in ("start_time", "stop_time")
     ]
-    bounds = np.column_stack([*map(clocks.times_in_seconds, columns)])
+    bounds = np.column_stack([*map(clocks.restore_time_decimals, columns)])
     last = bounds[:, 0] == np.max(bounds[:, 0], initial=-np.inf)
     bounds[last & np.isnan(bounds[:, 1]), 1] = np.inf
     clocks.check_intervals(table.name, bounds, *span)

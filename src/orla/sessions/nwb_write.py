@@ -97,7 +97,7 @@ def _add_electrodes(file: pynwb.NWBFile, session: Session) -> None:
 
 
 def _units_table(file: pynwb.NWBFile, session: Session) -> Units:
-    """Whole columns at once, because add_unit converts every spike to a Python float."""
+    """The units as a table, in whole columns: add_unit converts every spike to a Python float."""
     count = len(session.unit_spikes)
     spikes = VectorData(
         name="spike_times",

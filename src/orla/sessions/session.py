@@ -54,7 +54,7 @@ class Session:
         self.arrays = self.arrays or [_area_name(channel) for channel in self.channels]
         self.areas = self.areas or [area or "unknown" for area in self.arrays]
 
-    def interval_index(self) -> np.ndarray:
+    def left_out_interval_index(self) -> np.ndarray:
         """(k,) int: of each sample, which interval of `left_out` it is in, from 1; 0 for none."""
         inside = np.zeros(len(self.time_s), dtype=np.int64)
         for i, (_, start, stop) in enumerate(self.left_out, start=1):

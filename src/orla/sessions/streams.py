@@ -7,13 +7,13 @@ from typing import Any, Self
 
 from orla.errors import OrlaError
 from orla.provenance.digest import differences
-from orla.tasks.stream import Sealed, Stream
+from orla.tasks.stream import Stream, StreamBundle
 
 _SETTINGS = "settings"
 
 
 @dataclass(frozen=True)
-class Streams(Sealed):
+class Streams(StreamBundle):
     """The two sessions of a pair.
 
     Attributes:
@@ -59,14 +59,14 @@ class Streams(Sealed):
 
 
 def stream_settings(task: Mapping[str, Any]) -> dict[str, Any]:
-    """What the streams of a pair depend on: of the parts, session A's tail alone."""
+    """The settings of a task that its streams depend on: of `parts` tail_steps alone."""
     if "parts" not in task:
         return dict(task)
     return {**task, "parts": {k: v for k, v in task["parts"].items() if k == "tail_steps"}}
 
 
 def episode_settings(task: Mapping[str, Any], split: str | None = None) -> dict[str, Any]:
-    """What of a task's specification an episode, or else its pretraining part, depends on.
+    """The settings of a task that a split's episode depends on; without one, its pretraining part.
 
     Of recordings it holds the one split, or no parts but session A's tail.
     """

@@ -91,7 +91,7 @@ def expected_md5(session: str, source: Source, pins: Path) -> str:
         raise OrlaError(f"{pins}: not a table of {' and '.join(header)}; restore or delete it")
     checksums = dict(rows[1:])
     if session not in checksums:
-        checksums = _download_list(source.list_url, source.timeout_s) | checksums
+        checksums = _download_checksums(source.list_url, source.timeout_s) | checksums
         if session not in checksums:
             near = nearest(session, checksums)
             raise OrlaError(f"{source.list_url}: the record has no file {session}.mat; {near}")
@@ -100,7 +100,7 @@ def expected_md5(session: str, source: Source, pins: Path) -> str:
     return checksums[session]
 
 
-def _download_list(url: str, timeout_s: float) -> dict[str, str]:
+def _download_checksums(url: str, timeout_s: float) -> dict[str, str]:
     """Checksums by session, from a record's JSON (``files``: ``key`` and ``checksum`` of each)."""
     try:
         with requests.get(url, timeout=timeout_s, stream=True) as answer:

@@ -23,8 +23,8 @@ class Draws:
     index: np.ndarray
 
     @cached_property
-    def share(self) -> np.ndarray:
-        """(different,) the share of resamples that each of them is."""
+    def frequencies(self) -> np.ndarray:
+        """(different,) the share of all resamples that equal each different one."""
         return np.bincount(self.index) / len(self.index)
 
 
@@ -56,7 +56,7 @@ def resampled_standard_error(distribution: np.ndarray, n: int) -> float:
     return float(finite.std(ddof=1) * np.sqrt(n / (n - 1)))
 
 
-def best_rate(errors: np.ndarray) -> np.ndarray:
+def best_rate_index(errors: np.ndarray) -> np.ndarray:
     """Index (...) of the rate with the lowest mean over seeds of errors (..., seeds, rates).
 
     It is the one that `orla.study.rates.best_index` finds. An error that is not finite (a diverged

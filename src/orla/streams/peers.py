@@ -25,7 +25,9 @@ PEERS: Mapping[str, Callable[[int], base.Classifier]] = {
 }
 
 
-def row_hits(name: str, seed: int, X: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, int]:
+def row_hits_and_bytes(
+    name: str, seed: int, X: np.ndarray, Y: np.ndarray
+) -> tuple[np.ndarray, int]:
     """Whether each row (rows,) was right before it was learned, and the model's bytes at the end.
 
     Of a key of `PEERS` on features X (rows, features) as they come and categories Y (rows,).
@@ -51,7 +53,7 @@ def peer_accuracies(task: River, seed: int, probe: Mapping[str, Any]) -> pd.Data
     windows = task.adapt // window
     index = np.arange(windows)
     for name in (name for name in PEERS if seed < task.peers.get(name, 0)):
-        right, size = row_hits(name, seed, X[:end], Y[:end])
+        right, size = row_hits_and_bytes(name, seed, X[:end], Y[:end])
         right = right[task.pretraining :][: windows * window].reshape(1, windows, window)
         series = {"hits": right.sum(-1), "tested": np.full((1, windows), window)}
         [accuracy] = prequential.profile(series)["accuracy"]
@@ -62,8 +64,8 @@ def peer_accuracies(task: River, seed: int, probe: Mapping[str, Any]) -> pd.Data
     return pd.concat(frames, ignore_index=True)
 
 
-def trial_hits(name: str) -> np.ndarray:
+def synthetic_row_hits(name: str) -> np.ndarray:
     """Which of a few hundred made-up rows a peer has right: its behaviour, for registrations."""
     t = np.arange(300.0)
     X = np.stack([np.sin(1.7 * t), np.cos(0.3 * t**1.5)], 1)
-    return row_hits(name, 0, X, (X[:, 0] + X[:, 1] * np.sin(t / 90) > 0).astype(int))[0]
+    return row_hits_and_bytes(name, 0, X, (X[:, 0] + X[:, 1] * np.sin(t / 90) > 0).astype(int))[0]

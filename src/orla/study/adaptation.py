@@ -72,7 +72,7 @@ class Episodes(dict[str, Episode]):
         return self[split]
 
 
-def write_networks(
+def pretrain_networks(
     request: Mapping[str, Any],
     episodes: Episodes,
     path: str,
@@ -127,7 +127,7 @@ def write_networks(
 def check_networks(path: str, request: Mapping[str, Any], episodes: Episodes) -> None:
     """Refuse networks of an earlier job that were made of other settings than are asked.
 
-    Arguments as those of `write_networks`.
+    Arguments as those of `pretrain_networks`.
     """
     config, settings = networks.read_provenance(path)["config"], _networks_config(request, episodes)
     digest.refuse_other_settings(path, {name: config.get(name) for name in settings}, settings)

@@ -68,7 +68,7 @@ def batch_indices(models: int, size: int) -> Iterator[tuple[np.ndarray, int]]:
 def measure_in_batches(
     models: int, size: int, measure: Callable[[np.ndarray], dict[str, np.ndarray]]
 ) -> dict[str, np.ndarray]:
-    """What `measure` finds of indices (size,), {name: (size, ...)}, of all models."""
+    """{name: (models, ...)}, of `measure` in batches: indices (size,) -> {name: (size, ...)}."""
     parts = [
         {name: values[:count] for name, values in measure(index).items()}
         for index, count in batch_indices(models, size)

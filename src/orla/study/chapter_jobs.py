@@ -94,7 +94,9 @@ def rates_to_try(adapters: Mapping[str, Any], grids: Mapping[str, Any]) -> dict[
     return by_learner
 
 
-def room_request(settings: Mapping[str, Any], by_learner: Mapping[str, Rates]) -> dict[str, float]:
+def language_resource_request(
+    settings: Mapping[str, Any], by_learner: Mapping[str, Rates]
+) -> dict[str, float]:
     """What a job of ``language`` needs, for `language.models.require_room`.
 
     "models" of the largest batch (all streams and seeds, or all rates that are tried), "tokens"
@@ -113,7 +115,7 @@ def token_us(weights: float) -> float:
 
 
 def vision_jobs(config: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
-    """What adapts, and its optimizer or "-" -> ``vision`` of the config with the one grid."""
+    """(what adapts, optimizer or "-") -> its job: ``vision`` of the config with that grid alone."""
     if not (vision := config.get("vision")):
         return {}
     jobs = {(adapts, "-"): vision | {"rates": {}} for adapts in ("none", "statistics")}
@@ -136,7 +138,7 @@ def chapter_cpu_s(config: Mapping[str, Any], rule: str, wildcards: Mapping[str, 
             job = language_jobs(config)["language/{model}/rank-{rank}".format(**wildcards)]
             rates = rates_to_try(job["adapters"], config["grids"])
             size = sum(Path(file).stat().st_size for file in language_files(job["model"])) / 4
-            us = room_request(job["settings"], rates)["tokens"] * token_us(size)
+            us = language_resource_request(job["settings"], rates)["tokens"] * token_us(size)
         case _:
             return 0.0
     return _START_S + 1e-6 * us

@@ -11,7 +11,7 @@ import yaml
 from orla.catalogue.entries import FILE, packaged_declarations
 from orla.errors import OrlaError
 from orla.files import atomic, sha256
-from orla.study import fitting
+from orla.study import compatibility
 from orla.study.config_schema import config_schema
 from orla.study.declarations import describe_parts
 
@@ -97,10 +97,12 @@ def _write_schema(arguments: argparse.Namespace) -> None:
     schema = json.loads(json.dumps(config_schema(parts)))  # without anchors for what is shared
     text = yaml.safe_dump(schema, sort_keys=False, allow_unicode=True, width=100)
     _write_text(arguments.file, _HEAD + text)
-    entries = {"parts": parts, "memory": memory.memory_of_parts(), "fits": []}
+    entries = {"parts": parts, "memory": memory.mb_by_network_and_learner(), "fits": []}
     _write_text(arguments.declarations, _json_text(entries))
     packaged_declarations.cache_clear()  # the plans are made with what has just been written
-    _write_text(arguments.declarations, _json_text(entries | {"fits": _digests_without_refusal()}))
+    _write_text(
+        arguments.declarations, _json_text(entries | {"fits": _compatible_combination_digests()})
+    )
 
 
 def _write_text(file: Path, text: str) -> None:
@@ -108,16 +110,18 @@ def _write_text(file: Path, text: str) -> None:
         partial.write_text(text, encoding="utf-8")
 
 
-def _digests_without_refusal() -> list[str]:
-    """Digests of questions of config.yaml, alone and with each overlay, that no part refuses."""
+def _compatible_combination_digests() -> list[str]:
+    """Digests of combinations in config.yaml, alone and with each overlay, that no part refuses."""
     from orla.study.config import read_plan
 
     configs = [[], *([overlay] for overlay in Path("config").glob("*.yaml"))]
-    questions = {
-        question for config in configs for question in fitting.collect_questions(read_plan(config))
+    combinations = {
+        combination
+        for config in configs
+        for combination in compatibility.collect_combinations(read_plan(config))
     }
-    answers = zip(questions, fitting.find_refusals(questions), strict=True)
-    return sorted(fitting.question_digest(q) for q, refusal in answers if refusal is None)
+    answers = zip(combinations, compatibility.find_refusals(combinations), strict=True)
+    return sorted(compatibility.combination_digest(c) for c, refusal in answers if refusal is None)
 
 
 def _json_text(value: Any, depth: int = 3) -> str:

@@ -10,9 +10,9 @@ from typing import Any
 from orla import schema
 from orla.errors import OrlaError
 from orla.study import config_checks
+from orla.study.compatibility import check_compatibility
 from orla.study.config_schema import config_schema
 from orla.study.declarations import SECTIONS, Declarations, read_declarations
-from orla.study.fitting import check_fit
 from orla.study.plan import Plan
 from orla.study.seeds import add_lock_seeds
 from orla.yaml_files import read_yaml
@@ -67,13 +67,13 @@ def plan_from_config(raw: Mapping[str, Any]) -> Plan:
     for network in config["pretraining"].get("of", {}):
         config_checks.require_one_of("pretraining.of", network, config["networks"])
     config_checks.check_strides(plan)
-    config_checks.check_scales(plan)
+    config_checks.check_scaling_interventions(plan)
     config_checks.check_part_lengths(plan)
     config_checks.check_grids(plan, keys["properties"]["grids"])
     config_checks.check_horizons(plan)
     config_checks.check_comparisons(plan)
     config_checks.check_quantities(plan)
-    check_fit(plan)
+    check_compatibility(plan)
     return plan
 
 
@@ -97,7 +97,7 @@ def _check_yaml_values(values: Any, place: str = "") -> None:
 
 
 def _add_sources(tasks: Mapping[str, Any], parts: Declarations) -> dict[str, Any]:
-    """The tasks; each that reads files says which source they are of."""
+    """The tasks; those that read files get their kind's default "source" where they name none."""
     kinds = {name: parts["task"][spec["kind"]] for name, spec in tasks.items()}
     return {
         name: {"source": kinds[name]["defaults"]["source"], **spec}
@@ -114,7 +114,7 @@ def sort_and_drop_nulls(config: Mapping[str, Any]) -> dict[str, Any]:
     task or network that is left out is left out of the blocks of conditions too, and a block whose
     last one it was goes with it.
     """
-    normal = _sort_keys(config)
+    normal = _sort_keys_and_drop_nulls(config)
     if normal.get("quantities", {}) is None:  # an overlay takes all of them away
         del normal["quantities"]
     with suppress(AttributeError, TypeError):  # where the schema is going to refuse it
@@ -133,9 +133,9 @@ def sort_and_drop_nulls(config: Mapping[str, Any]) -> dict[str, Any]:
     return normal
 
 
-def _sort_keys(values: Any, name: str = "") -> Any:
+def _sort_keys_and_drop_nulls(values: Any, name: str = "") -> Any:
     """The values with the keys of each mapping sorted, and without names that are set to null."""
     if not isinstance(values, Mapping):
         return values
     entries = {k: v for k, v in values.items() if v is not None or name not in _NAME_MAPPINGS}
-    return {key: _sort_keys(entries[key], key) for key in sorted(entries)}
+    return {key: _sort_keys_and_drop_nulls(entries[key], key) for key in sorted(entries)}

@@ -42,7 +42,7 @@ def check_block_names(plan: Plan, place: str, block: Mapping[str, Any]) -> None:
     for name in block.get("precisions", ()):
         require_one_of(f"{place}.precisions", name, precisions)
     for task, split in product(block["tasks"], block["splits"]):
-        require_one_of(f"{place}.splits", split, plan.variants(task), f" for {task}")
+        require_one_of(f"{place}.splits", split, plan.split_names(task), f" for {task}")
 
 
 def check_sessions(tasks: Mapping[str, Any]) -> None:
@@ -59,7 +59,7 @@ def check_sessions(tasks: Mapping[str, Any]) -> None:
                 _check_pair_files(task, place, files, name, pair)
         names: dict[str, str] = {}
         for name in spec["pairs"] if source else ():
-            first = names.setdefault(_pair_data(spec, files, name), name)
+            first = names.setdefault(_pair_data_key(spec, files, name), name)
             if first != name:
                 raise OrlaError(
                     f"config: the pairs {first} and {name} of tasks.{task} are the same data, which"
@@ -67,7 +67,7 @@ def check_sessions(tasks: Mapping[str, Any]) -> None:
                 )
 
 
-def _pair_data(spec: Mapping[str, Any], files: Mapping[str, str], name: str) -> str:
+def _pair_data_key(spec: Mapping[str, Any], files: Mapping[str, str], name: str) -> str:
     """What decides a pair's data: the seed and settings of a simulation, or files."""
     data = dict(spec["pairs"][name])
     if "seed_from" in data:
@@ -94,7 +94,7 @@ def _check_pair_files(
 
 
 def check_tasks(plan: Plan) -> None:
-    """Refuse tasks that refuse their own settings, those of files aside, which jobs read."""
+    """Refuse settings that a built-in task does not take; jobs check tasks that read files."""
     ours = packaged_declarations("parts")["task"]  # plug-ins are not loaded yet
     for task in dict.fromkeys(c.task for c in plan.conditions):
         kind = plan.spec("task", task)["kind"]
@@ -104,7 +104,7 @@ def check_tasks(plan: Plan) -> None:
 
 
 def check_numerics(plan: Plan) -> None:
-    """Refuse a name that would stand in a condition's path for something else."""
+    """Refuse numeric configurations of a taken name, unknown `rates_of`, and no conditions."""
     owners = dict.fromkeys(FORMATS, "a format")
     for kind in ("intervention", "start"):
         names = [*plan.declarations[kind], *plan.config.get(SECTIONS[kind], {})]
@@ -141,7 +141,7 @@ def check_strides(plan: Plan) -> None:
                     )
 
 
-def check_scales(plan: Plan) -> None:
+def check_scaling_interventions(plan: Plan) -> None:
     """Refuse an intervention that only scales the gradient of an optimizer that is scale free."""
     for c, (block, *_) in plan.blocks_by_condition.items():
         if c.interventions and plan.declaration("optimizer", c.optimizer)["more"]["scale_free"]:

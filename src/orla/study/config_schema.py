@@ -26,7 +26,7 @@ def config_schema(parts: Declarations) -> dict[str, Any]:
 
 
 def _extend(full: dict[str, Any], parts: Declarations) -> dict[str, Any]:
-    """A piece of config.schema.yaml with `instances`, `part` and `keys` as JSON schema."""
+    """A piece of config.schema.yaml as JSON schema: `instances`, `part` and `keys` expanded."""
     if "instances" in full:
         return _instances_schema(full["instances"], parts)
     if "part" in full:

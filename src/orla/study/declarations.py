@@ -60,11 +60,11 @@ def read_declarations(plugins: Sequence[str | Path] = ()) -> Declarations:
         for name, part in catalogue.parts(kind).items():
             if is_from_outside(part):
                 with prefix_errors(f"{sys.modules[part.__module__].__file__}: {kind} {name}"):
-                    _check_names(kind, name, declarations)
+                    _check_names_and_needs(kind, name, declarations)
     return declarations
 
 
-def _check_names(kind: str, name: str, declarations: Declarations) -> None:
+def _check_names_and_needs(kind: str, name: str, declarations: Declarations) -> None:
     """Refuse a result or column whose name another has, and needs that nothing makes."""
     from orla.results.base import GIVEN, MADE_BY_RULES  # imports pandas, as all plug-ins do
     from orla.study.tidy import LONG
@@ -84,7 +84,7 @@ def _check_names(kind: str, name: str, declarations: Declarations) -> None:
                 raise OrlaError(f'its column "{column}" is also of {holders[0]}; rename it')
 
 
-def describe_parts(kinds: Iterable[str] = tuple(catalogue.ROOMS)) -> Declarations:
+def describe_parts(kinds: Iterable[str] = tuple(catalogue.KIND_PACKAGES)) -> Declarations:
     """What the classes of these kinds declare; the parts are imported."""
     parts = {kind: catalogue.parts(kind).items() for kind in kinds}
     by_kind = {
@@ -128,7 +128,7 @@ def job_parts(job: Mapping[str, Any], declarations: Declarations) -> list[tuple[
 def expand_parts(
     specs: Iterable[tuple[str, str | Mapping[str, Any]]], declarations: Declarations
 ) -> list[tuple[str, str]]:
-    """(kind, name or short form) of parts, and of those that their options are lists of."""
+    """(kind, name or short form) of parts, and of the parts in their list options."""
     parts = []
     for kind, spec in specs:
         if isinstance(spec, str):
@@ -146,14 +146,14 @@ def _describe_part(part: type[Any]) -> dict[str, Any]:
     schema = fields_schema(part, options_of(part))
     return {
         **dataclasses.asdict(part.part),
-        "forms": catalogue.short_form_patterns(part),
+        "forms": catalogue.short_form_templates(part),
         "defaults": dict(_plain_defaults(defaults_of(part))),
         "schema": schema,
         "lists": lists_of_parts(part),
         "files": file_options(part),
         "doc": (part.__doc__ or "").strip().partition("\n")[0],
         "needs_files": bool(getattr(part, "needs_files", False)),
-        "variants": None if schema["required"] or part.kind != "task" else part().variants(),
+        "split_names": None if schema["required"] or part.kind != "task" else part().split_names(),
     }
 
 

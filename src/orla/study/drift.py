@@ -97,7 +97,7 @@ class ScoredStream:
         X, Y = self.stream.X[self.steps], self.targets[self.steps]
         return LeastSquares(Y, X).weights(1.0)[:-1].ravel()
 
-    def mean_shift(self) -> float:
+    def median_abs_input_mean(self) -> float:
         """The median over inputs of the distance of their means from 0."""
         return float(np.median(np.abs(self.stream.X[self.steps].mean(0))))
 
@@ -138,8 +138,8 @@ def drift_measures(streams: Streams, episode: Episode) -> Iterator[tuple[str, st
     parts = episode.pretraining, episode.adapt, episode.reference, episode.heldout
     a, b, whole_tail, heldout = (ScoredStream(part, categories=n) for part in parts)
     tail = ScoredStream(episode.reference, episode.reference_from, n)
-    yield "inputs_moved", "", Interval(b.mean_shift()), ""
-    yield "inputs_moved_within", "", Interval(whole_tail.mean_shift()), ""
+    yield "inputs_moved", "", Interval(b.median_abs_input_mean()), ""
+    yield "inputs_moved_within", "", Interval(whole_tail.median_abs_input_mean()), ""
     for name, other in (("tuning", b), ("tuning_within", whole_tail)):
         both = a.tuning_weights(), other.tuning_weights()
         yield name, "", Interval(float(np.corrcoef(*both)[0, 1])), ""
@@ -182,7 +182,7 @@ def score_lost_to_separate_components(task: Recordings, path_a: str | Path) -> I
     return score_difference(*ends)
 
 
-def drift_table(
+def drift_report_table(
     task: Recordings,
     streams: Streams,
     split: str,

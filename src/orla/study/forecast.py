@@ -118,7 +118,7 @@ class Forecast:
         return self._cpu_s(c, kind, steps, [seeds])
 
     def _cpu_s(self, c: Condition, kind: str, steps: float, models: Sequence[int]) -> float:
-        """CPU seconds of a condition's work of one kind: so many models, then so many more."""
+        """CPU seconds of one kind of a condition's work, for each number of `models` in turn."""
         compute = self.plan.compute_settings(c.precision)
         if not compute["compile"] or compute["device"] != "cpu":
             batches = sum(math.ceil(count / compute["batch_models"]) for count in models)

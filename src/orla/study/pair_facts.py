@@ -40,14 +40,14 @@ def session_fact_rows(
             yield "spread", side, float(np.nanstd(getattr(streams, side).Y, axis=0).mean()), ""
         yield "kept", side, np.nan, str(account).partition("; channels are ")[0]
         yield "recording", side, np.nan, account.source
-        yield "about", side, np.nan, ", ".join(_file_facts(Path(files[i]))) if files else ""
+        yield "about", side, np.nan, ", ".join(_recording_facts(Path(files[i]))) if files else ""
     words = f"{account.correspondence} inputs in both: {account.because}"
     if account.alignment:
         words += f"; inputs: {account.alignment}"
     yield "correspondence", "", np.nan, words
 
 
-def _file_facts(path: Path) -> Iterator[str]:
+def _recording_facts(path: Path) -> Iterator[str]:
     """Subject, date and area that a recording's own file names."""
     if path.suffix == ".npz":
         names = [name for name in load_arrays(path, [])[1] if name in _ABOUT]

@@ -24,7 +24,7 @@ from orla.study.keys import KEYS, peer_column
 
 # Key column -> the list of a block with its values; pairs follow from the tasks.
 _LISTS = {key: SECTIONS.get(key, f"{key}s") for key in KEYS if key != "pair"}
-# The variant of every recording that adapts to the tail of session A.
+# The split of every recording that adapts to the tail of session A.
 STATIONARY = "stationary"
 # The target that runs a block of conditions which names none.
 HEADLINE = "headline"
@@ -44,7 +44,7 @@ class Plan:
         return specification(self.declarations, kind, name, self.config.get(SECTIONS[kind], {}))
 
     def check_name(self, kind: str, name: str, place: str) -> None:
-        """`spec`, whose OrlaError names the place in the config."""
+        """Refuse a name that is no part or instance of this kind; the OrlaError names its place."""
         with prefix_errors(f'config: "{place}"'):
             self.spec(kind, name)
 
@@ -109,7 +109,7 @@ class Plan:
         settings = {k: spec[k] for k in (*names, "preparation", "parts") if k in spec}
         return settings | {"pairs": {pair: spec["pairs"][pair]}}
 
-    def network_task_settings(self, domain: str) -> dict[str, Any]:
+    def task_settings_without_peers(self, domain: str) -> dict[str, Any]:
         """`task_settings` without River's models, which networks do not depend on."""
         return {k: v for k, v in self.task_settings(domain).items() if k != "peers"}
 
@@ -155,7 +155,7 @@ class Plan:
 
     @cached_property
     def condition_groups(self) -> list[ConditionGroup]:
-        """Every condition in the group that one job adapts."""
+        """The conditions in groups; one job adapts each group."""
         costs = {
             c: c.seeds * len(self.grid(c)) * (_EXACT_COST if self.is_exact(c.learner) else 1)
             for c in self.conditions
@@ -182,9 +182,9 @@ class Plan:
         seeds_by_peer = self.option("task", task, "peers") or {}
         return {peer_column(peer): seeds for peer, seeds in seeds_by_peer.items()}
 
-    def variants(self, task: str) -> list[str]:
+    def split_names(self, task: str) -> list[str]:
         """The names that conditions on a task may have under `splits`."""
-        names = self.declaration("task", task)["variants"]
+        names = self.declaration("task", task)["split_names"]
         return list(names) if names else [*self.cut_settings(task)["splits"], STATIONARY]
 
     def window_steps(self, task: str) -> int:
@@ -217,13 +217,13 @@ class Plan:
         return self.config.get("numerics", {}).get(precision, {})
 
     def compute_settings(self, precision: str) -> dict[str, Any]:
-        """The settings of computation; of a numeric configuration with "instructions", and held."""
+        """The config's "compute", with those of a numeric configuration over them."""
         numerics = self._numerics(precision)
         more = {"instructions": None, **numerics} if numerics else {}
         return self.config["compute"] | {k: v for k, v in more.items() if k != "precision"}
 
     def format_entry(self, precision: str) -> dict[str, str]:
-        """{"format": that of a numeric configuration's networks}; {} for a format alone."""
+        """{"format": number format} of a numeric configuration; {} of a format itself."""
         numerics = self._numerics(precision)
         return {"format": numerics["precision"]} if numerics else {}
 
@@ -232,7 +232,7 @@ class Plan:
         settings = dict(self.config["pretraining"])
         return settings | settings.pop("of", {}).get(network, {})
 
-    def pretraining_parts(self, network: str) -> list[tuple[str, str]]:
+    def pretraining_dependencies(self, network: str) -> list[tuple[str, str]]:
         """(kind, name or short form) of a network's parts, and of the optimizer that is named."""
         specs = [("architecture", self.spec("architecture", network))]
         if optimizer := self.pretraining_settings(network).get("optimizer"):

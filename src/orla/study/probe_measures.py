@@ -70,5 +70,5 @@ def _probes_with_columns(run: ConditionRun) -> list[tuple[Probe, Mapping]]:
 
 
 def _learners_by_gradient(run: ConditionRun) -> dict[str, Learner]:
-    """Each gradient of an update: the driver's, then those of the observers."""
+    """The learner of each gradient of an update, by its name: the driver, then the observers."""
     return {_DRIVER: run.loop.learner, **run.loop.observers}

@@ -94,7 +94,7 @@ class LeastSquares:
         penalties[-1] = 0.0
         return self._solve(penalties)
 
-    def recursive_weights(self) -> np.ndarray:
+    def final_rls_weights(self) -> np.ndarray:
         """What recursive least squares has reached at the last step, (features + 1, n_out).
 
         Its correlation matrix begins as the identity, which is forgotten as errors are (Haykin,
@@ -148,7 +148,7 @@ class Kalman:
         return decode
 
 
-def heldout_scores(
+def heldout_decoder_scores(
     episode: Episode, loss: Loss, architecture: Architecture, networks: Parameters
 ) -> dict[str, np.ndarray]:
     """Held-out scores (seeds,) of the decoders, by `score_columns`; {} without squared error."""
@@ -158,7 +158,7 @@ def heldout_scores(
     seeds = slice(len(next(iter(networks.values())))) if heldout.per_seed else slice(None)
     Y = torch.as_tensor(heldout.Y[seeds])
     mask = None if heldout.scored is None else torch.as_tensor(heldout.scored[seeds])
-    for name, outputs in heldout_outputs(episode, architecture, networks).items():
+    for name, outputs in heldout_decoder_outputs(episode, architecture, networks).items():
         outputs = torch.as_tensor(outputs)
         error, r2 = score_columns(name)
         scores[error] = loss.mean_error(outputs, Y, mask).numpy()
@@ -171,7 +171,7 @@ def score_columns(decoder: str) -> tuple[str, str]:
     return f"{PREFIX}{decoder}_error", f"{PREFIX}{decoder}_r2"
 
 
-def heldout_outputs(
+def heldout_decoder_outputs(
     episode: Episode, architecture: Architecture, networks: Parameters
 ) -> dict[str, np.ndarray]:
     """Outputs (seeds, steps, n_out) of each of `DECODERS`, beside networks that do not adapt."""
@@ -263,7 +263,7 @@ class _Fits:
     def best_linear_outputs(
         self, features: Mapping[int, Rows], settings: Sequence[tuple[float, float]]
     ) -> np.ndarray:
-        """Outputs by the best (forgetting, penalty) and lags; recursive where it forgets."""
+        """Outputs by the best (forgetting, penalty) and lags; recursive least squares below 1."""
 
         @cache
         def equations(for_selection: bool, lags: int, forgetting: float) -> LeastSquares:
@@ -275,7 +275,7 @@ class _Fits:
             for_selection: bool, steps: np.ndarray, lags: int, forgetting: float, penalty: float
         ) -> np.ndarray:
             fit = equations(for_selection, lags, forgetting)
-            w = fit.recursive_weights() if forgetting < 1 else fit.weights(penalty)
+            w = fit.final_rls_weights() if forgetting < 1 else fit.weights(penalty)
             return linear_outputs(features[lags], steps, w)
 
         def error(setting: tuple) -> float:

@@ -98,7 +98,7 @@ def scored_spans(episode: Episode, steps: int) -> list[slice]:
     return spans
 
 
-def rolling_errors(batch: Batch, steps: int) -> np.ndarray:
+def rolling_origin_error(batch: Batch, steps: int) -> np.ndarray:
     """Mean error (models,) over origins within the first `steps`; NaN of a diverged model."""
     errors = [
         batch.frozen_scores(part.start, part)[0] for part in scored_spans(batch.run.episode, steps)
@@ -108,7 +108,7 @@ def rolling_errors(batch: Batch, steps: int) -> np.ndarray:
     return np.where(fine, np.mean(errors, axis=0), np.nan)
 
 
-def last_adapt_error(batch: Batch) -> np.ndarray:
+def mean_error_of_last_tenth(batch: Batch) -> np.ndarray:
     """Mean error (models,) over the last tenth of the adapt part, each step before its own update.
 
     The paper does not say which steps its "post-shift MSE" is a mean of; of deep networks and of
@@ -175,11 +175,11 @@ def error_measures(batch: Batch) -> Measures:
         **{name: np.where(has_diverged, np.nan, score) for name, score in further_scores.items()},
         "unreliable": scores.is_unreliable(baseline["frozen_heldout_error"], reference),
         "updates": np.full(len(step), step_errors.shape[1] // run.loop.learner.stride),
-        ERROR: rolling_errors(batch, run.chosen_on),
+        ERROR: rolling_origin_error(batch, run.chosen_on),
     }
 
 
-def horizon_measures(batch: Batch, horizons: Sequence[int]) -> Measures:
+def adapt_horizon_errors(batch: Batch, horizons: Sequence[int]) -> Measures:
     """Errors (models, 2) of models that stop at each horizon: of validation, and held out.
 
     The state runs on through the rest of the adapt part. NaN where a model had diverged by then, or
@@ -190,7 +190,7 @@ def horizon_measures(batch: Batch, horizons: Sequence[int]) -> Measures:
         error, _ = batch.frozen_scores(horizon, batch.run.heldout)
         fine = (batch.result.errors[:, :horizon] <= scores.DIVERGED_ABOVE).all(1)
         fine &= error <= scores.DIVERGED_ABOVE
-        both = rolling_errors(batch, horizon), np.where(fine, error, np.nan)
+        both = rolling_origin_error(batch, horizon), np.where(fine, error, np.nan)
         of_horizons[_HORIZON, horizon] = np.stack(both, 1)
     return of_horizons
 

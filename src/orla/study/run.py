@@ -139,7 +139,7 @@ class ConditionRun:
         "frozen_heldout_error", "frozen_adapt_error", "frozen_validation_error",
         "reference_error" (NaN without a reference) and "constant_error", of the best constant
         outputs on the held-out part; "frozen_{score}" and "reference_{score}" for each of the
-        loss's further scores; of `refits.heldout_scores` and `efficiency.measure_costs`.
+        loss's further scores; of `refits.heldout_decoder_scores` and `efficiency.measure_costs`.
         """
         if self.shared_baseline is not None:
             return {name: values[: self.seeds] for name, values in self.shared_baseline.items()}
@@ -152,7 +152,9 @@ class ConditionRun:
         measures |= efficiency.measure_costs(network, self.networks, heldout)
         if self.with_refits:
             with cost.phase("scoring"):
-                measures |= refits.heldout_scores(self.episode, self.loss, network, self.networks)
+                measures |= refits.heldout_decoder_scores(
+                    self.episode, self.loss, network, self.networks
+                )
         return measures
 
     def _frozen_batch_scores(self, seed: np.ndarray) -> dict[str, np.ndarray]:
@@ -218,7 +220,7 @@ def make_run(
         networks=apply_start(start, architecture, networks, seeds),
         episode=episode,
         loop=loop,
-        batch_models=memory.fitting_batch_size(loop, max_models, dtype, torch.device(device).type),
+        batch_models=memory.cache_batch_size(loop, max_models, dtype, torch.device(device).type),
         device=device,
         shared_baseline=baseline,
     )

@@ -119,12 +119,12 @@ def _adapt_and_measure(
         # In the order of their columns; a later one may read what an earlier one measured.
         batch.measures.update(rolling.error_measures(batch))
         batch.measures.update(stable.network_snapshots(batch, ends))
-        batch.measures.update(rolling.horizon_measures(batch, horizons))
+        batch.measures.update(rolling.adapt_horizon_errors(batch, horizons))
         of_probes = probe_measures.measure_probes(batch)
         for name in batch.measures.keys() & of_probes.keys():
             raise OrlaError(f'a probe has the column "{name}", which every model has; rename it')
         batch.measures.update(of_probes)
-        batch.measures["last_adapt_error"] = rolling.last_adapt_error(batch)
+        batch.measures["last_adapt_error"] = rolling.mean_error_of_last_tenth(batch)
         return batch.measures
 
     values = measure_in_batches(len(seed), run.batch_models, measure)
@@ -133,7 +133,7 @@ def _adapt_and_measure(
 
 
 def _mark_choices(results: dict[int, Measures]) -> None:
-    """Add the choices of a rate to the measures: whether it is this one, and on the grid's edge."""
+    """Add to each rate's measures whether each of `CHOICES` takes it, and at the edge."""
     for by, (mark, edge) in rolling.CHOICES.items():
         errors = _measure_by_rate(results, by)
         best, on_edge = rates.best_index(errors), rates.best_on_edge(errors)

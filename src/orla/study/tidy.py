@@ -90,7 +90,9 @@ def wide_tables(tables: Iterable[pd.DataFrame]) -> dict[str, pd.DataFrame]:
     }
 
 
-def trace_table(models: pd.DataFrame, arrays: Iterable[Mapping[str, np.ndarray]]) -> pd.DataFrame:
+def error_trace_table(
+    models: pd.DataFrame, arrays: Iterable[Mapping[str, np.ndarray]]
+) -> pd.DataFrame:
     """Errors in windows along the adapt part, of the models at the selected rate.
 
     `models` is of `wide_tables`, `arrays` the traces of each condition (`sweep.Sweep`) in the same

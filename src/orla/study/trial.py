@@ -35,18 +35,18 @@ _MOST = 2**24
 _SMALL = RNN(hidden=4, n_in=3, n_out=2)
 
 
-def find_refusal(question: Mapping[str, Any]) -> tuple[str, str, str] | None:
-    """The first refusal of a question (`fitting.Question`); None where there is none."""
+def find_refusal(combination: Mapping[str, Any]) -> tuple[str, str, str] | None:
+    """The first refusal of a combination (`compatibility.collect_combinations`) or None."""
     instances: dict[str, dict[str, Any]] = {key: {} for key in PART_LISTS}
     outside: list[type] = []
     for key, kind in PART_LISTS.items():
-        for name, spec in question.get(key, {}).items():
+        for name, spec in combination.get(key, {}).items():
             try:
                 instances[key][name] = _make_part(kind, spec, instances["networks"])
-                if "frozen" in question:
-                    check_frozen(instances[key][name], question["frozen"])
+                if "frozen" in combination:
+                    check_frozen(instances[key][name], combination["frozen"])
             except OrlaError as error:
-                return "frozen" if "frozen" in question else key, name, str(error)
+                return "frozen" if "frozen" in combination else key, name, str(error)
             outside += _plugin_classes(kind, spec)
     try:
         loops = [

@@ -67,7 +67,7 @@ def _expected_entries(plan: Plan) -> dict[str, dict[str, Any]]:
         settings = plan.task_settings(c.domain)
         if plan.declaration("task", c.task)["needs_files"]:
             by_path[f"{c.domain}/{_STREAMS}"] = settings
-        networks_task = plan.network_task_settings(c.domain)
+        networks_task = plan.task_settings_without_peers(c.domain)
         job = {"job": plan.job(c), "task": episode_settings(networks_task, c.split)}
         by_path |= {f"{c.path}{end}": job for end in (".parquet", ".npz")}
         if plan.takes_pretrained(c):

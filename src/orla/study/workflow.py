@@ -15,17 +15,17 @@ from orla.programs.store import say
 _SKEW_S = 60.0
 
 
-def require_study_folder(folder: str | Path) -> None:
+def require_study_workdir(snakefile_folder: str | Path) -> None:
     """Refuse a working folder without a config, and a Python that no job could start.
 
     Paths of the config, registrations and results are relative to the working folder, and
     Snakemake leaves out, without a word, a config.yaml that is not there. It starts jobs by a
-    command line in which a space ends the path of Python. `folder` is the Snakefile's.
+    command line in which a space ends the path of Python.
     """
     if not Path("config.yaml").is_file():
         raise OrlaError(
             f"the working folder is {Path.cwd()}, which has no config.yaml; go into a study's "
-            f"folder, or to the default study: cd '{folder}'"
+            f"folder, or to the default study: cd '{snakefile_folder}'"
         )
     if " " in sys.executable:
         raise OrlaError(

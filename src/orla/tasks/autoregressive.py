@@ -24,7 +24,7 @@ class AR1(
     x_t = rho x_{t-1} + sqrt(1 - rho^2) e_t, e_t ~ N(0, 1), x_0 ~ N(0, 1), so that its variance is 1
     at every step; the target is x_{t - delay}. Inputs are independent of each other. White noise,
     where it is asked for, belongs to the input: the target is a copy of it too. After the paper's
-    sweep over rho, appendix "Input decorrelation", which has no shift: that is the variant
+    sweep over rho, appendix "Input decorrelation", which has no shift: that is the split
     `stationary`. Here rho changes (docs/tasks.md). Each seed draws x_0, e and the noise.
     """
 

@@ -9,7 +9,7 @@ from orla.errors import OrlaError
 from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
 
-STATIONARY = "stationary"  # the variant in which nothing changes: the control
+STATIONARY = "stationary"  # the split in which nothing changes: the control
 
 
 class Task(Part, ABC):
@@ -26,13 +26,13 @@ class Task(Part, ABC):
     needs_files: ClassVar[bool] = False
 
     @abstractmethod
-    def variants(self) -> list[str]:
+    def split_names(self) -> list[str]:
         """Names of its episodes, such as the splits of a recording; results call them split."""
 
-    def episode(self, variant: str, seeds: Sequence[int]) -> Episode:
+    def episode(self, split: str, seeds: Sequence[int]) -> Episode:
         """The episode for these seeds: one stream for all, or one a seed in their order."""
         raise OrlaError(
-            f"task {self.part.name}: the episode {variant} is made from files that rules prepare; "
+            f"task {self.part.name}: the episode {split} is made from files that rules prepare; "
             "load them and call cut"
         )
 
@@ -56,12 +56,12 @@ class Task(Part, ABC):
 
 
 def require_valid_episode(
-    task: Task, variant: str, seeds: Sequence[int], step_noun: str = "steps"
+    task: Task, split: str, seeds: Sequence[int], step_noun: str = "steps"
 ) -> None:
-    """Refuse an unknown variant, no seeds, and parts that are no whole number of windows."""
+    """Refuse an unknown split, no seeds, and parts that are no whole number of windows."""
     name = task.part.name
-    if variant not in task.variants():
-        raise OrlaError(f"task {name}: {variant!r} is no variant; give {task.variants()}")
+    if split not in task.split_names():
+        raise OrlaError(f"task {name}: {split!r} is no split; give {task.split_names()}")
     if len(seeds) == 0:
         raise OrlaError(f"task {name}: no seed is asked for; give at least one")
     for part in ("pretraining", "adapt", "heldout"):

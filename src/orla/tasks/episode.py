@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from orla.errors import OrlaError
-from orla.tasks.stream import Sealed, Stream, concatenate
+from orla.tasks.stream import Stream, StreamBundle, concatenate
 
 
 @dataclass(frozen=True)
-class Episode(Sealed):
+class Episode(StreamBundle):
     """All the data that a model sees: pretraining, a stream to adapt to, and a part held out.
 
     Attributes:

@@ -57,7 +57,7 @@ class SessionPair:
 
 @dataclass(frozen=True)
 class Recordings(Task, name="recordings", label="recordings", order=10):
-    """Pairs of sessions; variants are the splits of session B and the stationary control.
+    """Pairs of sessions; splits are those of session B and the stationary control.
 
     OrlaError: a name that cannot be part of a path.
     """
@@ -165,27 +165,27 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
         """A binned recording; errors as in `sessions.binned.read_binned`."""
         return binned_files.read_binned(path, self.binned, self.preparation)
 
-    def variants(self) -> list[str]:
+    def split_names(self) -> list[str]:
         return [*self.parts.splits, STATIONARY]
 
-    def cut(self, streams: Streams, variant: str) -> Episode:
+    def cut(self, streams: Streams, split: str) -> Episode:
         """The episode of a split of B, or of the stationary control.
 
         A split adapts to B; its reference is A's tail, scored on A's held-out part. The control
         adapts to A's tail stream, is scored on A's held-out part, and has no reference. OrlaError:
         a part would be empty, or its target is constant.
         """
-        if variant not in self.variants():
+        if split not in self.split_names():
             raise OrlaError(
-                f'recordings: "{variant}" is no variant; {nearest(variant, self.variants())}'
+                f'recordings: "{split}" is no split; {nearest(split, self.split_names())}'
             )
         a, b, sizes = streams.a, streams.b, self.parts
         cuts = cut_sessions(len(a), len(b), sizes)
-        if variant == STATIONARY:
+        if split == STATIONARY:
             span = stationary_split(cuts, sizes)
             session, reference, reference_from = a, None, 0
         else:
-            span, session = cuts.splits[variant], b
+            span, session = cuts.splits[split], b
             reference = a.slice_steps(slice(cuts.a_tail_stream.start, cuts.a_heldout.stop))
             reference_from = cuts.a_heldout.start - cuts.a_tail_stream.start
         episode = Episode(
@@ -207,7 +207,7 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
         if reference is not None:
             parts["A's held-out part"] = reference.slice_steps(slice(reference_from, None))
         for name, part in parts.items():
-            _require_varying(part, f"{episode.label}: session {name} of {variant}")
+            _require_varying(part, f"{episode.label}: session {name} of {split}")
         return episode
 
 

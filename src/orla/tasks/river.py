@@ -76,15 +76,15 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
                 f"{sha256(self.file)}, and another file is refused"
             )
 
-    def variants(self) -> list[str]:
+    def split_names(self) -> list[str]:
         return ["stream"]
 
     @property
     def total_rows(self) -> int:
         return self.pretraining + self.adapt + self.heldout
 
-    def episode(self, variant: str, seeds: Sequence[int]) -> Episode:
-        require_valid_episode(self, variant, seeds, "rows")
+    def episode(self, split: str, seeds: Sequence[int]) -> Episode:
+        require_valid_episode(self, split, seeds, "rows")
         chosen_on = int(self.chosen_on * self.adapt) // self.window * self.window
         if chosen_on < 2 * self.window:
             raise OrlaError(
@@ -94,7 +94,7 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
         simulated, start = self.file is None, self.pretraining
         tables = [self.labelled_rows(seed) for seed in (seeds if simulated else seeds[:1])]
         X, Y, classes = zip(*tables, strict=True)
-        X = [*map(_standardize, X)]
+        X = [*map(_standardize_online, X)]
         whole = Stream(np.stack(X), np.stack(Y)) if simulated else Stream(X[0], Y[0])
         return self.make_episode(
             whole.slice_steps(slice(start, None)),
@@ -119,14 +119,14 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
         ends = [self.pretraining + row for row in self.drifts] + [self.total_rows]
         samples, classes = [], 0
         for concept, (begin, end) in enumerate(pairwise([0, *ends])):
-            generator, classes = self._make_generator(seed, concept)
+            generator, classes = self._generator_and_class_count(seed, concept)
             samples += generator.take(min(end, rows) - begin) if begin < rows else []
         place = f"task river: {self.stream}"
         with as_one_line(place, "has features that are no numbers", "take another stream"):
             X = np.array([list(x.values()) for x, _ in samples], dtype=np.float64)
         return X, np.array([y for _, y in samples], dtype=np.int64), classes
 
-    def _make_generator(self, seed: int, concept: int) -> tuple[Any, int]:
+    def _generator_and_class_count(self, seed: int, concept: int) -> tuple[Any, int]:
         """River's generator of a seed and concept, and its number of classes."""
         from orla.streams import datasets  # River is an extra
 
@@ -177,7 +177,7 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
         return f"River {version('river')}, {self.stream}({parameters})"
 
 
-def _standardize(X: np.ndarray) -> np.ndarray:
+def _standardize_online(X: np.ndarray) -> np.ndarray:
     """Each feature standardized by the mean and SD of the rows up to its own."""
     X = X - X[0]  # so that squares do not lose digits
     count = np.arange(1, len(X) + 1)[:, None]

@@ -18,7 +18,7 @@ CHANGES = "shift"
 
 @dataclass(frozen=True)
 class Shift(Task):
-    """A task with two variants: `shift`, and `stationary`, where nothing changes: the control.
+    """A task with two splits: `shift`, and `stationary`, where nothing changes: the control.
 
     The reference is the unchanged stream, scored at the steps of the held-out part. Each seed has
     its own stream, which does not depend on the other seeds asked for.
@@ -51,12 +51,12 @@ class Shift(Task):
         """Steps after pretraining."""
         return self.adapt + self.heldout
 
-    def variants(self) -> list[str]:
+    def split_names(self) -> list[str]:
         return [CHANGES, STATIONARY]
 
-    def episode(self, variant: str, seeds: Sequence[int]) -> Episode:
+    def episode(self, split: str, seeds: Sequence[int]) -> Episode:
         """The episode for these seeds, one stream a seed in their order."""
-        require_valid_episode(self, variant, seeds)
+        require_valid_episode(self, split, seeds)
         if self.adapt < 2 * self.window:
             raise OrlaError(
                 f'task {self.part.name}: "adapt" is one window of {self.window} steps; give two at '
@@ -64,7 +64,7 @@ class Shift(Task):
             )
         stationary, shift = self.streams([self._random_generator(seed) for seed in seeds])
         reference = stationary.slice_steps(slice(self.pretraining, None))
-        stream = shift if variant == CHANGES else reference
+        stream = shift if split == CHANGES else reference
         return self.make_episode(
             stream,
             simulated=self.simulated,

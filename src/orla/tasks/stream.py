@@ -100,7 +100,7 @@ def concatenate(first: Stream, second: Stream) -> Stream:
     return Stream(**{name: field(name) for name in vars(first)})
 
 
-class Sealed:
+class StreamBundle:
     """Base of dataclasses whose fields are streams or values that JSON can hold: their file."""
 
     def save(self, path: Path | str) -> None:

@@ -47,7 +47,7 @@ _ANSWERS = {
 }
 
 
-def matched_control_table(
+def matched_scatter_table(
     models: pd.DataFrame, estimates: pd.DataFrame, settings: Settings, studies: int
 ) -> pd.DataFrame:
     """Counts of verdicts as in `verdicts.control_table`, of controls with the scatter of a study.
@@ -55,7 +55,7 @@ def matched_control_table(
     There are three planted gaps a contrast and set of rules, from the study's models and its gaps
     over seeds; `studies` are made up a row.
     """
-    former = _former_gaps(models, settings)
+    former = _gaps_by_former_selection(models, settings)
     pp, variance = map(EquivalentWithin, (settings.margin_pp, settings.margin_variance))
     rows: list[dict[str, Any]] = []
     selection = estimates[estimates["estimand"] == ESTIMAND_NAME]
@@ -69,7 +69,7 @@ def matched_control_table(
             ways = {
                 PRESENT: (
                     variance,
-                    _verdicts_by_rules(pairs, studies, margins, keys, settings, variance),
+                    _verdicts_by_registration(pairs, studies, margins, keys, settings, variance),
                 ),
                 FORMER: (pp, _verdicts_by_test(gaps, studies, margins, settings, pp)),
             }
@@ -86,7 +86,7 @@ def _draw_pairs(pairs: int, studies: int, settings: Settings) -> np.ndarray:
     return np.random.default_rng(settings.seed).integers(0, pairs, (studies, pairs))
 
 
-def _verdicts_by_rules(
+def _verdicts_by_registration(
     pairs: pd.DataFrame,
     studies: int,
     margins: int,
@@ -136,11 +136,11 @@ def _verdicts_by_test(
         yield {"outcome": outcome, "gap": mean.mean, "between_sd": mean.sd}
 
 
-def _former_gaps(models: pd.DataFrame, settings: Settings) -> dict[tuple, np.ndarray]:
+def _gaps_by_former_selection(models: pd.DataFrame, settings: Settings) -> dict[tuple, np.ndarray]:
     """Gaps of recovery (pairs,) in pp at the former choice of the rate, by contrast."""
     gaps_by_key: dict[tuple, list[float]] = {}
     for one in contrasts(models, settings, estimands={"former": _FORMER}):
         gap = moments(one.gap)
-        if one.full.has_meaning and gap.n:
+        if one.full.recovery_has_meaning and gap.n:
             gaps_by_key.setdefault(tuple(one.key[name] for name in _AT), []).append(gap.mean)
     return {key: np.array(gaps) for key, gaps in gaps_by_key.items()}

@@ -63,12 +63,12 @@ def _cifar_10(settings: Mapping[str, Any]) -> LabelledImages:
     with as_one_line(path, "no test_batch.bin of CIFAR-10", _MEND):
         rows = np.frombuffer(read_file(path), np.uint8).reshape(-1, 1 + 3 * SIZE**2)
         images, labels = rows[:, 1:].reshape(-1, 3, SIZE, SIZE).transpose(0, 2, 3, 1), rows[:, 0]
-    if not np.array_equal(_severity_5(settings, "labels", labels), labels):
+    if not np.array_equal(_read_severity_5(settings, "labels", labels), labels):
         raise OrlaError(f"{path.parent}: labels.npy and test_batch.bin have other labels; {_MEND}")
     return images, labels
 
 
-def _severity_5(settings: Mapping[str, Any], name: str, clean: np.ndarray) -> np.ndarray:
+def _read_severity_5(settings: Mapping[str, Any], name: str, clean: np.ndarray) -> np.ndarray:
     """The last fifth of an .npy of CIFAR-10-C, which is severity 5, of what is `clean` (n, ...)."""
     path = _cifar_file(settings, f"{name}.npy")
     with as_one_line(path, "no .npy of CIFAR-10-C, or cut short", _MEND):
@@ -97,6 +97,10 @@ def corruption_streams(settings: Mapping[str, Any], count: int) -> dict[str, Lab
     by_name = {"clean": (images[:count], labels[:count])}
     for part, names in ((slice(count), SCORED), (slice(-count, None), EXTRA)):
         for name in names:
-            x = _severity_5(settings, name, images)[part] if cifar else corrupt(images[part], name)
+            x = (
+                _read_severity_5(settings, name, images)[part]
+                if cifar
+                else corrupt(images[part], name)
+            )
             by_name[name] = x, labels[part]
     return by_name

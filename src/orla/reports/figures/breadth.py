@@ -110,7 +110,9 @@ class GradRatio(
                 seeds = {"color": style.QUIET, "size": 2.6, "jitter": False, "zorder": 2}
                 sns.stripplot(rows, x=measure, y="architecture", order=names, ax=axes, **seeds)
                 axes.plot(medians[measure], range(len(names)), zorder=3, **_MEDIAN)
-                _draw_papers(axes, measure, paper, [{n, network_kind(study, n)} for n in names])
+                _draw_paper_numbers(
+                    axes, measure, paper, [{n, network_kind(study, n)} for n in names]
+                )
                 axes.set_xscale("log")
             else:
                 plots.write_centred(axes, NOT_RUN)
@@ -123,7 +125,7 @@ class GradRatio(
         return plots.legend(figure, handles)
 
 
-def _draw_papers(
+def _draw_paper_numbers(
     axes: Axes, measure: str, paper: Sequence[dict[str, Any]], networks: Sequence[set[str]]
 ) -> None:
     """The paper's numbers, or the ranges that it prints, under the networks' own."""

@@ -168,7 +168,9 @@ class HorizonGap(
         groups = [(group.title, group.rows) for group in study.groups(horizon_gaps)]
         paper = next(row for row in load().table("horizon_gap") if "low_pp" in row)
         condition = {name: paper[name] for name in ("architecture", "precision", "split")}
-        bands = [plots.is_papers(rows.iloc[0], study, condition) for _, rows in groups]
+        bands = [
+            plots.matches_paper_condition(rows.iloc[0], study, condition) for _, rows in groups
+        ]
         whose = study.called("optimizer", paper["optimizer"])
         ends = paper["low_pp"], paper["high_pp"]
         span = " to ".join(number(end, 0, signed=True) for end in ends)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure as Canvas
 from orla.catalogue import Mark
 from orla.reports import estimates as common
 from orla.reports import style
-from orla.reports.estimates import find_square, recovery_rows
+from orla.reports.estimates import corner_rows, find_square
 from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
 from orla.reports.numbers import is_missing, number, sample_size
@@ -58,7 +58,7 @@ class TwoByTwo(
             where(rows, estimand=estimand), study, over=self.by
         )
         finite = rows.dropna(subset="gap_pp").to_dict("records")
-        clear = {row["architecture"] for row in finite if common.has_meaning(row)}
+        clear = {row["architecture"] for row in finite if common.recovery_has_meaning(row)}
         if not clear:
             return None
         pair = f"{keys['pair']}, " * (estimates["pair"].nunique() > 1)
@@ -86,7 +86,7 @@ class TwoByTwo(
                 axes.set_ylabel(kind)
             if kind == _KINDS[0]:
                 axes.set_xticks(list(_GRADIENTS), _GRADIENTS.values())
-                for x, cell in enumerate(recovery_rows(gaps, cells)):
+                for x, cell in enumerate(corner_rows(gaps, cells)):
                     row, side = cell or (None, "")
                     ends = f"{side}_low_percent", f"{side}_high_percent"
                     _draw_estimate(axes, row, x, f"{side}_percent", ends, marks[learners[x]])
@@ -103,7 +103,7 @@ def _draw_estimate(
     horizontal: bool = False, apart: float = 0.25, **more: Any,
 ) -> None:  # fmt: skip
     """A row's column at a place of the other axis, with interval and few seeds; or why not."""
-    if row is None or not common.has_meaning(row) or is_missing(row[column]):
+    if row is None or not common.recovery_has_meaning(row) or is_missing(row[column]):
         text = NOT_RUN if row is None else "no meaning"
         if horizontal:
             axes.text(0.02, position, text, transform=axes.get_yaxis_transform(), va="center")
@@ -203,8 +203,11 @@ class TostInterval(
         kinds, records = ["optimizer", *reversed(kinds)], rows.to_dict("records")
         rows = rows.assign(
             label=[", ".join(study.called(kind, row[kind]) for kind in kinds) for row in records],
-            headline=[plots.is_papers(row, study, claim_condition("gaps")) for row in records],
-            gap_pp=rows["gap_pp"].where([common.has_meaning(row) for row in records]),
+            headline=[
+                plots.matches_paper_condition(row, study, claim_condition("gaps"))
+                for row in records
+            ],
+            gap_pp=rows["gap_pp"].where([common.recovery_has_meaning(row) for row in records]),
         ).sort_values("headline", ascending=False, kind="stable")
         more = {"level": f"{100 * (1 - 2 * study.alpha):g} %", "alpha": study.alpha, "note": ""}
         more["seeds"] = where(seed_gaps, estimand=common.PAPERS_ESTIMAND)
@@ -249,7 +252,7 @@ class TostInterval(
 def _equivalence_text(row: Mapping[str, Any]) -> str:
     """The seeds of a gap, and whether it is equivalent, in words."""
     n = f"n = {sample_size(int(row['n_seeds']), int(row['n_diverged']))}"
-    if not common.has_meaning(row):
+    if not common.recovery_has_meaning(row):
         return f"{n}: recovery has no meaning"
     if is_missing(row["gap_pp"]):
         return f"{n}: no gap"

@@ -48,7 +48,10 @@ class RatioGapPlane(
         paper = [
             row
             for row in load().table("ratio_gap")
-            if any(plots.is_papers(s, study, {name: row[name] for name in names}) for s in splits)
+            if any(
+                plots.matches_paper_condition(s, study, {name: row[name] for name in names})
+                for s in splits
+            )
         ]
         more = {"paper": paper, "note": " Hollow diamonds: the paper's Table 3." * bool(paper)}
         return Selection(selection.rows, selection.title, more=more)
@@ -134,7 +137,7 @@ class PastSpectra(
         figure, panels = self.panels(selection.rows, study)
         for axes, rows in panels:
             for quantity, (_, line) in _SPECTRA.items():
-                values = _values_by_seed(rows, quantity)
+                values = _profile_by_seed(rows, quantity)
                 axes.plot(values.index, values.where(values > _LEAST), linewidth=0.8, **line)
         axes.set(xscale="log", yscale="log")
         plots.set_decade_ticks(axes.xaxis)
@@ -159,7 +162,10 @@ class PastTurns(
         marks = plots.marks(selection.rows, "optimizer", study)
         figure, panels = self.panels(selection.rows, study)
         for axes, rows in panels:
-            values, mark = _values_by_seed(rows, *self.quantities), marks[rows["optimizer"].iloc[0]]
+            values, mark = (
+                _profile_by_seed(rows, *self.quantities),
+                marks[rows["optimizer"].iloc[0]],
+            )
             style.draw_zero_line(axes)
             axes.plot(values, color=style.QUIET, linewidth=0.4)
             axes.plot(values.mean(axis=1), color=mark.color, linewidth=1.5)
@@ -202,7 +208,7 @@ class PastMap(
         return figure
 
 
-def _values_by_seed(rows: pd.DataFrame, quantity: str) -> pd.DataFrame:
+def _profile_by_seed(rows: pd.DataFrame, quantity: str) -> pd.DataFrame:
     """The rows of one quantity, its values from 1 on in a column for each seed."""
     values = where(rows, quantity=quantity)
     values = values.pivot(index="index", columns="seed", values="value")

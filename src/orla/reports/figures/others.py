@@ -12,7 +12,7 @@ from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
 from orla.reports.numbers import estimate, number
 from orla.reports.study import StudyFacts, where
-from orla.reports.tables.language import learner_text
+from orla.reports.tables.language import learner_optimizer_text
 from orla.reports.tables.others import ADAPTS, Tent, model_name, recovery_by_corruption
 from orla.results.language import PROXY
 from orla.tasks.river import PEERS
@@ -111,7 +111,7 @@ class LoraLosses(
             return Selection(rows)
         rows = rows.assign(
             called=rows["model"] + ", rank " + rows["rank"].astype(str),
-            line=[learner_text(row, study) for row in rows.to_dict("records")],
+            line=[learner_optimizer_text(row, study) for row in rows.to_dict("records")],
             x=rows["token"],
             y=rows["loss"] - rows["frozen"],
         )

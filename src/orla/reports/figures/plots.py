@@ -200,9 +200,11 @@ def draw_margin(axes: Axes, study: StudyFacts, vertical: bool = False) -> Patch:
     return swatch(f"margin ±{study.margin_pp:g} pp")
 
 
-def is_papers(row: Mapping[str, Any], study: StudyFacts, condition: Mapping[str, Any]) -> bool:
+def matches_paper_condition(
+    row: Mapping[str, Any], study: StudyFacts, condition: Mapping[str, Any]
+) -> bool:
     """Whether numbers that the paper gives of a condition are of a row of the main comparison."""
-    fits = study.paper_for(row, study.main) is not None
+    fits = study.applicable_paper(row, study.main) is not None
     return fits and all(row[name] == value for name, value in condition.items())
 
 

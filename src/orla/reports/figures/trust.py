@@ -185,7 +185,7 @@ class ScalingBci(
         over = ("precision", "optimizer")
         selection = plots.largest_condition(where(numerics, choice="rolling"), study, over=over)
         rows = selection.rows.assign(format=lambda rows: rows["precision"].map(study.number_format))
-        fits = len(rows) and study.paper_for(selection.keys, study.main)
+        fits = len(rows) and study.applicable_paper(selection.keys, study.main)
         more = {"rates_of": study.rates_of, "paper": bool(fits)}
         more["note"] = " In another colour beside them: the paper's." if fits else ""
         return Selection(rows.dropna(subset="gap_pp"), selection.title, selection.keys, more)

@@ -64,7 +64,7 @@ class Paper:
     @cached_property
     def names(self) -> dict[str, set[str]]:
         """The tasks and the learners that rows are about, as a study of ours has them."""
-        rows = [r for name in self.tables for row in self.table(name) for r in stand_ins(row)]
+        rows = [r for name in self.tables for row in self.table(name) for r in stand_in_rows(row)]
         return {kind: {row.get(kind) for row in rows} for kind in ("task", "learner")}
 
     @property
@@ -113,7 +113,7 @@ class Paper:
         return _preferred_rows(rows, "gap", "pp").drop(columns="paper_learning_rate")
 
 
-def stand_ins(row: dict[str, Any]) -> list[dict[str, Any]]:
+def stand_in_rows(row: dict[str, Any]) -> list[dict[str, Any]]:
     """A row as it is for each instance of the study that stands for the paper's."""
     ours = row.get("ours", {})
     return [row | instance for instance in (ours if isinstance(ours, list) else [ours])]

@@ -71,9 +71,9 @@ class Table(Part):
             yield "", rows.to_dict("records")
         else:
             for title, keys, group in study.groups(rows, *self.by, without=self.without):
-                yield title, self.of_condition(keys, group, study)
+                yield title, self.panel_rows(keys, group, study)
 
-    def of_condition(self, keys: Row, rows: pd.DataFrame, study: StudyFacts) -> list[Row]:
+    def panel_rows(self, keys: Row, rows: pd.DataFrame, study: StudyFacts) -> list[Row]:
         """The rows that a panel shows of its condition's; a panel without rows is left out."""
         return rows.to_dict("records")
 
@@ -155,4 +155,4 @@ class Table(Part):
         blank = {i for i, column in columns if {column.header, column.group} & {*self.optional}}
         if any(row[i] != MISSING for panel in document.panels for row in panel.rows for i in blank):
             return document
-        return document.with_columns([i for i, _ in columns if i not in blank])
+        return document.select_columns([i for i, _ in columns if i not in blank])

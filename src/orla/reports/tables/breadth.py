@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from orla.reports.by_row import LAST, VS_RTRL, ByPapersRow, ErrorsBesidePaper, Measure
-from orla.reports.cells import called, cell, counted, ends, value
+from orla.reports.cells import cell, part_name, seeds_and_diverged, value, with_interval
 from orla.reports.numbers import MISSING, count, memory, number, raise_exponents, rate
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
@@ -189,15 +189,15 @@ class Learners(
     layout: ClassVar = {"size": "scriptsize"}
     by = ("learner", "optimizer")
     cells = (
-        called("learner", column="observer"),
+        part_name("learner", column="observer"),
         value("Gradient", "exactness", _order_text, "Declared", align="l"),
         value("Time", "time", _order_text, "Declared", align="l"),
         value("Memory", "memory", _order_text, "Declared", align="l"),
         value("Carried", "carried_bytes", memory),
-        ends("Cosine", "cosine", "cosine_t95_low", "cosine_t95_high", digits=3),
+        with_interval("Cosine", "cosine", "cosine_t95_low", "cosine_t95_high", digits=3),
         cell("above 0", lambda line: _percent_text(line.row["positive_share"])),
         value("Norm", "norm_ratio", digits=2),
-        counted(),
+        seeds_and_diverged(),
     )
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
@@ -235,7 +235,7 @@ class FootprintsTable(
     them, whose factors are not zero (effective) and all (dense); R² (mean over outputs) on the
     held-out part, and without drift. Means over seeds (n). What learning adds is no part of it."""
     cells = (
-        called("architecture", header="Network"),
+        part_name("architecture", header="Network"),
         value("Parameters", "footprint_bytes", memory),
         value("Weights", "connection_sparsity", group="Sparsity", digits=2),
         value("Activations", "activation_sparsity", group="Sparsity", digits=2),

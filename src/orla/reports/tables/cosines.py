@@ -13,7 +13,7 @@ from orla.reports.beside import (
     pool_pairs,
     with_measures,
 )
-from orla.reports.cells import called, mean, network_name, seed_count, value
+from orla.reports.cells import mean_beside, network_name, part_name, seed_count, value
 from orla.reports.comparison import Mean, conditions_frame
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts
@@ -37,11 +37,11 @@ class PastCosines(
     window's last loss alone. {CELLS} n: seeds."""
     cells = (
         network_name(),
-        called("optimizer"),
+        part_name("optimizer"),
         seed_count(_EXACT, _WINDOWS),
-        mean("exact, per step", _EXACT, **_COSINE),
-        mean("by windows", _WINDOWS, **_COSINE),
-        mean("at their ends", _LAST, **_COSINE),
+        mean_beside("exact, per step", _EXACT, **_COSINE),
+        mean_beside("by windows", _WINDOWS, **_COSINE),
+        mean_beside("at their ends", _LAST, **_COSINE),
     )
 
     @cached_property
@@ -84,8 +84,8 @@ class Decorrelation(
         value("ρ", "rho", "{:g}".format),
         network_name(),
         seed_count(_LAST, _WINDOWS),
-        mean("at windows' ends", _LAST, "cosine", **_COSINE),
-        mean("of whole windows", _WINDOWS, **_COSINE),
+        mean_beside("at windows' ends", _LAST, "cosine", **_COSINE),
+        mean_beside("of whole windows", _WINDOWS, **_COSINE),
     )
     remarks = "The paper measures it at the end of a window: of the last step's loss alone."
 
@@ -129,10 +129,10 @@ class Substrate(
     layout: ClassVar = {"size": "scriptsize", "fixed_columns": 2, "widest": 6}
     cells = (
         network_name(),
-        called("optimizer"),
+        part_name("optimizer"),
         seed_count(*_METRICS),
         *(
-            mean(header, measure, digits=digits, ending=f"_{measure}")
+            mean_beside(header, measure, digits=digits, ending=f"_{measure}")
             for measure, (_, header, digits) in _METRICS.items()
         ),
     )

@@ -151,7 +151,7 @@ def _column(header: str, text: Callable[[Drift], str], group: str = "", align: s
     return cell(header, lambda line: text(line.row["drift"]), group, align)
 
 
-def _within_column(header: str, measure: str) -> Cell:
+def _between_and_within_column(header: str, measure: str) -> Cell:
     """A measure between the sessions over the same within A."""
     measures = (measure, f"{measure}_within")
     return _column(
@@ -197,8 +197,8 @@ class DriftReport(
         _column(
             "Inputs", lambda d: f"{number(d.value('inputs', 'a'), 0)} {d.words('inputs', 'a')}"
         ),
-        _within_column("Shift (SD)", "inputs_moved"),
-        _within_column("Tuning r", "tuning"),
+        _between_and_within_column("Shift (SD)", "inputs_moved"),
+        _between_and_within_column("Tuning r", "tuning"),
         _column("Within A", lambda d: number(d.value("within_a", d.best_lags), 2), "Decoder"),
         _score_column("Within B", "within_b"),
         _score_column("A to B", "a_to_b"),

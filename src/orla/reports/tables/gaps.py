@@ -5,17 +5,26 @@ from typing import ClassVar
 
 import pandas as pd
 
-from orla.reports.cells import Cell, Line, Row, called, cell, ends, n_diverged, value
+from orla.reports.cells import (
+    Cell,
+    Line,
+    Row,
+    cell,
+    n_diverged,
+    part_name,
+    value,
+    with_interval,
+)
 from orla.reports.estimates import (
     ESTIMANDS,
     OF_HELDOUT,
     OVER_PAIRS,
     OVER_SEEDS,
     PAPERS_ESTIMAND,
+    corner_rows,
     find_square,
     gap_text,
     guard_notes,
-    recovery_rows,
     recovery_text,
 )
 from orla.reports.numbers import MISSING, count, interval, is_missing, number, sample_size
@@ -71,7 +80,7 @@ class _Gaps(Table):
         for name, words in ESTIMANDS.items():
             groups = study.groups(where(rows, estimand=name), *self.by, without=self.without)
             for title, keys, group in groups:
-                yield title + f": {words}" * several, self.of_condition(keys, group, study)
+                yield title + f": {words}" * several, self.panel_rows(keys, group, study)
 
 
 class BciGap(
@@ -97,7 +106,7 @@ class BciGap(
         return shared.with_paper_rows(estimates, study, papers, study.main)
 
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
-        cells = [called("optimizer"), cell("n", _seeds_text)]
+        cells = [part_name("optimizer"), cell("n", _seeds_text)]
         for name in study.distinct(rows, "comparison") or [study.main]:
             # "full − immediate, per step" is a group of columns and a header.
             label = study.called("comparison", name)
@@ -146,11 +155,11 @@ class TwoByTwo(
 
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
         if (square := find_square(study)) is None:
-            return [called("optimizer")]
+            return [part_name("optimizer")]
 
         def recovery_column(place: int, name: str) -> Cell:
             def text(line: Line) -> str:
-                where = recovery_rows(line.row["cells"], square)[place]
+                where = corner_rows(line.row["cells"], square)[place]
                 return recovery_text(*where) if where else NOT_RUN
 
             header = study.called("learner", name).replace(", ", ",\n")
@@ -158,13 +167,13 @@ class TwoByTwo(
 
         gaps = zip(_HEADERS, square, strict=True)
         return [
-            called("optimizer"),
+            part_name("optimizer"),
             cell("n", _seeds_text),
             *(recovery_column(i, name) for i, name in enumerate(square.learners(study))),
             *(_gap_column(header, name, group, NOT_RUN) for (header, group), name in gaps),
         ]
 
-    def of_condition(self, keys: Row, rows: pd.DataFrame, study: StudyFacts) -> list[Row]:
+    def panel_rows(self, keys: Row, rows: pd.DataFrame, study: StudyFacts) -> list[Row]:
         if rows["comparison"].nunique() == 1:  # one difference stands among the gaps
             return []
         lines = optimizer_lines(rows.to_dict("records"))
@@ -208,13 +217,13 @@ class OverPairs(
     empty = False
     layout: ClassVar = {"widest": 6}
     cells = (
-        called("optimizer"),
+        part_name("optimizer"),
         cell("Pairs × seeds", _sample_sizes_text),
         cell("Gap", lambda line: gap_text(line.row)),
         cell("Error", _error_gap_text),
         cell("New pair",
              lambda o: interval(*(o.row[f"prediction_{e}_pp"] for e in _ENDS)) or MISSING),
-        ends("Mixed model", *(f"mixed_{e}_pp" for e in ("gap", *_ENDS)), n="", signed=True,
+        with_interval("Mixed model", *(f"mixed_{e}_pp" for e in ("gap", *_ENDS)), n="", signed=True,
              stacked=True),
         cell("sd", lambda o: "\n".join(number(o.row[f"{s}_sd_pp"]) for s in ("between", "within"))),
         value("δ*", "delta_star_pp"),

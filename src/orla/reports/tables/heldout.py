@@ -5,8 +5,14 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from orla.reports.cells import Line, Row, called, cell, counted, n_diverged, value
-from orla.reports.estimates import BASELINES, NO_MEANING, OVER_SEEDS, guard_notes, has_meaning
+from orla.reports.cells import Line, Row, cell, n_diverged, part_name, seeds_and_diverged, value
+from orla.reports.estimates import (
+    BASELINES,
+    NO_MEANING,
+    OVER_SEEDS,
+    guard_notes,
+    recovery_has_meaning,
+)
 from orla.reports.numbers import estimate, is_missing, number, rate
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts
@@ -78,7 +84,7 @@ def _recovery_text(line: Line) -> str:
     text = estimate(*(row[column] for column in columns), n=row["n_seeds"])
     if row["constant_error"] < row["frozen_heldout_error"]:
         text += f"\nover best {number(row['over_best_percent'])}"
-    return text if has_meaning(row) else NO_MEANING
+    return text if recovery_has_meaning(row) else NO_MEANING
 
 
 class Heldout(
@@ -96,9 +102,9 @@ class Heldout(
     filter, the frozen network's readout; their brackets are over the networks that recovery is
     counted from."""
     cells = (
-        called("optimizer"),
+        part_name("optimizer"),
         rate_cell("learning_rate"),
-        counted(),
+        seeds_and_diverged(),
         cell("Recovery (%)", _recovery_text, "Held-out"),
         value("R²", "r2_mean", group="Held-out", digits=2),
         value("Recovery (%)", "adapt_recovery_percent", group="Adapt"),

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import pandas as pd
 
-from orla.reports.cells import Cell, Row, ends, value
+from orla.reports.cells import Cell, Row, value, with_interval
 from orla.reports.numbers import count, number
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
@@ -17,7 +17,7 @@ TITLE = "Do immediate derivatives suffice for online LoRA on language models?"
 LEARNERS = {"immediate": "immediate (d=0)", "tbptt-64": "TBPTT-64"}
 
 
-def learner_text(row: Row, study: StudyFacts) -> str:
+def learner_optimizer_text(row: Row, study: StudyFacts) -> str:
     """Learner and optimizer as a reader calls them."""
     return f"{LEARNERS[row['learner']]}, {study.called('optimizer', row['optimizer'])}"
 
@@ -50,7 +50,9 @@ def _undone_text(rows: pd.DataFrame) -> str:
 
 
 def _percent_column(header: str, column: str, group: str) -> Cell:
-    return ends(header, column, f"{column}_low", f"{column}_high", group=group, stacked=True)
+    return with_interval(
+        header, column, f"{column}_low", f"{column}_high", group=group, stacked=True
+    )
 
 
 class Lora(
@@ -86,7 +88,9 @@ class Lora(
         columns = ["shift", "reference", "frozen", "loss", "heldout", "before", "proxy"]
         columns += ["heldout_before", "heldout_proxy"]
         rows = as_nullable(mean_intervals(recovery_table(language), MODEL, columns))
-        return rows.assign(what=[learner_text(row, study) for row in rows.to_dict("records")])
+        return rows.assign(
+            what=[learner_optimizer_text(row, study) for row in rows.to_dict("records")]
+        )
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         for _, group in rows.groupby(["model", "rank"], sort=False):

@@ -17,7 +17,7 @@ from orla.reports.beside import (
     papers_first,
     titled_groups,
 )
-from orla.reports.cells import Cell, Line, Row, beside, called, cell, value
+from orla.reports.cells import Cell, Line, Row, beside, cell, part_name, value
 from orla.reports.comparison import RECOVERY, Beside, Mean, Quote, mean_of, mean_text, paper_value
 from orla.reports.numbers import MISSING, estimate, is_missing, number
 from orla.reports.paper import load
@@ -73,13 +73,18 @@ class ProjectedOut(
             if len(pairs):
                 blank = False
                 part = study.declaration("intervention", keys["intervention"])
-                summary = self._rank_lines if part.get("name", kind) == kind else _mean_line
+                summary = (
+                    self._rank_correlation_lines if part.get("name", kind) == kind else _mean_line
+                )
                 yield title, [*_loss_lines(keys, pairs), *summary(keys, pairs)]
         if blank:
             none = pd.DataFrame(columns=[_TOP1, _ENERGY, "lost"], dtype=float)
-            yield study.called("optimizer", first["optimizer"]), self._rank_lines(first, none)
+            yield (
+                study.called("optimizer", first["optimizer"]),
+                self._rank_correlation_lines(first, none),
+            )
 
-    def _rank_lines(self, keys: Row, pairs: pd.DataFrame) -> list[Row]:
+    def _rank_correlation_lines(self, keys: Row, pairs: pd.DataFrame) -> list[Row]:
         """The rank correlation, ours and the paper's at each number of networks."""
         ours, lines = {}, []
         for measure, name in ((_TOP1, "top1"), (_ENERGY, "energy")):
@@ -169,8 +174,8 @@ class Isotropy(
         heads = {name: study.called("learner", name) for name in self.learners}
         errors = (beside(head, name, "Squared error", digits=5) for name, head in heads.items())
         n = cell("n", lambda line: comparison.seeds_text(line.row["seeds"]))
-        alike = cell("Alike", _alike_text, align="l")
-        return [imposed_column, *conditions, called("optimizer"), n, *errors, alike]
+        alike = cell("Alike", _equal_errors_text, align="l")
+        return [imposed_column, *conditions, part_name("optimizer"), n, *errors, alike]
 
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """The models of the two learners in networks with a condition number, "imposed"."""
@@ -220,7 +225,7 @@ class Isotropy(
         return line | {"seeds": difference or next(filter(None, errors), None)}
 
 
-def _alike_text(line: Line) -> str:
+def _equal_errors_text(line: Line) -> str:
     """Whether the interval of the difference holds 0, over what the paper says."""
     ours, papers = line.row["difference"].ours, line.row["papers"]
     alike = MISSING

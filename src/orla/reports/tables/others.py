@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
-from orla.reports.cells import Row, cell, ends, value
+from orla.reports.cells import Row, cell, value, with_interval
 from orla.reports.numbers import count, estimate, memory, number, rate
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
@@ -42,7 +42,7 @@ class Streaming(
     River counts it at the end."""
     cells = (
         cell("Model", lambda line: model_name(line.row, line.study), align="l"),
-        ends("Accuracy (%)", "mean", "t95_low", "t95_high", digits=2),
+        with_interval("Accuracy (%)", "mean", "t95_low", "t95_high", digits=2),
         value("n", "n_seeds", count),
         value("µs a row", "us"),
         value("Memory", "bytes", memory),
@@ -155,10 +155,14 @@ class Tent(
     cells = (
         value("Adapted by", "called", str, align="l"),
         value("Rate", "learning_rate", rate),
-        ends("Error (%)", "error", "error_low", "error_high", n="n"),
-        ends("ours", "recovery", "recovery_low", "recovery_high", n="n", group="Recovery (%)"),
+        with_interval("Error (%)", "error", "error_low", "error_high", n="n"),
+        with_interval(
+            "ours", "recovery", "recovery_low", "recovery_high", n="n", group="Recovery (%)"
+        ),
         value("paper's", "papers_recovery", group="Recovery (%)"),
-        ends("ours", "over_sgd", "over_sgd_low", "over_sgd_high", n="n", group="Less SGD's (pp)"),
+        with_interval(
+            "ours", "over_sgd", "over_sgd_low", "over_sgd_high", n="n", group="Less SGD's (pp)"
+        ),
         value("paper's", "papers_over_sgd", group="Less SGD's (pp)"),
     )
 

@@ -14,7 +14,17 @@ from orla.reports.beside import (
     pool_pairs,
     with_measures,
 )
-from orla.reports.cells import Cell, Line, Row, called, cell, mean, network_name, seed_count, value
+from orla.reports.cells import (
+    Cell,
+    Line,
+    Row,
+    cell,
+    mean_beside,
+    network_name,
+    part_name,
+    seed_count,
+    value,
+)
 from orla.reports.cells import beside as pair_cell
 from orla.reports.comparison import RECOVERY, Beside, Mean, means_by_keys, network_kind, paper_value
 from orla.reports.numbers import count
@@ -33,7 +43,7 @@ _SINGULAR, _RECOVERY = "First singular value", "Held-out recovery (%)"
 
 def _first_line_column(header: str, *measure: str, **how: Any) -> Cell:
     """A mean that has one reading alone, in the condition's first line."""
-    column = mean(header, *measure, **how)
+    column = mean_beside(header, *measure, **how)
     return column._replace(
         text=lambda line: column.text(line) if line.row["first"] else "",
         numbers=lambda line: column.numbers(line) if line.row["first"] else (),
@@ -45,18 +55,20 @@ class _ByReading(ByCondition):
 
     tells_pretraining = True
     concentration: ClassVar[tuple[Cell, ...]] = (
-        called("optimizer"),
+        part_name("optimizer"),
         seed_count(_TOP1),
         value("Share", "words", str, align="l"),
-        mean("G_past", "{share}_past{reading}", _TOP1, group=_SINGULAR),
-        mean("G_imm", "{share}_immediate{reading}", "top1_immediate", group=_SINGULAR),
-        mean("gap", "{share}_gap{reading}", "top1_gap", group=_SINGULAR, digits=3, signed=True),
+        mean_beside("G_past", "{share}_past{reading}", _TOP1, group=_SINGULAR),
+        mean_beside("G_imm", "{share}_immediate{reading}", "top1_immediate", group=_SINGULAR),
+        mean_beside(
+            "gap", "{share}_gap{reading}", "top1_gap", group=_SINGULAR, digits=3, signed=True
+        ),
     )
     readings: ClassVar[str] = """top1: largest singular value over the sum of all; energy: its
     square over the sum of squares. The paper's number stands beside both. Sums: each column is the
     sum of the windows so far. Last: gradients of each window's last loss alone."""
 
-    def structure_rows(self, measured: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
+    def past_gradient_conditions(self, measured: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
         """The conditions of the paper's full learner with a structure, and each network's kind."""
         rows = with_measures(pool_pairs(measured), _TOP1)
         rows = rows[rows["learner"] == load().past_gradient_learner]
@@ -108,7 +120,7 @@ class Structure(
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """The conditions whose network is of a kind that the paper measures here."""
-        rows = self.structure_rows(measured, study)
+        rows = self.past_gradient_conditions(measured, study)
         return rows[rows["kind"].isin([row["architecture"] for row in self.papers_rows])]
 
 
@@ -135,7 +147,7 @@ class LSTMCrossArchitecture(
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """The drifting conditions of networks of other kinds than the vanilla one."""
-        rows = drifting_rows(self.structure_rows(measured, study))
+        rows = drifting_rows(self.past_gradient_conditions(measured, study))
         return rows[rows["kind"] != load().table("structure")[0]["architecture"]]
 
 
@@ -167,7 +179,7 @@ class Capacity(
         seed_count("gap_pp"),
         _recovery_column("with past", _LEARNERS[0]),
         _recovery_column("without past", _LEARNERS[1]),
-        mean("Gap (pp)", "gap_pp", digits=1, signed=True, ending="_pp"),
+        mean_beside("Gap (pp)", "gap_pp", digits=1, signed=True, ending="_pp"),
     )
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:

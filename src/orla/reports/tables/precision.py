@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import pandas as pd
 
-from orla.reports.cells import Row, called, cell, value
+from orla.reports.cells import Row, cell, part_name, value
 from orla.reports.estimates import OVER_SEEDS
 from orla.reports.numbers import count, estimate, rate, span
 from orla.reports.study import StudyFacts, where
@@ -48,8 +48,8 @@ class PrecisionGrid(
     def rows(self, numerics: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         return as_nullable(where(numerics, choice="rolling", rates_of=study.rates_of))
 
-    def of_condition(self, keys: Row, rows: pd.DataFrame, study: StudyFacts) -> list[Row]:
-        paper, blank = study.paper_for(keys, study.main), dict.fromkeys(rows) | keys
+    def panel_rows(self, keys: Row, rows: pd.DataFrame, study: StudyFacts) -> list[Row]:
+        paper, blank = study.applicable_paper(keys, study.main), dict.fromkeys(rows) | keys
         match_keys = {name: keys[name] for name in ("architecture", "optimizer", "split")}
         lines = rows.to_dict("records")
         for name in FORMATS:
@@ -93,7 +93,7 @@ class PrecisionFlips(
     then differs from that at rates carried over."""
     empty = False
     cells = (
-        called("optimizer"),
+        part_name("optimizer"),
         cell("Flips", lambda line: "{n_flipped} of {n_choices}".format_map(line.row)),
         value("mean", "mean_change_pp", group="Change of the gap (pp)"),
         value("largest", "largest_change_pp", group="Change of the gap (pp)"),
@@ -103,7 +103,7 @@ class PrecisionFlips(
         words = {"rolling": "rates by rolling origins", "tail": "rates by one freezing"}
         return numerics.assign(choice=numerics["choice"].map(words))
 
-    def of_condition(self, keys: Row, rows: pd.DataFrame, study: StudyFacts) -> list[Row]:
+    def panel_rows(self, keys: Row, rows: pd.DataFrame, study: StudyFacts) -> list[Row]:
         lines = []
         for name in study.distinct(rows, "optimizer"):
             gaps = where(rows, optimizer=name)

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import pandas as pd
 
-from orla.reports.cells import Cell, Line, Row, called, cell, ends, value
+from orla.reports.cells import Cell, Line, Row, cell, part_name, value, with_interval
 from orla.reports.numbers import MISSING, Number, count, is_missing, number, rate
 from orla.reports.paper import load
 from orla.reports.study import PAPERS, StudyFacts, where
@@ -32,7 +32,7 @@ class SelectionPrice(
     by = ("learner",)
     layout: ClassVar = {"size": "scriptsize"}
     cells = (
-        called("optimizer"),
+        part_name("optimizer"),
         value("Rate", "learning_rate", rate, "Rolling"),
         cell("Other", lambda o: number(100 * o.row["other_rate_share"], 0), "Rolling"),
         value("Recovery", "recovery_validation_selected_percent", group="Rolling"),
@@ -40,7 +40,7 @@ class SelectionPrice(
         value("Recovery", "recovery_tail_selected_percent", group="One freezing"),
         value("Rate", "learning_rate_test", rate, "Held-out"),
         value("Recovery", "recovery_test_selected_percent", group="Held-out"),
-        ends("Price (pp)", "price_pp", "t95_low_pp", "t95_high_pp", signed=True),
+        with_interval("Price (pp)", "price_pp", "t95_low_pp", "t95_high_pp", signed=True),
         value("n", "n_seeds", count),
     )
 
@@ -60,7 +60,7 @@ class Divergence(
     empty = False
     by = ("learner",)
     cells = (
-        called("optimizer"),
+        part_name("optimizer"),
         cell("Rates tried", lambda o: " to ".join(rate(o.row[f"{e}_rate"]) for e in _ENDS)),
         value("Models", "n_models", count),
         cell("Diverged", lambda o: f"{number(100 * o.row['n_diverged'] / o.row['n_models'], 0)} %"),
@@ -69,7 +69,7 @@ class Divergence(
         value("Safe up to", "safe_rate", rate),
     )
 
-    def of_condition(self, keys: Row, rows: pd.DataFrame, study: StudyFacts) -> list[Row]:
+    def panel_rows(self, keys: Row, rows: pd.DataFrame, study: StudyFacts) -> list[Row]:
         lines = []
         for name in study.distinct(rows, "optimizer") if rows["diverged"].any() else ():
             models = where(rows, optimizer=name)
@@ -102,7 +102,7 @@ class AdaptWindow(
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
         optimizer = study.called("optimizer", load().headline["optimizer"])
         return (
-            called("optimizer"),
+            part_name("optimizer"),
             value("Reference", "own_reference_percent", group=_VALIDATION, digits=0),
             value("Reference", "best_reference_percent", group=_BEST, digits=0),
             value(f"Full, {optimizer}", "best_full_default_percent", group=_BEST, digits=0),
@@ -110,9 +110,9 @@ class AdaptWindow(
             cell("paper", _papers_percent_text),
         )
 
-    def of_condition(self, keys: Row, rows: pd.DataFrame, study: StudyFacts) -> list[Row]:
+    def panel_rows(self, keys: Row, rows: pd.DataFrame, study: StudyFacts) -> list[Row]:
         """Each optimizer's recovery by definition, and the paper's."""
-        if study.paper_for(keys, PAPERS) is None:
+        if study.applicable_paper(keys, PAPERS) is None:
             return []
         _, full, immediate = study.comparison(PAPERS)
         means = rows.groupby(["learner", "optimizer", "learning_rate"])[_MEASURE]
@@ -148,9 +148,9 @@ class HorizonGaps(
     """The gap of the main comparison, had the models stopped adapting earlier."""
 
     cells = (
-        called("optimizer"),
+        part_name("optimizer"),
         value("Steps", "horizon_steps", "{:,.0f}".format),
-        ends("Gap (pp)", "gap_pp", "t95_low_pp", "t95_high_pp", signed=True),
+        with_interval("Gap (pp)", "gap_pp", "t95_low_pp", "t95_high_pp", signed=True),
         value("n", "n_seeds", count),
     )
     says = f"""Gap of {{main}} by the steps adapted to. Brackets: {T_INTERVAL}; n: seeds. Seeds that

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from orla.reports.beside import BesidePaper, pairs_as_seeds, papers_first
-from orla.reports.cells import Cell, Line, Row, called, cell, ends, value
+from orla.reports.cells import Cell, Line, Row, cell, part_name, value, with_interval
 from orla.reports.comparison import Beside, Mean, mean_of, mean_text, same_network, seeds_text
 from orla.reports.estimates import find_square
 from orla.reports.numbers import MISSING, count, estimate, is_missing, number
@@ -35,14 +35,14 @@ class RatioGap(
     """Update-magnitude ratio and gap by optimizer, ours and the paper's."""
 
     cells = (
-        called("optimizer"),
-        ends(
+        part_name("optimizer"),
+        with_interval(
             *("ours", "update_ratio", "update_ratio_t95_low", "update_ratio_t95_high"),
             group=_RATIOS,
             digits=2,
         ),
         value("paper", "paper_update_ratio", group=_RATIOS, digits=2),
-        ends("ours", "gap_pp", "t95_low_pp", "t95_high_pp", group="Gap (pp)", signed=True),
+        with_interval("ours", "gap_pp", "t95_low_pp", "t95_high_pp", group="Gap (pp)", signed=True),
         cell("paper", _papers_gap_text, "Gap (pp)"),
         value("n", "n_seeds", count),
     )
@@ -64,7 +64,11 @@ class RatioGap(
         notes = []
         for row in results[1].to_dict("records"):
             rank = estimate(row["spearman"], row["low"], row["high"], digits=2, signed=True)
-            note = "; the paper's four are in one order" if study.paper_for(row, study.main) else ""
+            note = (
+                "; the paper's four are in one order"
+                if study.applicable_paper(row, study.main)
+                else ""
+            )
             notes.append(
                 f"Rank correlation of ratio and gap over {count(row['n_optimizers'])} optimizers, "
                 f"{study.condition_title(row, results[1])}: {rank} (95 % bootstrap interval over "
@@ -90,7 +94,7 @@ _NULLS = {
 }
 
 
-def _column(measure: str, header: str, digits: int) -> Cell:
+def _both_cadences_column(measure: str, header: str, digits: int) -> Cell:
     """Both cadences' means, over the mean of their difference by network."""
 
     def text(line: Line) -> str:
@@ -110,10 +114,13 @@ class CadenceStructure(
     """The same gradient per step and once a window: whether structure and ratio differ."""
 
     cells = (
-        called("optimizer"),
+        part_name("optimizer"),
         value("Gradient", "gradient", str, align="l"),
         cell("n", lambda line: seeds_text(line.row["seeds"])),
-        *(_column(measure, header, digits) for measure, (header, digits, _) in _MEASURES.items()),
+        *(
+            _both_cadences_column(measure, header, digits)
+            for measure, (header, digits, _) in _MEASURES.items()
+        ),
         *(value(name, name, str, "Null of ratio") for name in _NULLS),
     )
     optional = ("norms",)
@@ -160,7 +167,7 @@ class CadenceStructure(
 
 
 def _values_by_seed(rows: pd.DataFrame, column: str, scale: float = 1.0) -> pd.Series:
-    """The finite values."""
+    """The finite values of a column times `scale`, by seed."""
     values = rows.reindex(columns=["seed", column]).set_index("seed")[column].astype(float)
     return values[np.isfinite(values)] * scale
 
@@ -185,9 +192,9 @@ def _both_cadences_line(sides: list[pd.DataFrame]) -> dict[str, Any]:
 
 
 def _null_ratio_text(study: StudyFacts, keys: Row) -> str:
-    """√(|W_hh|/|W_out|) of the paper's network on its task; missing for any other."""
+    """The null ratio √(|W_hh|/|W_out|), by counts of numbers, of the paper's network alone."""
     row = load().table("structure")[0]
-    if study.paper_for(keys) is None or not same_network(study, keys["architecture"], row):
+    if study.applicable_paper(keys) is None or not same_network(study, keys["architecture"], row):
         return MISSING
     sizes = {name: n for row in load().rows_in_text() for name, n in row.items()}
     return number(np.sqrt(sizes["parameters_whh"] / sizes["parameters_wout"]), 2)

@@ -56,7 +56,9 @@ def with_paper_rows(
     for kind in ("architecture", "precision", "split"):
         papers = papers[papers[kind].isin(frame[kind])]
     papers = frame[["task", "pair"]].drop_duplicates().merge(papers, how="cross").assign(**DEFAULTS)
-    fits = (study.paper_for(row, comparison) is not None for row in papers.to_dict("records"))
+    fits = (
+        study.applicable_paper(row, comparison) is not None for row in papers.to_dict("records")
+    )
     papers = papers[np.fromiter(fits, bool, len(papers))]
     key_columns = [column for column in papers if not column.startswith("paper_")]
     # Whole numbers and flags stay what they are beside rows that have none.
@@ -80,7 +82,7 @@ def as_nullable(frame: pd.DataFrame) -> pd.DataFrame:
 def mean_intervals(
     table: pd.DataFrame, by: list[str], columns: Iterable[str], count: str = "n_seeds"
 ) -> pd.DataFrame:
-    """Of each group `count`, its rows, and of each column its mean and 95 % t interval over them.
+    """A row a group: `count`, the number of its rows; each column's mean and 95 % t interval.
 
     Columns: COLUMN, COLUMN_low, COLUMN_high; those of the table where it has no row.
     """

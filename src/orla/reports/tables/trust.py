@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from orla.reports.cells import Cell, Line, Row, cell, ends, value
+from orla.reports.cells import Cell, Line, Row, cell, value, with_interval
 from orla.reports.comparison import network_kind
 from orla.reports.estimates import METRICS, find_square
 from orla.reports.numbers import MISSING, count, estimate, is_missing, number
@@ -242,7 +242,7 @@ class Multiverse(
     def columns(self, rows: pd.DataFrame, study: StudyFacts) -> Sequence[Cell]:
         rows = specifications(rows, study)
         choices = [name for name in list(CHOICES)[1:] if rows[name].astype(bool).any()]
-        gap = ends("Gap", "gap", "low", "high", signed=True)
+        gap = with_interval("Gap", "gap", "low", "high", signed=True)
         return [*(value(CHOICES[name], name, str, align="l") for name in choices), gap]
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:

@@ -90,7 +90,7 @@ def _as_arrays(params: Mapping[str, torch.Tensor]) -> dict[str, np.ndarray]:
     return {name: p.detach().cpu().numpy() for name, p in params.items()}
 
 
-def network_behaviour(network: Mapping[str, Any]) -> Any:
+def network_trial_outputs(network: Mapping[str, Any]) -> Any:
     """Fresh parameters of a network, and its outputs on a short stream."""
     architecture = _make_network(network)
     params = _initial_parameters(architecture)
@@ -98,7 +98,7 @@ def network_behaviour(network: Mapping[str, Any]) -> Any:
     return _as_arrays(params), outputs.numpy()
 
 
-def start_behaviour(start: Any, network: Mapping[str, Any]) -> Any:
+def start_trial_outputs(start: Any, network: Mapping[str, Any]) -> Any:
     """Parameters that a start makes of fresh ones."""
     architecture = _make_network(network)
     params = {name: p[0] for name, p in _initial_parameters(architecture, seeds=1).items()}
@@ -106,7 +106,7 @@ def start_behaviour(start: Any, network: Mapping[str, Any]) -> Any:
     return _as_arrays(part.apply(architecture, params, torch.Generator().manual_seed(0)))
 
 
-def pretraining_behaviour(network: Mapping[str, Any], settings: Mapping[str, Any]) -> Any:
+def pretraining_trial_outputs(network: Mapping[str, Any], settings: Mapping[str, Any]) -> Any:
     """Networks and learning curves after two epochs of pretraining."""
     few = Pretraining(**{**settings, "max_epochs": 2})
     few = replace(few, validation_fraction=max(few.validation_fraction, 0.3))
@@ -116,7 +116,7 @@ def pretraining_behaviour(network: Mapping[str, Any], settings: Mapping[str, Any
     return _as_arrays(params), curve
 
 
-def early_stopping_behaviour() -> Any:
+def early_stopping_trial_outputs() -> Any:
     """Networks and learning curves of a pretraining that stops before its last epoch."""
     network = RNN(hidden=_HIDDEN, n_in=_INPUTS, n_out=_OUTPUTS)
     few = Pretraining(0.1, window=20, validation_fraction=0.2, max_epochs=12, patience=1)
@@ -125,7 +125,7 @@ def early_stopping_behaviour() -> Any:
     return _as_arrays(params), curve
 
 
-def learner_behaviour(job: Mapping[str, Any]) -> Any:
+def learner_trial_outputs(job: Mapping[str, Any]) -> Any:
     """Parameters after a few updates by plain gradients, errors, and what probes measured."""
     episode = _episode()
     loss = catalogue.make("loss", episode.loss)
@@ -138,7 +138,7 @@ def learner_behaviour(job: Mapping[str, Any]) -> Any:
     return _as_arrays(run.state.params), run.errors, {str(k): v for k, v in run.series.items()}
 
 
-def optimizer_behaviour(spec: Any) -> Any:
+def optimizer_trial_outputs(spec: Any) -> Any:
     """Parameters after each of a few updates by made-up gradients."""
     optimizer = catalogue.make("optimizer", spec)
     shapes = {"W_hh": (_HIDDEN, _HIDDEN), "W_out": (_OUTPUTS, _HIDDEN), "b_out": (_OUTPUTS,)}
@@ -171,7 +171,7 @@ def learner_sweep(
     return sweep(run, rates, growth=1, stable_windows=min(settings["stable_windows"], 2))
 
 
-def sweep_behaviour(
+def sweep_trial_outputs(
     keys: Mapping[str, str], learners: Sequence[str], *sweeps: Sweep
 ) -> dict[str, pd.DataFrame]:
     """The tables of sweeps of learners, under the keys of a condition."""
@@ -182,12 +182,12 @@ def sweep_behaviour(
     return frames.result_frames(tables, [s.traces for s in sweeps])
 
 
-def rate_selection_behaviour(models: Mapping[str, pd.DataFrame]) -> Any:
+def rate_selection_trial_outputs(models: Mapping[str, pd.DataFrame]) -> Any:
     """Errors of the models of a sweep, and which of them each choice of a rate marks."""
     return models[MODELS][["learner", "seed", "learning_rate", *NEEDED]]
 
 
-def statistics_behaviour(
+def statistics_trial_outputs(
     models: Mapping[str, pd.DataFrame], learners: list[str], statistics: Mapping[str, Any]
 ) -> dict[str, pd.DataFrame]:
     """Every result that is judged, of two pairs that differ by made-up factors.
@@ -224,14 +224,14 @@ def select_columns(tables: Mapping[str, pd.DataFrame], reads: Mapping[str, list[
     ]
 
 
-def peer_behaviour(name: str) -> np.ndarray:
+def peer_trial_outputs(name: str) -> np.ndarray:
     """Which rows of a short stream one of River's models has right."""
     from orla.streams import peers  # River is an extra
 
-    return peers.trial_hits(name)
+    return peers.synthetic_row_hits(name)
 
 
-def episode_behaviour(task: Mapping[str, Any]) -> Any:
+def episode_trial_outputs(task: Mapping[str, Any]) -> Any:
     """A task's episodes: of recordings, of short simulated sessions; of River's, of first rows."""
     part = catalogue.make("task", task)
     if part.needs_files:
@@ -257,7 +257,7 @@ def episode_behaviour(task: Mapping[str, Any]) -> Any:
     else:
         if isinstance(part, River):  # the first rows: how many there are stands in the record
             part = replace(part, adapt=min(part.adapt, _RIVER_WINDOWS * part.window))
-        episodes = [part.episode(part.variants()[0], range(1))]
+        episodes = [part.episode(part.split_names()[0], range(1))]
     return [
         [e.selection_cut, _tail_errors(e, e.adapt), _tail_errors(e, e.heldout)] for e in episodes
     ]

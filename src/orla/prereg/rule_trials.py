@@ -20,18 +20,22 @@ from orla.results.scales import SCALES
 from orla.study.keys import DEFAULTS
 
 
-def guard_behaviour() -> list[int]:
+def guard_trial_outputs() -> list[int]:
     """How many guards fire, over a grid around their bounds, and where recovery has a meaning."""
     grid = product((19.0, 20.0), (2, 3), (False, True), (0.9, 1.0, np.nan))
     counts = [
-        len(guards.reasons([guards.Tried("x", updates, rates, 0.1, edge)], error, 1.0).split(": "))
+        len(
+            guards.reasons([guards.RateSearch("x", updates, rates, 0.1, edge)], error, 1.0).split(
+                ": "
+            )
+        )
         for updates, rates, edge, error in grid
     ]
     denominators = product((0.049, 0.051, 0.2, np.nan), (0.01, 0.02, np.nan))
     return [*counts, *(int(guards.denominator_fails(*each)) for each in denominators)]
 
 
-def leave_one_out_behaviour() -> list[bool]:
+def leave_one_out_trial_outputs() -> list[bool]:
     """Whether a verdict stands where k of n studies with one pair left out agree with it."""
     return [
         judge.is_robust_to_leave_one_out("x", k * ["x"] + (n - k) * ["y"])
@@ -40,7 +44,7 @@ def leave_one_out_behaviour() -> list[bool]:
     ]
 
 
-def holm_family_behaviour(registration: Registration) -> list[Any]:
+def holm_family_trial_outputs(registration: Registration) -> list[Any]:
     """Outcomes and p values of families of three claims, by gaps two standard errors apart."""
     base, error, _ = _base_case(registration)
     gaps = base.rule.gaps(2 * error)
@@ -57,7 +61,7 @@ def holm_family_behaviour(registration: Registration) -> list[Any]:
     return outputs
 
 
-def judge_behaviour(registration: Registration) -> Any:
+def judge_trial_outputs(registration: Registration) -> Any:
     """Outcomes and p values on made-up rows around the bounds of the claim and of each check."""
     rule = registration.rule
     grid = product(rule.gaps(1.0), (0.0, 0.4, 2.0), (1.0, 4.0, 11.0))
@@ -65,7 +69,7 @@ def judge_behaviour(registration: Registration) -> Any:
     outputs.append(judge.holm_p_values([0.001, 0.02, 0.03, 0.6]))
     base, error, means = _base_case(registration)
     cases = [(float(mean), {}) for mean in means[::2]]
-    cases += [(float(means[i]), change) for i in (0, -1) for change in _boundary_changes(base)]
+    cases += [(float(means[i]), change) for i in (0, -1) for change in _boundary_cases(base)]
     for mean, change in cases:
         tables = _made_up_tables(base, mean, error, **change)
         [verdict] = judge.judge_registrations([base], tables, bindings={base.name: base.binds})
@@ -73,13 +77,13 @@ def judge_behaviour(registration: Registration) -> Any:
     return outputs
 
 
-def reading_behaviour(base: Registration) -> Any:
+def reading_trial_outputs(base: Registration) -> Any:
     """What is read of made-up rows: whole, with a number missing or changed, of other bindings."""
     mean = float(base.rule.gaps(0.1)[0])
     tables = _made_up_tables(base, mean, 0.1)
     outputs = [
         _read_numbers(base, _made_up_tables(base, mean, 0.1, **change))
-        for change in _boundary_changes(base)
+        for change in _boundary_cases(base)
     ]
     for result, column in dict.fromkeys(
         (r, c) for r, columns in base.required_columns for c in columns
@@ -94,7 +98,7 @@ def reading_behaviour(base: Registration) -> Any:
     return outputs
 
 
-def drift_behaviour(base: Registration) -> Any:
+def drift_trial_outputs(base: Registration) -> Any:
     """What is read where more and more pairs hardly drift, for a claim over pairs."""
     if base.quantity or not base.by_pairs:
         return []
@@ -118,7 +122,7 @@ def generic_registration(registration: Registration) -> Registration:
     return Registration("x", Path(), seeds=3, max_diverged=1, **kind)
 
 
-def check_behaviour(registration: Registration) -> Any:
+def check_trial_outputs(registration: Registration) -> Any:
     """What is read where each of a registration's checks holds, fails, and has no row."""
     base, error, means = _base_case(registration)
     tables = _made_up_tables(base, float(means[0]), error)
@@ -171,7 +175,7 @@ def _base_case(registration: Registration) -> tuple[Registration, float, np.ndar
     return base, error, registration.rule.gaps(5 * error)
 
 
-def _boundary_changes(registration: Registration) -> list[dict[str, Any]]:
+def _boundary_cases(registration: Registration) -> list[dict[str, Any]]:
     """Arguments of `_made_up_tables`, each with one number beside a bound of the registration."""
     max_diverged, max_failing = registration.max_diverged, registration.max_failing
     changes = [
@@ -192,7 +196,7 @@ def _boundary_changes(registration: Registration) -> list[dict[str, Any]]:
 def _made_up_tables(
     registration: Registration, gap: float, error: float, **changes: Any
 ) -> dict[str, pd.DataFrame]:
-    """Tables with one row of it, and one a pair; the first lies `outlier` errors above the mean."""
+    """Results with its row, and a row a pair; the first lies `outlier` errors above the mean."""
     query = registration.query
     by_pairs, columns = registration.by_pairs, query.columns
     settings = {"recovery": 30.0, "diverged": 0, "failing": 0, "outlier": 0.0, "guard": ""}

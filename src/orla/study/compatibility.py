@@ -1,7 +1,7 @@
 """Compatibility of the parts of every condition, checked before anything runs.
 
-The parts answer themselves, in their own words (`study.trial`). That takes PyTorch, so what was
-found to fit is kept: of the configs in this repository in a file, of others in the cache.
+Each combination is tried and answers in its own words (`study.trial`). That takes PyTorch, so the
+answers are kept: of the configs in this repository in a file, of others in the cache.
 """
 
 from __future__ import annotations
@@ -19,38 +19,39 @@ from orla.study.plan import Plan
 
 # JSON of {list of a block: {name: the part as kind and options}}, or of "frozen", which goes with
 # networks: the parameters that pretraining is to leave as they are.
-Question = str
+PartCombination = str
 # List and name of the part that refuses, "" where all are good one by one; and what it says.
 Refusal = tuple[str, str, str]
 
 
-def check_fit(plan: Plan) -> None:
-    """Refuse a part that does not take another one or its options, by its place in the config."""
+def check_compatibility(plan: Plan) -> None:
+    """Refuse a part that does not take another one or its options; the place is the config's."""
     fits = set(packaged_declarations("fits"))
-    questions = {q: c for q, c in collect_questions(plan).items() if question_digest(q) not in fits}
-    if not questions:
+    combinations = collect_combinations(plan)
+    untried = {p: c for p, c in combinations.items() if combination_digest(p) not in fits}
+    if not untried:
         return
-    refusals = store.cached_result("fits", list(questions), lambda: find_refusals(questions))
-    for condition, refusal in zip(questions.values(), refusals, strict=True):
+    refusals = store.cached_result("fits", list(untried), lambda: find_refusals(untried))
+    for condition, refusal in zip(untried.values(), refusals, strict=True):
         if refusal:
             raise OrlaError(f"config: {_refusal_text(plan, condition, *refusal)}")
 
 
-def find_refusals(batch: Iterable[Question]) -> list[Refusal | None]:
-    """The first refusal of each question; None where there is none."""
+def find_refusals(combinations: Iterable[PartCombination]) -> list[Refusal | None]:
+    """The first refusal of each combination; None where there is none."""
     from orla.study import trial
 
-    return [trial.find_refusal(json.loads(question)) for question in batch]
+    return [trial.find_refusal(json.loads(each)) for each in combinations]
 
 
-def question_digest(question: Question) -> str:
-    """The name of a question in the file of those that were answered."""
-    return hashlib.sha256(question.encode()).hexdigest()[:16]
+def combination_digest(combination: PartCombination) -> str:
+    """A combination's name in the packaged file of those that fit."""
+    return hashlib.sha256(combination.encode()).hexdigest()[:16]
 
 
-def collect_questions(plan: Plan) -> dict[Question, Condition]:
-    """The questions to a plan's parts, each with the first condition that asks it."""
-    by_question: dict[Question, Condition] = {}
+def collect_combinations(plan: Plan) -> dict[PartCombination, Condition]:
+    """The combinations of parts of a plan, each with the first condition that has it."""
+    first_conditions: dict[PartCombination, Condition] = {}
     for c in plan.conditions:
         network = {"networks": (c.architecture,)}
         loop = network | {"learners": (c.learner,), "observers": c.observers}
@@ -60,11 +61,11 @@ def collect_questions(plan: Plan) -> dict[Question, Condition]:
         if frozen_names and plan.takes_pretrained(c):
             groups.append((network, {"frozen": frozen_names}))
         for lists, more in groups:
-            question = dict(more)
+            combination = dict(more)
             for key, names in lists.items():
-                question[key] = {name: plan.spec(PART_LISTS[key], name) for name in names}
-            by_question.setdefault(json.dumps(question, sort_keys=True), c)
-    return by_question
+                combination[key] = {name: plan.spec(PART_LISTS[key], name) for name in names}
+            first_conditions.setdefault(json.dumps(combination, sort_keys=True), c)
+    return first_conditions
 
 
 def _refusal_text(plan: Plan, condition: Condition, key: str, name: str, why: str) -> str:
