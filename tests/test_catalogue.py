@@ -420,7 +420,7 @@ def test_an_option_whose_default_breaks_its_limits_is_refused(default, limits):
         option(default, "A number.", **limits)
 
 
-def test_a_label_names_options_alone(plugins):
+def test_a_label_with_a_field_that_is_no_option_is_refused(plugins):
     text = LOSS.format(cls="Mine", name="mine", order=1).replace("a plug-in", "a {wide} plug-in")
     path = plugins("mine.py", text)
     said = refusal(catalogue.parts, "loss")

@@ -140,7 +140,7 @@ def test_a_wrong_yes_is_noticed(wrong):
     assert wrong(HIDDEN, N_IN, N_OUT).units_independent and units_meet(wrong(HIDDEN, N_IN, N_OUT))
 
 
-def test_rows_of_every_matrix_are_innermost_in_memory():
+def test_matrices_are_column_major_in_memory_and_parameters_in_their_order():
     shapes = {"W": (2, 3, 4), "W_of_blocks": (2, 5, 3, 4), "b": (2, 3)}
     params = {name: torch.randn(shape) for name, shape in reversed(shapes.items())}
     laid_out = column_major(params)
@@ -155,7 +155,7 @@ ELEMENTWISE = {
 }
 
 
-def promises_kept(network):
+def is_elementwise_as_declared(network):
     """Whether the next state answers to the past and to parameters as `ElementWise` says."""
     params, (X, _) = one(network), stream(4)
     state = trajectory(network, params, X[:3])[-1]
@@ -178,7 +178,7 @@ def promises_kept(network):
 
 @dataclass(frozen=True)
 class Shared(LRU):
-    """One gain for all units, in a row of the first: a wrong promise."""
+    """One gain for all units, in a row of the first: another than is declared."""
 
     def drive(self, params, x):
         real, imaginary = super().drive(params, x)
@@ -187,18 +187,18 @@ class Shared(LRU):
 
 @dataclass(frozen=True)
 class Coupled(LRU):
-    """Each number keeps some of its neighbour's: a wrong promise."""
+    """Each number keeps some of its neighbour's: another than is declared."""
 
     def step(self, params, state, x):
         return super().step(params, state, x) + 0.1 * state.roll(1)
 
 
 @pytest.mark.parametrize("name", ELEMENTWISE)
-def test_element_wise_networks_keep_their_promises(name):
-    assert promises_kept(ELEMENTWISE[name])
+def test_elementwise_jacobians_are_the_decay_and_unit_local_parameters(name):
+    assert is_elementwise_as_declared(ELEMENTWISE[name])
 
 
 @pytest.mark.parametrize("wrong", [Shared, Coupled])
-def test_a_wrong_promise_is_noticed(wrong):
-    assert promises_kept(LRU(HIDDEN, N_IN, N_OUT))
-    assert not promises_kept(wrong(HIDDEN, N_IN, N_OUT))
+def test_a_unit_that_reads_another_units_state_or_rows_is_noticed(wrong):
+    assert is_elementwise_as_declared(LRU(HIDDEN, N_IN, N_OUT))
+    assert not is_elementwise_as_declared(wrong(HIDDEN, N_IN, N_OUT))

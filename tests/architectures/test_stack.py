@@ -100,7 +100,7 @@ class Squared(RNN):
         ([{"kind": "stack", "layers": ["rn"]}], "stack: layers[0]: stack: layers[0]: architecture"),
     ],
 )
-def test_layers_that_do_not_fit_are_refused(layers, message):
+def test_invalid_layers_are_refused_by_position(layers, message):
     with pytest.raises(OrlaError) as refused:
         stack(layers)
     assert message in str(refused.value)
@@ -112,7 +112,7 @@ def test_a_layer_with_a_readout_of_its_own_is_refused(layers):
         Stack(HIDDEN, N_IN, N_OUT, layers=layers)
 
 
-def test_it_is_described_by_its_layers():
+def test_equality_cache_path_and_report_name_follow_from_the_layers():
     """For reports, for programs that are kept by what they are made of, and as a key."""
     made, same, other = stack(MIXED), stack(MIXED), stack(["rnn", "lstm", "gru"])
     assert made == same and hash(made) == hash(same) and made != other

@@ -164,7 +164,9 @@ KINDS = {
 
 
 @pytest.mark.parametrize("case", KINDS)
-def test_categories_are_told_by_what_they_are_and_the_choice_is_said(made, tmp_path, capsys, case):
+def test_categories_are_recognised_by_their_values_and_the_choice_is_said(
+    made, tmp_path, capsys, case
+):
     (target, values, count), paths = KINDS[case], [tmp_path / "a.npz", tmp_path / "b.npz"]
     for i, path in enumerate(paths):
         counts = np.random.default_rng(i).poisson(2.0, (600, 5))
@@ -353,7 +355,9 @@ def test_mistakes_are_one_line_and_leave_nothing(made, tmp_path, capsys, argumen
     assert not [*tmp_path.iterdir()]
 
 
-def test_what_is_there_is_no_second_recording_and_is_kept(made, recordings, tmp_path, capsys):
+def test_one_file_given_twice_and_an_existing_folder_are_refused(
+    made, recordings, tmp_path, capsys
+):
     copy = shutil.copyfile(recordings / "a.npz", tmp_path / "copy of a.npz")
     with pytest.raises(SystemExit):
         made(tmp_path / "study", "binned", "a.npz", str(copy))

@@ -159,7 +159,7 @@ def test_a_decoder_is_adapted_by_the_numeric_configuration_of_its_condition(stud
         study.write()
 
 
-def test_what_is_no_decoder_is_refused(study):
+def test_wrong_observations_files_seeds_and_conditions_are_refused(study):
     decoder = study.write()
     for call, words in (
         (lambda: decoder.predict(np.zeros((1, 6))), r"observations are \(1, 6\), not \(1, 12\)"),

@@ -153,7 +153,7 @@ class CutOut(Probe):
 
 @pytest.mark.parametrize(("name", "models"), [("immediate", 1), ("rtrl", 2)])
 @pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=pytest.mark.full)])
-def test_a_probe_sees_parameters_before_the_update_and_may_keep_a_number_of_one(
+def test_a_probe_sees_parameters_before_the_update_and_its_state_may_be_a_view(
     name, models, compiled
 ):
     params = networks(RNN, models)
@@ -170,7 +170,7 @@ def test_a_probe_sees_parameters_before_the_update_and_may_keep_a_number_of_one(
 
 
 @pytest.mark.parametrize("name", [n for n in LEARNERS if n.endswith("-8")])
-def test_steps_that_fill_no_update_are_passed_over_and_counted(name):
+def test_trailing_steps_that_fill_no_update_are_dropped(name):
     X, Y = stream(STEPS + 5)
     params, done = networks(RNN, models=3), []
     own = make_loop(name, "rnn")
@@ -238,7 +238,7 @@ def test_parts_that_do_not_fit_are_refused(words, learner, parts):
         *(("choose a multiple of 24", 48, [k]) for k in (0, 8, 72)),
     ],
 )
-def test_a_run_that_cannot_be_is_refused(words, steps, snapshots):
+def test_a_stream_shorter_than_an_update_or_odd_snapshots_are_refused(words, steps, snapshots):
     own, params, (X, Y) = make_loop("tbptt-8-8", "rnn"), networks(RNN, 3), stream(STEPS)
     with pytest.raises(OrlaError, match=words):
         adapt(own, params, RATES, X[:steps], Y[:steps], snapshots=snapshots)

@@ -195,7 +195,7 @@ def test_what_a_batch_touches_stays_in_cache_on_a_cpu():
     assert batch(driver="trace", most=25) < 24
 
 
-def test_a_network_whose_memories_fade_is_not_counted_as_if_unit_vectors_were_pulled_back():
+def test_rtrl_of_a_decaying_network_is_counted_without_pullbacks_of_unit_vectors():
     """Its exact RTRL once asked for 49 GB and took 0.3."""
     exact = a_loop("retnet", "rtrl")
     one = memory.bytes_per_model(exact, DOUBLE)
@@ -259,7 +259,7 @@ def test_it_grows_with_models_steps_and_streams_of_their_own():
     assert job_mb(JOB | {"probes": [{"kind": "condition_number"}]}, **sizes) > plain
 
 
-def test_what_is_not_in_the_file_is_taken_for_the_plainest():
+def test_a_part_without_a_measurement_asks_for_memory_as_the_plainest_does():
     unknown = {"network": {"kind": "mine"}, "learner": {"kind": "mine"}}
     unknown |= {"optimizer": {"kind": "mine"}, "probes": [{"kind": "mine"}]}
     assert 0.9 * asked() < asked(**unknown) < 20 + asked()

@@ -69,7 +69,9 @@ def test_a_large_network_is_tried_without_numbers(made, monkeypatch):
         ),
     ],
 )
-def test_another_is_refused(made, tmp_path, change, message):
+def test_a_network_whose_step_does_not_fit_its_state_size_is_refused(
+    made, tmp_path, change, message
+):
     with pytest.raises(OrlaError) as refused:
         made(**change)
     assert str(refused.value).startswith(f"{tmp_path / 'mine.py'}: architecture mine: {message}")

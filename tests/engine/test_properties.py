@@ -103,7 +103,7 @@ def test_a_model_does_not_depend_on_its_company(kind, name):
 
 
 @pytest.mark.parametrize(("kind", "name"), in_full(LEARNED))
-def test_single_precision_through_the_same_code(kind, name):
+def test_single_precision_is_close_to_double_by_the_same_code(kind, name):
     (X, Y), (_, params, _) = stream(SEGMENT), given(kind, name, 3)
     own, params = make_loop(name, kind, SGD()), {n: p.float() for n, p in params.items()}
     single = adapt(own, params, RATES.float(), X.float(), Y.float())

@@ -126,7 +126,7 @@ def test_help_lists_what_the_catalogue_has(capsys):
         assert f"{kind}s: {', '.join(catalogue.all_short_forms(kind))}" in " ".join(listed.split())
 
 
-def test_a_gradient_that_overflows_moves_no_weight(write, tmp_path):
+def test_an_overflow_leaves_gradients_not_finite_at_its_step_alone(write, tmp_path):
     """What is not finite at one step is so at that step alone; in single precision."""
     Y = stream(STEPS)[1]
     Y[3] = 1e308

@@ -88,7 +88,7 @@ def test_a_hostile_file_is_one_line_or_what_no_check_could_tell(name, count):
         ("table", ("in its place", "sparse"), "bytes, more than the 2147483648 that are read"),
     ],
 )
-def test_the_line_says_what_it_was(tmp_path, name, mutation, words):
+def test_the_refusal_names_the_damage(tmp_path, name, mutation, words):
     kind, said = READERS[name].answer(tmp_path / "files", mutation)
     assert kind == REFUSED and words in said
 

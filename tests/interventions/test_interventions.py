@@ -72,7 +72,7 @@ def test_the_norm_is_the_observers_and_the_direction_stays(kind, name):
         assert away < 1e-12 if exact(learner) else away > 1e-6
 
 
-def test_by_hand_and_without_a_gradient():
+def test_match_norm_is_as_by_hand_and_leaves_zero_gradients_at_zero():
     own = {"a": torch.tensor([3.0, 0.0]), "b": torch.tensor([[4.0]])}
     other = {"a": torch.tensor([0.0, 6.0]), "c": torch.tensor([8.0])}
     given, state = MatchNorm("o").update(Gradients(own, {"o": other}), {}, {})

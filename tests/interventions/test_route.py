@@ -46,7 +46,7 @@ def routed(past, imm=(3.0, 4.0), **options):
         ((float("nan"), 1.0), 0.0, False),
     ],
 )
-def test_by_hand(past, above, taken):
+def test_the_full_gradient_is_taken_where_the_past_cosine_exceeds_above(past, above, taken):
     given = [3.0 + past[0], 4.0 + past[1]]
     assert routed(past, above=above) == (given if taken else [3.0, 4.0])
     # Without a present the full gradient is taken.

@@ -79,7 +79,7 @@ def test_held_out_is_read_by_the_weights_before_it():
     assert all((norm > 0).all() for norm in norms.values())
 
 
-def test_results_and_rates_of_a_model_from_disk(saved):
+def test_a_model_from_disk_has_whole_tables_at_the_rate_that_stays_finite(saved):
     model = models.open_model({"load": str(saved)}, None, ROOM)
     words = {"code": "x = f(x)\n\n" * 60, "prose": "A word. Another. " * 60}
     given = {name: dict.fromkeys(texts.PARTS, text) for name, text in words.items()}

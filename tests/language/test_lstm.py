@@ -83,7 +83,7 @@ def test_probabilities_are_those_by_hand(files):
     assert torch.allclose(again[:, 20:], logits, atol=1e-5)  # it begins anew after 20
 
 
-def test_other_files_are_refused(files, tmp_path):
+def test_absent_changed_or_foreign_weights_and_vocabularies_are_refused(files, tmp_path):
     with pytest.raises(OrlaError, match="there is no such file"):
         lstm.load_textgenrnn(tmp_path / "none.hdf5", files[1])
     with pytest.raises(OrlaError, match=r"its SHA-256 is .*, not 0000"):

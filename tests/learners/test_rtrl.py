@@ -70,7 +70,7 @@ def test_it_is_the_dense_recursion_with_each_steps_own_weights(way, block, reque
 
 
 @pytest.mark.parametrize("kernels", [False, True])
-def test_the_default_block_is_rebuilt_within_a_stream(kernels, request):
+def test_it_is_the_dense_recursion_over_several_blocks_of_the_default_length(kernels, request):
     if kernels:
         request.getfixturevalue("with_kernels")
     architecture, step = NETWORKS["rnn"]

@@ -195,7 +195,7 @@ def test_r2_is_that_of_the_formula(own):
         assert all(best[n] == pytest.approx([1, 0], abs=1e-15) for n in best)
 
 
-def test_scores_of_categories():
+def test_categories_are_scored_by_accuracy_and_bits_per_symbol():
     loss, Y = catalogue.make("loss", "cross_entropy"), torch.arange(40) % 6
     for n in (6, 97):
         bits = loss.scores(torch.full((1, 40, n), 0.7).double(), Y, None)["bits_per_symbol"]

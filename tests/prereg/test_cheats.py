@@ -142,7 +142,7 @@ def test_the_others_of_all_folders_are_one_family(study):
     assert corrected["third"] == pytest.approx(max(p["third"], 2 * p["second"]))
 
 
-def test_two_folders_cannot_have_one_name(study):
+def test_registrations_of_two_folders_cannot_share_a_file_name(study):
     """Locks are told apart by it, so that of the one would stand for the other's."""
     study.another("primary", {"more_than": -1}, False)
     assert '"primary.yaml" stands in ' in (error := study())

@@ -204,7 +204,7 @@ def outcomes(values, claims):
     ]
 
 
-def test_a_verdict_holds_in_five_of_six_studies_with_one_pair_left_out(write):
+def test_an_outcome_under_five_sixths_of_leave_one_out_share_is_inconclusive(write):
     """Made-up studies with outliers, a primary and a family of two, against a loop over pairs."""
     generator, seen = np.random.default_rng(5), set()
     claims = (0.0, -0.3, 0.2)

@@ -101,7 +101,7 @@ def test_any_table_in_results_can_be_named(orla, write, claims, document):
     assert 'there is no result "made"' in orla("verify")
 
 
-def test_a_claim_is_locked_with_its_primary_alone(orla, write, claims):
+def test_lock_requires_exactly_one_primary_per_study(orla, write, claims):
     write(made_claims.document(primary=False), "second")
     assert 'study "made" has 0 primary' in orla("lock", "prereg/second.yaml")
     write(made_claims.document(), "first")
@@ -240,7 +240,7 @@ def test_an_amendment_says_what_was_seen_where_results_exist(orla, write, claims
     assert line.endswith(" small-gap (amended) (history: not checked)") and "git history" in why
 
 
-def test_power_is_told_before_anything_is_locked(orla, write, results):
+def test_power_is_printed_before_a_lock_for_a_given_or_estimated_sd(orla, write, results):
     write(made_claims.document())
     lines = orla("power", PATH, "--sd", "2").splitlines()
     assert "strictly between -3 and 3 pp, 12 pairs, standard deviation 2 pp, alpha 0.05" in lines[0]

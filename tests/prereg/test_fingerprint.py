@@ -161,7 +161,7 @@ def test_a_changed_sign_bound_or_guard_is_noticed_by_its_part(default, monkeypat
     assert parts(name)[name] != before[name]
 
 
-def test_a_changed_swap_of_units_is_noticed(monkeypatch):
+def test_a_change_of_the_task_that_swaps_neurons_is_noticed(monkeypatch):
     def digest(seed=1, share=0.5, pool=12):
         task = {"kind": "swapped", "recording": "day", "step": 9000, "pool": pool}
         task |= {"pairs": {"one": {"seed": seed, "share": share}}}
@@ -243,7 +243,7 @@ def test_what_decides_a_check_is_part_of_the_fingerprint(monkeypatch, change):
     assert fingerprint.value_digest(rule_trials.check_trial_outputs(checked)) != before
 
 
-def test_recordings_with_more_inputs_than_an_array_has_are_bound_too(default):
+def test_recordings_with_more_features_than_simulated_channels_are_bound_too(default):
     _, plan, *_ = default
     task = plan.spec("task", "many-arrays")
     [episode] = part_trials.episode_trial_outputs(

@@ -21,7 +21,7 @@ NAMES = ("small-gap", "another")
 judged = partial(verdict_table, study="made", bindings=dict.fromkeys(NAMES, BINDS))
 
 
-def test_the_table_of_verdicts(document, write):
+def test_verdicts_carry_outcome_lock_amendments_and_history(document, write):
     first = reader.read_registration(write(document))
     document |= {"primary": False, "conditions": document["conditions"] | {"split": "30-70"}}
     second = reader.read_registration(write(document, "another"))

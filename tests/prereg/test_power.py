@@ -53,7 +53,9 @@ def test_the_table_has_a_row_a_gap_and_a_stricter_level_for_a_family(write):
         (seed_document(), {"sd": 2.0, "failing_pairs": 1}, "leave out --failing"),
     ],
 )
-def test_what_has_no_power_is_refused(write, given, arguments, words):
+def test_power_refuses_an_sd_that_is_not_positive_a_lone_unit_and_failing_seeds(
+    write, given, arguments, words
+):
     with pytest.raises(OrlaError, match=words):
         power.power_by_gap(reader.read_registration(write(given)), **arguments)
 

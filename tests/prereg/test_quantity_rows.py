@@ -157,7 +157,7 @@ def sound(value, half):
     return {f"{name}_without_failing": number for name, number in numbers.items()}
 
 
-def test_pairs_that_fail_a_guard(judged):
+def test_pairs_that_fail_a_guard_must_not_decide_the_verdict(judged):
     told = "a01: the choice of the rate failed: run more seeds"
     given = row(0.9, n=12, unit="pair", n_failing=2, guards=told)
     same, other = sound(0.9, 0.05), sound(0.5, 0.1)
@@ -168,7 +168,7 @@ def test_pairs_that_fail_a_guard(judged):
     assert verdict.outcome == "untestable" and "3 pairs fail a guard" in verdict.reason
 
 
-def test_a_quantity_allows_no_model_that_diverged(write):
+def test_a_quantity_with_max_diverged_above_zero_is_refused(write):
     given = about(exclusions={"max_diverged": 1})
     with pytest.raises(OrlaError, match='max_diverged" to 0'):
         reader.read_registration(write(given))
@@ -183,7 +183,7 @@ def test_pairs_in_which_recovery_has_no_meaning_are_counted_as_failing(judged, w
     results = {"quantities": pd.DataFrame([given]), QUANTITY_PAIRS: by_pair(given)}
     read = evidence.read_evidence(registration, results, BINDS)
     # Ten pairs are left: of the two that fail, one has no value.
-    assert read.others[OTHERS["without_failing"]].dof == 9
+    assert read.variants[OTHERS["without_failing"]].dof == 9
     verdict = judged(about("pair"), given | {"n_without_meaning": 0})
     assert verdict.outcome == "untestable" and "11 pairs: not the 12 registered" in verdict.reason
     given |= {"n_failing": 3, "guards": "b: fewer than 20 updates"}

@@ -111,7 +111,7 @@ def look(kind, params, state, x):
     return {name: float(value) for name, value in found.items()}
 
 
-def test_a_saturated_unit_is_missed_in_the_rank_and_not_in_the_number():
+def test_a_saturated_unit_lowers_the_rank_and_does_not_enter_the_number():
     params = {n: p[0].clone() for n, p in networks(NETWORKS["rnn"][0]).items()}
     state, x = torch.zeros(5).double(), X[0]
     slopes = 1 - oracles.rnn_step(params, state, x) ** 2

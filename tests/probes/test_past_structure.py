@@ -151,7 +151,7 @@ def test_every_reading_stands_beside_the_others_and_is_of_its_own_observers():
     assert probes[1].profile(series) == {}
 
 
-def test_columns_of_hand_made_gradients():
+def test_spectra_cosines_and_shares_of_hand_made_gradients_are_numpys():
     past = [[3, 0, 0, 0, 0, 0], [0, 4, 0, 0, 0, 0], [0, -4, 0, 0, 0, 0]]
     now = [[1, 1, 0, 2, 5, 0], [1, 8, 0, 2, 0, 5], [1, 1, 1, 2, 0, 0]]
     found = summary(past, now)

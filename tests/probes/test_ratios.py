@@ -139,7 +139,7 @@ def measured(probe, own=(), full=(), updates=None, **more):
     return [float(value) for value in probe.measure({}, update)[1].values()]
 
 
-def test_by_hand():
+def test_cosine_norm_ratio_and_past_gradient_of_small_vectors():
     for full, cosine, ratio in (([6.0, 8.0], 1, 2), ([-4.0, 3.0], 0, 1), ([-9.0, -12.0], -1, 3)):
         # A parameter that neither learner changes is no part of it.
         for more in ({}, {"b": torch.zeros(5)}):

@@ -172,7 +172,7 @@ def of_every_kind(xs, state, limit, start, stop):
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-def test_loops_and_layouts_in_a_program(compiled):
+def test_loops_and_layouts_give_the_same_numbers_compiled_and_eager(compiled):
     compiling.configure(compile=compiled)
     program = Compiled(of_every_kind, "every kind")
     assert compiled or program.program() == program._run_uncompiled

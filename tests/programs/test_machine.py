@@ -73,7 +73,7 @@ def test_a_job_that_is_not_what_was_asked_is_refused(asked, said):
         machine.configure(COMPUTE | {"threads": 64, "device": "cpu"}, 1)
 
 
-def test_the_page_tells_what_was_measured_and_the_claims_hold():
+def test_reliability_md_holds_the_invariance_benchmark_and_its_bits_agree():
     page = Path(__file__).parents[2] / "docs/reliability.md"
     sys.path.append(str(page.parents[1]))
     from benchmarks import invariance, measure

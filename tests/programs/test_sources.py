@@ -25,7 +25,7 @@ def digest():
     return sources.digest()
 
 
-def test_sources_of_plug_ins_are_part_of_it_and_what_bears_their_names(plugins):
+def test_plug_in_sources_and_files_named_like_a_module_change_the_digest(plugins):
     for file, counts in {
         "helper.py": True,
         "deeper/another.py": True,

@@ -92,7 +92,7 @@ def test_what_others_could_have_planted_does_not_run(cache, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("where", ["cache", "program", "library"])
-def test_each_level_is_looked_at(where, cache, tmp_path):
+def test_a_cache_folder_or_library_that_others_can_write_is_not_loaded(where, cache, tmp_path):
     folder = kept(cache)
     marker = plant(folder, tmp_path)
     {"cache": cache, "program": folder, "library": folder / "kernels.so"}[where].chmod(0o770)
@@ -200,7 +200,7 @@ def test_what_one_process_makes_the_next_ones_wait_for(cache):
     assert order == ["first", "second"]
 
 
-def test_a_lock_ends_with_an_error_and_nobody_waits_where_there_is_none(cache, monkeypatch):
+def test_a_lock_is_released_by_an_exception_and_skipped_where_unsupported(cache, monkeypatch):
     path = cache / "programs" / "a.program"
     for _ in range(2):
         with pytest.raises(ZeroDivisionError), store.lock_on(path):

@@ -80,14 +80,18 @@ FURTHER = {name: with_optimizer(name) for name in catalogue.parts("optimizer")} 
 
 
 @pytest.mark.parametrize("name", FURTHER)
-def test_a_traced_optimizer_probe_and_intervention_has_them_too(name, trace_counts, monkeypatch):
+def test_traced_optimizers_probes_and_interventions_have_the_bits_of_the_loop(
+    name, trace_counts, monkeypatch
+):
     ours = run(FURTHER[name])
     assert trace_counts[True]
     monkeypatch.setattr(traced_loops, "STEPS_AS_WRITTEN", STEPS)
     assert_same_bits(ours, run(FURTHER[name]))
 
 
-def test_traced_kernels_have_them_too(with_kernels, trace_counts, monkeypatch):
+def test_a_loop_traced_with_kernels_has_the_bits_of_the_loop_as_written(
+    with_kernels, trace_counts, monkeypatch
+):
     ours = run(lambda: make_loop("rtrl", "rnn"))
     assert trace_counts == {True: 1}
     monkeypatch.setattr(traced_loops, "STEPS_AS_WRITTEN", STEPS)
@@ -177,7 +181,7 @@ def test_a_tensor_that_is_no_argument_is_read_anew_in_each_call(trace_counts):
     assert trace_counts == {False: 1}
 
 
-def test_a_carry_in_another_layout_than_the_steps_give_it(trace_counts):
+def test_a_carry_may_start_in_another_layout_than_the_steps_give_it(trace_counts):
     """As the initial state of all models is, which is one row in memory."""
     program = looped(lambda carry, x: (carry.clone(memory_format=torch.contiguous_format) + x, x))
     last, _ = program(torch.zeros(1).expand(3), torch.arange(4.0))

@@ -226,7 +226,7 @@ def test_helpers_in_any_plug_in_folder_are_followed(tmp_path):
     catalogue.use_plugins([])
 
 
-def test_a_name_that_is_a_constant_of_the_file_is_read(plugins):
+def test_a_parts_name_may_be_a_constant_of_its_file_and_no_expression(plugins):
     text = "NAME = 'constant'\nclass C(Adam, name=NAME): pass\n"
     (plugins / "constant.py").write_text(text)
     assert code.declaring_files("optimizer", "constant") == [plugins / "constant.py"]
@@ -288,7 +288,7 @@ def test_of_the_real_package_imports_agree_with_what_python_loads():
     assert "orla/engine/loop.py" not in simulated and "orla/study/sweep.py" not in simulated
 
 
-def test_nothing_is_imported_to_find_it():
+def test_a_code_hash_imports_none_of_the_hashed_modules():
     program = (
         "import sys\nfrom orla.provenance import code\n"
         "code.code_hash('orla.study.sweep', *code.declaring_files('statistic', 'gaps'))\n"

@@ -133,7 +133,7 @@ def test_another_condition_is_refused(make, tmp_path):
     refused(read, bare, "learner is None", expect={"learner": "rtrl"})
 
 
-def test_a_table_whose_rows_are_not_what_it_says_is_refused(tmp_path):
+def test_a_table_with_rows_of_other_keys_than_expected_is_refused(tmp_path):
     write_table(FRAME.assign(learner=["rtrl", "other"]), tmp_path / "t.parquet", SOURCE)
     refused(read_table, tmp_path / "t.parquet", "learner is 'other', not 'rtrl'", expect=KEYS)
 

@@ -30,7 +30,7 @@ def with_file(name, digest, **more):
     return given
 
 
-def test_equal_ones_stay_as_they_are():
+def test_merging_equal_provenances_leaves_them_as_they_are():
     given = source()
     kept = {k: v for k, v in given.items() if k not in ("inputs", "dataset")}
     expected = kept | {"datasets": {"recordings/50-50": given["dataset"]}}
@@ -88,7 +88,7 @@ def test_order_does_not_matter_and_merging_again_changes_nothing():
         (source(prereg_lock_sha256="b"), r"different locks .* in prereg/LOCK;"),
     ],
 )
-def test_mixing_is_refused_by_name_unless_allowed(other, words):
+def test_merging_other_code_data_or_locks_is_refused_by_name_unless_allowed(other, words):
     given = {"r/x": source(prereg_lock_sha256="a"), "r/y": other}
     with pytest.raises(OrlaError, match=words) as error:
         merge_provenances(given)

@@ -99,7 +99,7 @@ def test_synthetic_tasks_are_told_against_exact_rtrl(few, simulated):
         assert sentence in said({"heldout": both}, simulated), key
 
 
-def test_pairs_are_told_where_three_are_sound(many, simulated):
+def test_the_gap_over_pairs_is_quoted_where_3_pairs_pass_every_guard(many, simulated):
     [row] = many["over_pairs"].query(MAIN).to_dict("records")
     told, _ = Report(many, simulated).opening.sentences
     sides = ("Over pairs of sessions (", f"more with LARS {quoted(row)}", "; 5 of 5 pairs)")
@@ -117,7 +117,7 @@ def test_pairs_are_told_where_three_are_sound(many, simulated):
         assert "Over pairs of sessions (" in told and words in told
 
 
-def test_beside_pairs_one_of_two_networks_is_not_told(many, simulated):
+def test_over_pairs_no_single_pair_of_fewer_than_3_networks_is_quoted(many, simulated):
     for networks, told in ((3, True), (2, False)):
         estimates = many["estimates"].assign(n_seeds=networks)
         answer = Report(many | {"estimates": estimates}, simulated).opening
@@ -127,7 +127,7 @@ def test_beside_pairs_one_of_two_networks_is_not_told(many, simulated):
         assert Report(alone | {"estimates": estimates}, simulated).opening.further
 
 
-def test_nothing_was_estimated(few, simulated):
+def test_an_opening_without_estimates_and_verdicts_says_so(few, simulated):
     nothing = {name: frame.iloc[:0] for name, frame in few.items()}
     none = "No difference between learners has been estimated. No registration has been judged."
     assert said(nothing, simulated) == said({}, simulated) == none

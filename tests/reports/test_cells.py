@@ -65,7 +65,7 @@ def gaps(study, *rows):
     return build("bci_gap", {"estimates": frame(*rows)}, study)
 
 
-def test_a_frozen_network_below_the_best_constant_leaves_recovery_and_shows_the_other(simulated):
+def test_recovery_over_best_is_added_where_the_constant_beats_the_frozen_network(simulated):
     for constant, said in ((1.0, True), (1.2, False)):
         table = heldout(simulated, constant_error=constant)
         [row] = [row for row in table.panels[0].rows if "not run" not in row]

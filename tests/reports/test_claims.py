@@ -56,7 +56,7 @@ def test_aggregates_leave_out_what_diverged(aggregate, text):
 
 
 @pytest.mark.parametrize(("key", "message"), [("optimizer", "matches"), ("optimiser", "lacks")])
-def test_a_wrong_question_is_refused(key, message, results):
+def test_a_where_of_several_rows_or_of_no_column_is_refused(key, message, results):
     with pytest.raises(OrlaError, match=message):
         claim_estimate_text({**GAP, "where": {key: "lars"}}, results)
 

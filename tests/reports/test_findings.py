@@ -74,7 +74,7 @@ def test_a_list_leads_to_every_table(text):
     assert "gradient-and-cadence-two-by-two-simulated" in anchors
 
 
-def test_little_and_nothing(few, simulated):
+def test_findings_of_one_table_or_of_no_results_are_still_written(few, simulated):
     assert "No model was run." in findings_markdown(Report({}, simulated))
     only = findings_markdown(Report({"estimates": few["estimates"]}, simulated))
     assert "## Gaps between learners" in only and "## Held-out recovery" not in only

@@ -56,7 +56,7 @@ def test_both_denominators_stand_beside_the_papers_rows():
     assert table.data["proxy"].max() == pytest.approx(136.8)
 
 
-def test_segments_and_norms():
+def test_new_domain_segments_show_recovery_and_norm_panels_their_ratio():
     segments = build("lora_segments", RESULTS, STUDY)
     assert [row[0] for row in segments.panels[0].rows] == ["1 code", "2 prose", "3 code", "4 prose"]
     recovered = [row[4] != "–" for row in segments.panels[0].rows]
@@ -68,7 +68,7 @@ def test_segments_and_norms():
     assert "51.8" in found.notes[0]
 
 
-def test_figure_and_opening():
+def test_the_figure_has_every_series_and_the_opening_quotes_recoveries():
     figure, caption = draw("lora_losses", RESULTS, STUDY)
     assert_readable(figure)
     assert series(figure) == ["immediate (d=0), Adam", "immediate (d=0), SGD", "TBPTT-64, Adam"]

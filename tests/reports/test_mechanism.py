@@ -164,7 +164,7 @@ def test_a_condition_that_diverged_is_said_to_have(table):
     assert first_line(cells[f"{FIRST} G_past"]) == "diverged" and cells["n"] == "0 (5 div.)"
 
 
-def test_cadences_differ_by_what_networks_differ_by(table):
+def test_cadences_are_compared_by_paired_differences_over_common_seeds(table):
     step, window = models(learner=STEP), models(seeds=4, drawn=1)
     slow = models(learner="immediate-200", lacks=["top1_past", "energy1_past"])
     quick = models(learner="immediate", lacks=["top1_past", "energy1_past"])

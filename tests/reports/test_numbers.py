@@ -23,7 +23,7 @@ from orla.reports.numbers import MISSING, bind_units, count, estimate, interval,
         (100_000.0, False, "10⁵"),
     ],
 )
-def test_number(value, signed, text):
+def test_numbers_have_one_decimal_a_minus_sign_and_powers_of_ten(value, signed, text):
     assert number(value, signed=signed) == text
 
 

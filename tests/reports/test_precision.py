@@ -45,7 +45,7 @@ def test_a_line_a_precision_their_range_and_the_papers(results):
     assert "float64 chose" in table.caption and "Kaggle" in to_latex(table)
 
 
-def test_flips_and_what_they_do(results):
+def test_flips_are_counted_with_the_largest_and_mean_change_of_the_gap(results):
     table, rows = build("precision_flips", results, STUDY), results["numerics"]
     assert len(table.data) == 4 and table.data["n_choices"].eq(4).all()
     for line in table.data.to_dict("records"):

@@ -57,7 +57,7 @@ def test_name(kind, slug, name):
         ("precision", ["float64", "float32"]),
     ],
 )
-def test_order_is_declared_and_values_fall(kind, names):
+def test_names_sort_in_declared_order_then_by_decreasing_number(kind, names):
     assert NAMES.sort_names(kind, sorted(names)) == NAMES.sort_names(kind, names[::-1]) == names
 
 
@@ -106,7 +106,7 @@ def test_a_network_of_the_same_options_as_another_keeps_its_own_name(simulated):
         (["structure"], ("structure-arrays", "")),  # which stand for the paper's pair
     ],
 )
-def test_the_papers_pair_is_told_by_its_sessions(overlays, papers):
+def test_the_papers_task_and_pair_are_recognised_by_their_sessions(overlays, papers):
     plan = read_plan([ROOT / f"config/{name}.yaml" for name in overlays])
     places = {"/".join((c.task, c.pair, c.split)) for c in plan.conditions}
     datasets = {place: {"source": "simulated", "label": "made"} for place in places}

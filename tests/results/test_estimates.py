@@ -155,7 +155,7 @@ def test_the_standard_error_is_that_over_pairs_whatever_seeds_and_rates_do():
     assert found[["within_sd_pp", "mixed_gap_pp"]].isna().all()
 
 
-def test_pairs_without_meaning_are_left_out_and_those_with_guards_on_demand():
+def test_undefined_pairs_are_excluded_and_failing_ones_in_extra_columns_alone():
     frame = varied(SEEDS, lost=0).assign(edge=False)
     small = frame["frozen_heldout_error"] - 0.01
     small = frame["reference_error"].where(frame["pair"] != "c", small)

@@ -46,7 +46,7 @@ def test_each_row_is_held_to_rtrl_of_its_own_setting_and_seed():
     assert len(set(found[~own & np.isfinite(found)])) == (~own & np.isfinite(found)).sum()
 
 
-def test_what_measures_nothing_and_what_cannot_be_read():
+def test_rtrl_that_recovers_nothing_gives_nan_and_wrong_tables_are_refused():
     frame = models(["rtrl", "immediate"], seeds=3)
     mine = (frame["learner"] == "rtrl") & frame["selected"]
     lost = frame.copy()  # RTRL diverged, or is no better than the frozen network

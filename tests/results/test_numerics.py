@@ -44,7 +44,7 @@ def _recoveries(models, precision, learner, rate):
 
 
 @pytest.mark.parametrize("rates_of", ["float64", "float32"])
-def test_every_row(frame, rates_of):
+def test_every_row_has_the_rates_flips_and_gap_of_its_precision(frame, rates_of):
     frame = frame if rates_of == "float64" else frame[frame["precision"] != "narrow"]
     found = table("numerics", frame, rates_of=rates_of)
     rows = found.set_index(["choice", "precision", "rates_of"])

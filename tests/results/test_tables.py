@@ -144,7 +144,7 @@ def test_a_diverged_seed_is_left_out_and_counted():
     assert (row["n_seeds"], row["n_diverged"]) == (3, 2)
 
 
-def test_settings_that_cannot_be_are_refused():
+def test_a_comparison_of_a_learner_with_itself_is_refused():
     with pytest.raises(OrlaError, match="subtracts rtrl from itself"):
         settings({"paper": ("rtrl", "rtrl")})
 
@@ -240,7 +240,7 @@ def test_the_papers_ordering_is_perfect_and_seeds_that_disagree_widen_it():
     assert row["low"] < 0 < row["high"]
 
 
-def test_horizon_gaps():
+def test_horizon_gaps_are_means_over_seeds_and_absent_where_recovery_is_unsound():
     frame = models(["immediate", "tbptt-200-200"])
     late = horizon(frame, 11000)
     late.loc[late["learner"] == "tbptt-200-200", "recovery_heldout_percent"] += 7

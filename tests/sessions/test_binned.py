@@ -134,7 +134,7 @@ def assert_refused(path, message, source=PLAIN):
     assert "\n" not in str(caught.value)
 
 
-def test_a_long_bin_is_one_that_the_config_has_too(tmp_path):
+def test_a_bin_over_two_seconds_is_refused_unless_the_config_has_it(tmp_path):
     path = saved(tmp_path, bin_s=np.array(50))
     assert_refused(
         path, r"bin_s: a bin of 50 s is long; give it in seconds, or, .*preparation\.bin"

@@ -82,7 +82,7 @@ def test_autocorrelation_fano_and_spectra_are_those_of_known_processes():
     np.testing.assert_allclose(magnitudes.power_below(slow, 0.05), [1, 0], atol=1e-3)
 
 
-def test_sessions_are_those_of_the_study():
+def test_simulated_sessions_have_the_streams_of_the_study():
     task = dataclasses.replace(catalogue.make("task", OPTIONS), simulated=SMALL)
     ours = simulated.streams_of(*(session for session, _ in simulated.sessions(SMALL)), task)
     theirs = simulated_streams(task, "one")

@@ -272,7 +272,7 @@ def test_a_decoder_of_day_a_reads_day_b_by_aligned_components_alone(method, alig
     assert aligned(a, rows, method, align).readings["b"] != streams.readings["b"]
 
 
-def test_unstable_channels_are_told_and_lose_less_where_they_are():
+def test_stable_alignment_names_stable_channels_and_outscores_procrustes():
     a, b = array_days(unstable=UNSTABLE)
     stable = aligned(a, b)
     expected = [f"array {i}" for i in range(CHANNELS) if i not in UNSTABLE]
@@ -350,7 +350,7 @@ LATE = np.where(np.arange(900) == 700, 12, LABELS)
         (NUMBERED, ALIGN, "session B has 20 columns and session A 24, so that their numbers name"),
     ],
 )
-def test_days_that_do_not_fit_are_refused(days, arguments, message):
+def test_days_and_feature_options_that_do_not_fit_are_refused(days, arguments, message):
     names = [replace(day, name=f"session {name}") for name, day in zip("AB", days, strict=False)]
     with pytest.raises(OrlaError, match=message) as caught:
         made(*names, *days[2:], **arguments)

@@ -198,7 +198,7 @@ def test_days_and_settings_that_cannot_be_are_named_with_their_mend(arguments, w
     assert "\n" not in str(caught.value)
 
 
-def test_what_is_refused_of_one_day_is_taken_of_both_or_where_it_does_no_harm():
+def test_a_cursor_of_both_days_and_a_silent_channel_not_chosen_are_accepted():
     make(with_change(cursor="hand_pos"), replace(session("day b", 2), cursor="hand_pos"))
     make(with_change(unit_spikes=silenced), n_inputs=3)
 

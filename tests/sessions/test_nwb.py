@@ -300,7 +300,7 @@ PLACE_NAMES = [
 @pytest.mark.parametrize(
     ("unit", "name"), [(unit, "hand") for unit in RATES] + [("m", name) for name in RATE_NAMES]
 )
-def test_what_changes_with_time_is_no_position_by_its_unit_or_name(unit, name, metres):
+def test_a_velocity_by_its_unit_or_name_is_refused_as_a_position(unit, name, metres):
     file = with_series(cursor(name, unit=unit))
     with pytest.raises(OrlaError, match=f"{name} is in .*: a velocity and no position; name a"):
         read_series(file, nwb.Source(cursor=name, metres_per_unit=metres))
@@ -309,7 +309,7 @@ def test_what_changes_with_time_is_no_position_by_its_unit_or_name(unit, name, m
 @pytest.mark.parametrize(
     ("unit", "name"), [(unit, "hand") for unit in PLACES] + [("m", name) for name in PLACE_NAMES]
 )
-def test_positions_are_none_of_a_velocity_by_unit_or_name(unit, name):
+def test_units_and_names_that_only_resemble_a_velocity_are_read_as_positions(unit, name):
     read_series(with_series(cursor(name, unit=unit)), nwb.Source(cursor=name, metres_per_unit=1.0))
 
 

@@ -50,7 +50,7 @@ def test_values_at_either_end_do_not_hide_each_other():
         WALK + 1e6,
     ],
 )
-def test_what_a_recording_may_have_is_taken(values):
+def test_plausible_values_are_not_refused_as_placeholders(values):
     refuse_stand_ins("x", values)
 
 

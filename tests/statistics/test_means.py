@@ -82,7 +82,7 @@ def both_p(mean, error, dof, margin):
 
 
 @pytest.mark.parametrize("known", PUBLISHED.values(), ids=PUBLISHED)
-def test_it_is_as_published(known):
+def test_tost_is_that_of_published_examples(known):
     estimate, margin, alpha, *texts = known
     test = tost(*estimate, margin, alpha)
     values = *both_p(*estimate, margin), test.p, *test.interval
@@ -108,7 +108,7 @@ def test_zero_variance_is_a_comparison_of_numbers(value, p_lower, p_upper):
     assert test == (max(p_lower, p_upper), (value, value), abs(value), p_lower == p_upper == 0)
 
 
-def test_a_p_of_alpha_is_not_below_it_and_no_error_known_shows_nothing():
+def test_p_equal_to_alpha_shows_nothing_and_p_is_1_without_a_standard_error():
     values = [0.0, 1.0, 2.0]
     p = of(values, 3).p
     assert not of(values, 3, p).equivalent and of(values, 3, np.nextafter(p, 1)).equivalent

@@ -100,7 +100,7 @@ def test_all_orders_of_few_pairs_are_tried():
     assert spearman_p(np.ones(3), x[:3]) == 1  # a constant side shows nothing
 
 
-def test_many_pairs_are_drawn():
+def test_spearman_p_of_many_points_samples_permutations_and_agrees_with_scipy():
     x, noise = np.random.default_rng(0).normal(size=(2, 12))
     y = 0.5 * x + noise
     p = spearman_p(x, y, resamples=5000)

@@ -27,7 +27,7 @@ def by_the_study(values):
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.integers(0, 10**6), st.integers(1, 21), st.integers(1, 7))
-def test_the_choice_is_that_of_the_study(seed, seeds, width):
+def test_best_rate_of_each_resample_is_the_rate_the_study_would_choose(seed, seeds, width):
     values = errors(seed, seeds, width)
     assert resampling.best_rate_index(values) == by_the_study(values)
     draws = np.random.default_rng(seed).integers(0, seeds, (5, seeds))

@@ -74,7 +74,7 @@ def test_models_that_river_has_not_and_seeds_that_are_no_number_are_refused(wron
     assert [*peers.PEERS] == [*river.PEERS] == [*forecast.PEER_US]
 
 
-def test_models_have_the_accuracy_of_their_stream():
+def test_peer_accuracies_are_joined_to_models_by_task_and_seed():
     models = pd.DataFrame({"task": ["a", "a", "a", "b"], "seed": [0, 1, 0, 0], "x": range(4)})
     beside = pd.DataFrame({"task": ["a", "a", "a"], "seed": [0, 0, 1], "index": [0, 1, 0]})
     beside = beside.assign(peer="forest", prequential_accuracy=[80.0, 80.0, 70.0])

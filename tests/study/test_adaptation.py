@@ -148,7 +148,7 @@ def test_other_data_arithmetic_or_machines_rerun_every_condition(folder, monkeyp
     assert folder.adapted(one, compute=COMPUTE | {"batch_models": 3}) == set(one)
 
 
-def test_one_that_is_absent_damaged_or_another_is_adapted_again(folder):
+def test_an_absent_damaged_or_exchanged_condition_is_adapted_again(folder):
     (folder.path / "immediate sgd.npz").unlink()
     damaged = folder.path / "immediate adam.parquet"
     held = bytearray(damaged.read_bytes())

@@ -92,7 +92,7 @@ def test_a_part_that_reads_an_observer_needs_it(key, part):
     plan_from_config(config({}, **sections))
 
 
-def test_an_observer_that_answers_at_other_steps_than_the_learner():
+def test_an_observer_with_another_stride_than_the_learners_is_refused():
     block = {"learners": ["immediate-40"], "observers": ["immediate-20"]}
     said = refusal(block, tasks=WINDOWED)
     assert said == (
@@ -158,7 +158,7 @@ def test_the_configs_of_this_repository_are_read_without_torch_and_without_a_cac
     assert not cache.exists()
 
 
-def test_another_question_is_asked_once(cache):
+def test_an_answer_that_the_shipped_file_lacks_is_cached_refusals_too(cache):
     plan_from_config(config({}))
     assert not cache.exists()  # it stands in the file
     networks = CONFIG["networks"] | {"rnn": {"kind": "rnn", "hidden": 3}}

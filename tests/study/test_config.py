@@ -160,7 +160,7 @@ def synthetic(**sections):
     return one_task.config({"optimizers": ["adam"]}, **(comparisons | sections))
 
 
-def test_an_instance_is_near_as_well_and_a_stack_is_one_line():
+def test_the_nearest_name_may_be_an_instance_and_a_stack_keeps_its_layers():
     learners = {"slow": {"kind": "trace", "decay": 0.99}}
     line = one_task.refusal({"learners": ["slwo"]}, learners=learners)
     assert 'the nearest is "slow"' in line
@@ -173,12 +173,12 @@ def test_an_instance_is_near_as_well_and_a_stack_is_one_line():
 def test_horizons_may_be_left_out():
     config = {name: value for name, value in CONFIG.items() if name != "horizons"}
     plan = plan_from_config(config)
-    assert not any(map(plan.horizons, plan.conditions))
-    assert any(map(plan_from_config(CONFIG).horizons, plan.conditions))
+    assert not any(map(plan.adapt_horizons, plan.conditions))
+    assert any(map(plan_from_config(CONFIG).adapt_horizons, plan.conditions))
     assert plan_from_config(plan.config).config == plan.config
 
 
-def test_horizons_of_a_task_that_is_not_run():
+def test_horizons_of_a_task_that_is_not_run_are_refused():
     assert said_of(synthetic(horizons=CONFIG["horizons"])) == (
         'config: "horizons.tasks" has recordings, on which no condition runs; set horizons: '
         "{tasks: []}, or name a task that is run"
@@ -257,7 +257,7 @@ def test_null_takes_a_name_away_and_stays_where_it_is_a_value():
     }
 
 
-def test_made_up_studies_bound_alpha_as_registrations_do_where_there_are_some():
+def test_alpha_may_exceed_that_of_registrations_where_no_study_is_simulated():
     assert document_schema("registration")["properties"]["alpha"]["maximum"] == HIGHEST_ALPHA
     config = copy.deepcopy(CONFIG)
     config["statistics"]["alpha"], config["truth"]["studies"] = 0.2, 0

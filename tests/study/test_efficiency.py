@@ -55,7 +55,7 @@ def test_zeros_are_no_effective_multiplications():
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_every_network_is_counted(name):
+def test_effective_macs_lie_between_those_of_the_readout_and_the_dense_ones(name):
     network, _ = NETWORKS[name]
     networks = initial_parameters(network, [0], torch.float64)
     X = np.random.default_rng(0).standard_normal((STEPS, network.n_in))

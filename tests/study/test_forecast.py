@@ -61,7 +61,7 @@ def test_exact_learning_is_as_dear_as_its_sensitivities_are_large():
     assert seconds[1] == seconds[2] > 5 * seconds[0]
 
 
-def test_programs_memory_and_disk(plan):
+def test_forecast_counts_each_program_once_and_disk_grows_with_conditions(plan):
     forecast = Forecast(plan)
     two = [of(plan, "immediate"), of(plan, "tbptt-200-200")]
     # A loop each, the update of a window, and a network's pretraining and forward pass.

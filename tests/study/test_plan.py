@@ -160,10 +160,12 @@ def test_windows_variants_and_steps_of_probes_are_what_parts_declare():
 
 def test_horizons_concern_one_task_its_split_and_the_named_learners():
     blocks = [BLOCK, BLOCK | {"tasks": ["wave"], "splits": ["shift"]}]
-    scored = {c.path for c in plan(*blocks).conditions if plan(*blocks).horizons(c)}
+    scored = {c.path for c in plan(*blocks).conditions if plan(*blocks).adapt_horizons(c)}
     assert scored == {"days/sweeps/small/rtrl/adam/80-20"}
     other = plan(*blocks, horizons=CONFIG["horizons"] | {"split": "shift"})
-    assert not any(other.horizons(c) for c in other.conditions), "a task that horizons do not name"
+    assert not any(other.adapt_horizons(c) for c in other.conditions), (
+        "a task that horizons do not name"
+    )
 
 
 def test_a_job_is_all_that_its_result_depends_on():

@@ -87,7 +87,7 @@ def test_patience_ends_a_network_that_gets_no_better(part, monkeypatch):
     assert all(torch.equal(params[name], fresh[name]) for name in params)
 
 
-def test_single_precision(part, one):
+def test_single_precision_is_close_to_double(part, one):
     params, _ = pretrain(part, [0], ONE_EPOCH, dtype=torch.float32)
     assert params["W_hh"].dtype == torch.float32
     torch.testing.assert_close(params["W_hh"].double(), one[0]["W_hh"][:1], rtol=1e-2, atol=1e-4)

@@ -70,7 +70,7 @@ def test_another_batch_is_another_program(study, asked):
     assert made and set(made) != set(other)
 
 
-def test_all_is_compiled_again_after_the_block(study, asked):
+def test_compile_only_lifts_its_condition_after_an_exception_in_its_block(study, asked):
     with pytest.raises(ZeroDivisionError), compiling.compile_only(lambda path: 1 // 0):
         compiling.Compiled(lambda x: x, "nothing", [1])(next(iter(study.networks.values())))
     assert compiling._settings["condition"] is None

@@ -42,7 +42,7 @@ def test_a_rank_along_conditions_is_parsed_into_terms_of_each_condition():
     assert len(list(found.terms)) == 9 and found.along == "optimizer"
 
 
-def test_those_of_the_study_pass():
+def test_quantities_of_conditions_that_are_run_pass():
     over = GAP | {"at": AT | {"task": "many-arrays"}, "unit": "pair", "estimand": "stable"}
     assert set(plan_from_config(config(gap=GAP, over=over)).config["quantities"]) == {"gap", "over"}
 

@@ -34,7 +34,7 @@ from orla.tasks.stream import Stream
         (10, [(6, 9), (7, 10), (8, 10), (9, 10)]),
     ],
 )
-def test_origins_and_what_follows_them(study, windows, expected):
+def test_each_origin_after_the_middle_is_followed_by_up_to_three_windows(study, windows, expected):
     parts = rolling.scored_spans(study.episode, windows * WINDOW)
     assert [(p.start // WINDOW, p.stop // WINDOW) for p in parts] == expected
     longer = rolling.scored_spans(study.episode, windows * WINDOW + WINDOW - 1)
@@ -57,7 +57,7 @@ def test_one_window_is_no_validation(study):
 
 
 def test_a_rate_may_be_chosen_by_the_first_steps_alone(study, swept):
-    few = replace(study, episode=replace(study.episode, chosen_on=5 * WINDOW))
+    few = replace(study, episode=replace(study.episode, selection_steps=5 * WINDOW))
     before = table("models", few, [0.03])[rolling.ERROR]
     models = swept.wide_tables["models"]
     assert (before != models[models.learning_rate == 0.03][rolling.ERROR].to_numpy()).all()

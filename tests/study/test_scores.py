@@ -26,7 +26,7 @@ def test_a_small_denominator_or_none_is_unreliable():
     assert np.isnan(scores.recovery_percent(frozen, frozen, reference)[3:]).all()
 
 
-def test_the_step_of_a_divergence():
+def test_a_divergence_is_at_the_first_step_above_the_limit_or_not_finite():
     errors = np.ones((7, 4))
     errors[1, 2], errors[2, 1], errors[4, 0], errors[6, 3] = np.nan, 2e6, 1e6, np.inf
     heldout = np.array([1.0, 1.0, 1.0, np.inf, 1.0, np.nan, np.nan])

@@ -230,7 +230,7 @@ def test_a_window_that_is_no_multiple_of_the_learners_stride_is_refused(study):
         sweep.sweep(learning(study, "immediate-200"), [0.01], growth=0)
 
 
-def test_the_other_split_and_single_precision(study, sessions):
+def test_single_precision_is_close_to_double_on_the_other_split(study, sessions):
     single = {n: p.float() for n, p in study.networks.items()}
     episode = make_episode(sessions[1], adapt=240, selection_cut=220, reference=sessions[0])
     double = dataclasses.replace(study, episode=episode)

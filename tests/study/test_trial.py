@@ -48,7 +48,7 @@ def changed(folder, key, old="", new=""):
 
 
 @pytest.mark.parametrize("key", PARTS)
-def test_one_that_works_is_taken(folder, key):
+def test_a_plug_in_that_works_passes_the_trial(folder, key):
     block, sections = changed(folder, key)
     plan_from_config(config(block, **sections))
 
@@ -67,7 +67,7 @@ def test_one_that_works_is_taken(folder, key):
         ("starts", 'params["W_hh"]', 'params["W_hh"].sum()', "answers parameters of the shapes"),
     ],
 )
-def test_one_that_does_not_is_one_line_with_its_place(folder, key, old, new, message):
+def test_a_plug_in_that_fails_the_trial_is_one_line_with_its_place(folder, key, old, new, message):
     block, sections = changed(folder, key, old, new)
     line = refusal(block, **sections)
     assert line.startswith('config: "conditions[0]') and message in line

@@ -58,7 +58,7 @@ def test_the_papers_errors_are_those_of_its_tables(entries):
 @pytest.mark.parametrize(
     "entry", [{"table": "delays", "delay_steps": 50}, {"table": "windows", "task": "x"}]
 )
-def test_an_entry_that_is_not_one_row_is_refused(entry):
+def test_an_entry_that_selects_not_exactly_one_of_the_papers_rows_is_refused(entry):
     with pytest.raises(OrlaError, match="rows with an error in the paper's numbers"):
         published.rows([entry])
 
@@ -93,7 +93,7 @@ def test_errors_by_length_are_those_of_the_studys_own_sweep(small):
     assert found.loc[40, "frozen"] != found.loc[60, "frozen"]
 
 
-def test_what_diverges_is_no_ones_choice(small):
+def test_a_diverging_rate_is_not_chosen_and_with_no_other_the_error_is_infinite(small):
     with np.errstate(over="ignore", invalid="ignore"):
         found = [measure.by_length(small.study(SMALL), r, [60]) for r in ((1e200, 0.001), (1e200,))]
     assert found[0]["learning_rate"].tolist() == [0.001]

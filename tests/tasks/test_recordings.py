@@ -219,7 +219,7 @@ def test_events_and_a_position_are_a_recording():
     assert episode.adapt.starts.sum() + episode.heldout.starts.sum() == 6
 
 
-def test_motions_of_an_arm_are_a_recording():
+def test_semg_gestures_are_read_as_categories_in_trials_of_300_steps():
     """22 categories from 8 real-valued inputs, in pieces of 300 steps that stand alone."""
     made, found, raw = recorded(
         "semg",

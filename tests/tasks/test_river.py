@@ -36,7 +36,7 @@ def test_rows_are_rivers_standardized_by_the_rows_so_far():
     parts = [getattr(episode, name).X[0] for name in ("pretraining", "adapt", "heldout")]
     np.testing.assert_allclose(np.concatenate(parts), scaled, atol=1e-9)
     assert not np.array_equal(*episode.adapt.X)  # each seed has its own
-    assert (episode.chosen_on, episode.window, len(episode.adapt)) == (40, 20, 400)
+    assert (episode.selection_steps, episode.window, len(episode.adapt)) == (40, 20, 400)
 
 
 @pytest.mark.parametrize("stream", ["SEA", "AnomalySine", "LED"])
@@ -72,7 +72,7 @@ def test_a_file_is_one_stream_for_all_seeds(file):
     assert episode.adapt.X[0, 0] == 0 and not episode.adapt.X[:, 1].any()  # one value: no SD
 
 
-def test_what_it_refuses(file, tmp_path):
+def test_wrong_files_columns_lengths_and_drifts_are_refused_in_one_line(file, tmp_path):
     def table(text):
         (path := tmp_path / "other.csv").write_text(text)
         return {"file": str(path), "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}

@@ -170,7 +170,7 @@ PCA = {"features": {"count": COUNT, "method": "pca"}}
         ({"pool": UNITS + 1}, "day: 30 units, fewer than the 31 that inputs are drawn from"),
     ],
 )
-def test_what_cannot_be_is_refused(recording, changes, message):
+def test_a_swap_that_the_recording_cannot_serve_is_refused(recording, changes, message):
     with pytest.raises(OrlaError, match=message) as caught:
         task(**changes).read_streams("one", recording[0], recording[0])
     assert "\n" not in str(caught.value)

@@ -84,7 +84,7 @@ def test_tent_is_that_of_plain_pytorch(network, batches, name, monkeypatch):
     assert max(float((last[n] - p).detach().abs().max()) for n, p in params.items()) > 1e-4
 
 
-def test_adapters_begin_as_the_network_and_are_wide_as_its_convolutions(network, batches):
+def test_lora_adapters_start_at_no_change_and_add_BA_to_each_convolution(network, batches):
     [x, _], adapters = batches[0], tent.adaptable_parameters(network, "lora", 4, 3)
     convolutions = [n for n, m in network.named_modules() if isinstance(m, nn.Conv2d)]
     assert [*adapters] == [f"{n}.{part}" for n in convolutions for part in "AB"]

@@ -274,7 +274,7 @@ def test_all_of_it_stands_on_the_page_and_in_the_tables(reports):
     assert set(layers) == {"in_proj", "x_proj", "dt_proj"}
 
 
-def test_nothing_is_left_to_do_and_verification_walks_it_all(study):
+def test_nothing_is_left_to_run_and_every_result_of_other_settings_is_named(study):
     assert study.planned() == []
     asked = {
         "tasks": {"hyperplane": {"peers": {"tree": 4}}},

@@ -88,7 +88,7 @@ def test_everything_is_there_and_carries_its_provenance(study):
     assert "SIMULATED" in page and "http://" not in page.replace("http://www.w3.org", "")
 
 
-def test_a_numeric_configuration_runs_as_it_asks(study):
+def test_a_numeric_configuration_runs_with_its_instruction_set(study):
     capabilities = [
         read_table(study.folder / RESULTS / path).attrs["provenance"]["cpu_capability"]
         for path in (*PARTS, "recordings/pretraining/rnn/narrow.parquet")
@@ -286,7 +286,7 @@ ADAPTED_FILES = [f"sweeps/{c}.{end}" for c in (*SWEPT, NARROW) for end in ("npz"
     ],
     ids=["as it is", "seed", "pretraining", "split"],
 )
-def test_verification_names_every_result_of_another_study_and_no_other(study, changes, expected):
+def test_verification_names_every_result_of_changed_settings_and_no_other(study, changes, expected):
     lines = study.changed(**changes).faults()
     assert len(lines) == len(expected)
     for line, (name, words) in zip(sorted(lines), sorted(expected.items()), strict=True):

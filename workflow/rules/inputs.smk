@@ -6,7 +6,7 @@ def splits_of(w):
     horizons = {}
     for c in PLAN.conditions:
         if c.domain == w.domain:
-            horizons.setdefault(c.split, set()).update(PLAN.horizons(c))
+            horizons.setdefault(c.split, set()).update(PLAN.adapt_horizons(c))
     return {split: sorted(horizons[split]) for split in sorted(horizons)}
 
 

@@ -116,7 +116,7 @@ def judge_registrations(
 
 def judge_evidence(family: Sequence[Evidence], retired: int = 0) -> list[dict[str, Any]]:
     """The verdict on each registration of a family, by the evidence that was read."""
-    fields = ("others", "leave_one_out_estimates")
+    fields = ("variants", "leave_one_out_estimates")
     variants = (_outcomes_by_variant(family, field, retired) for field in fields)
     return [
         _verdict_columns(each, *result, by_variant, list(leave_one_out.values()))

@@ -119,8 +119,8 @@ def quantity_problems(registration: Registration, row: Row, **more: str) -> list
         elif counts["n_seeds"] != registration.seeds:
             problems.append(f"{counts['n_seeds']} seeds: not the {registration.seeds} registered")
     if not registration.by_pairs:
-        return problems + row.guards
-    first = row.guards[0] if row.guards else _VAGUE
+        return problems + row.guard_failures
+    first = row.guard_failures[0] if row.guard_failures else _VAGUE
     return problems + _failing_pair_problems(registration, counts["n_failing"] or 0, first)
 
 
@@ -161,7 +161,7 @@ def _gap_problems(
             end = "its recovery has no value here" if np.isnan(low) else end
             problems.append(f"{row[learner]} is not shown to adapt: {end}")
     if pairs is None:
-        problems += [*row.guards, *_seed_problems(registration, row, "")]
+        problems += [*row.guard_failures, *_seed_problems(registration, row, "")]
         if registration.scale == PP.unit and not row["has_meaning"]:
             problems.append(f"{row['pair']}: {_VAGUE}")
     else:
@@ -198,7 +198,7 @@ def _pair_problems(
         problems += _seed_problems(registration, pair, f"pair {pair['pair']}: ")
     finite = np.isfinite(pairs[columns["estimate"]].to_numpy(float))
     drifts = pairs_that_drift(registration, row, pairs)
-    failure = np.array([bool(pair.guards) for pair in each], dtype=bool)
+    failure = np.array([bool(pair.guard_failures) for pair in each], dtype=bool)
     if not problems:
         row_counts = [row.count(name) for name in (columns["n"], "n_failing", "n_diverged")]
         pair_counts = [int(sum(each)) for each in (finite, failure, pairs["n_diverged"])]
@@ -208,7 +208,7 @@ def _pair_problems(
                 f"({row_counts}, {pair_counts}): build both again"
             )
     bad = [pair for pair, unsound in zip(each, failure | ~finite | ~drifts, strict=True) if unsound]
-    first = f"{bad[0]['pair']}: {', '.join(bad[0].guards) or _VAGUE}" if bad else ""
+    first = f"{bad[0]['pair']}: {', '.join(bad[0].guard_failures) or _VAGUE}" if bad else ""
     return problems + _failing_pair_problems(registration, len(bad), first)
 
 

@@ -30,7 +30,7 @@ class Evidence:
     registration: Registration
     estimate: Estimate = _NOTHING
     n: int = 0
-    others: Mapping[str, Estimate] = field(default_factory=dict)
+    variants: Mapping[str, Estimate] = field(default_factory=dict)
     leave_one_out_estimates: Mapping[str, Estimate] = field(default_factory=dict)
     obstacles: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class Row:
         return int(value) if value >= 0 and value.is_integer() else None
 
     @property
-    def guards(self) -> list[str]:
+    def guard_failures(self) -> list[str]:
         """Its guards as sentences; a row whose guards are missing has that for one."""
         if not isinstance(self["guards"], str):
             return ["its guards are missing: build the table of estimates again"]

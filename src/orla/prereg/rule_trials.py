@@ -138,7 +138,7 @@ def _read_numbers(registration: Registration, tables: Tables, *binding: Any) -> 
         read = evidence.read_evidence(registration, tables, *(binding or [registration.binds]))
     except (OrlaError, TypeError, ValueError):
         return "refused"
-    others = (*read.others.values(), *read.leave_one_out_estimates.values())
+    others = (*read.variants.values(), *read.leave_one_out_estimates.values())
     numbers = [[read.n, *vars(estimate).values()] for estimate in (read.estimate, *others)]
     return [[len(read.obstacles), len(read.notes)], *numbers]
 

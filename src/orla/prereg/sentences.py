@@ -31,7 +31,8 @@ def retired_count_sentence(registration: Registration, n_retired: int) -> str:
     """That amended registrations which are not for the study count in its family."""
     if registration.primary or not n_retired:
         return ""
-    return f"; its family counts {n_retired} amended registrations, no longer for this study"
+    amended = f"{n_retired} amended registrations that are no longer for this study"
+    return f"; its family counts {amended}"
 
 
 def binding_sentence(registration: Registration, binding: Mapping[str, Any] | None) -> str:
@@ -63,7 +64,7 @@ def estimate_sentence(evidence: Evidence, ps: Ps) -> str:
 
 def outcome_with_variant_text(outcome: str, variant: str, evidence: Evidence) -> str:
     """The outcome with a variant of the estimate, in words, and that variant's estimate."""
-    other = evidence.others.get(variant)
+    other = evidence.variants.get(variant)
     ends = other and f"[{value_text(other.low)}, {value_text(other.high)}]"
     return f"{outcome} {variant}" + (f" ({value_text(other.mean)} {ends})" if other else "")
 

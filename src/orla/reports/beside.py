@@ -56,9 +56,9 @@ class BesidePaper(Table):
         notes += [*self.remark_list(), *self.over_pairs_notes(records), self.rule]
         return [*notes, *self.reason_notes(records)]
 
-    def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
+    def csv_table(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
         """The .csv twin, with the key columns also where it has no row."""
-        return super().data(contents._replace(rows=pd.DataFrame(columns=list(KEYS))), study)
+        return super().csv_table(contents._replace(rows=pd.DataFrame(columns=list(KEYS))), study)
 
     def is_shown(self, contents: Contents, study: StudyFacts) -> bool:
         return study.reproduces and any(record["run"] for record in contents.records)

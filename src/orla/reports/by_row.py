@@ -127,9 +127,9 @@ class ByPapersRow(BesidePaper):
         rest = [_RATES + _RATES_HELDOUT * heldout, *self.remark_list(), self.rule, comparison.WORSE]
         return [cadence, *rest, *self.reason_notes(contents.records), *mark_notes(contents.panels)]
 
-    def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
+    def csv_table(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
         """The .csv twin, in the order of the paper's rows."""
-        data = Table.data(self, contents, study)
+        data = Table.csv_table(self, contents, study)
         if contents.records:
             data = data.sort_values("place", ignore_index=True).drop(columns="place")
         return data

@@ -68,6 +68,7 @@ def plan_from_config(raw: Mapping[str, Any]) -> Plan:
         config_checks.require_one_of("pretraining.of", network, config["networks"])
     config_checks.check_strides(plan)
     config_checks.check_scaling_interventions(plan)
+    config_checks.check_truth_alpha(plan)
     config_checks.check_part_lengths(plan)
     config_checks.check_grids(plan, keys["properties"]["grids"])
     config_checks.check_horizons(plan)

@@ -153,16 +153,21 @@ def check_scaling_interventions(plan: Plan) -> None:
                 )
 
 
-def check_part_lengths(plan: Plan) -> None:
-    """Refuse parts that are no whole windows, and an alpha that no registration may have."""
-    truth, alpha = plan.config["truth"], plan.config["statistics"]["alpha"]
-    if truth["studies"] and alpha > HIGHEST_ALPHA:
+def check_truth_alpha(plan: Plan) -> None:
+    """Refuse simulated studies at an alpha that no registration may have."""
+    alpha = plan.config["statistics"]["alpha"]
+    if plan.config["truth"]["studies"] and alpha > HIGHEST_ALPHA:
         raise OrlaError(
             f'config: made-up studies are judged by registrations, whose "alpha" is at most '
             f'{HIGHEST_ALPHA}, and "statistics.alpha" is {alpha}; '
             "lower it, or set truth.studies to 0"
         )
-    lengths = [(f"truth.steps.{part}", steps, WINDOW) for part, steps in truth["steps"].items()]
+
+
+def check_part_lengths(plan: Plan) -> None:
+    """Refuse parts that are no whole windows."""
+    steps_by_part = plan.config["truth"]["steps"]
+    lengths = [(f"truth.steps.{part}", steps, WINDOW) for part, steps in steps_by_part.items()]
     for task in dict.fromkeys(c.task for c in plan.conditions):
         names = ("window", "pretraining", "adapt", "heldout")
         window, *steps = (plan.option("task", task, name) for name in names)

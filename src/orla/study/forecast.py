@@ -104,7 +104,7 @@ class Forecast:
         _, adapt, heldout = self.part_steps(c)
         kind = "exact" if self.plan.is_exact(c.learner) else self.plan.cadence(c.learner)
         models = [c.seeds * rates for rates in (len(self.plan.grid(c)), _GROWTH)]
-        freezings = self.plan.config["stable_windows"] + len(self.plan.horizons(c))
+        freezings = self.plan.config["stable_windows"] + len(self.plan.adapt_horizons(c))
         works = {kind: adapt, "scoring": freezings * (0.2 * adapt + heldout)}
         return sum(self._cpu_s(c, kind, steps, models) for kind, steps in works.items())
 

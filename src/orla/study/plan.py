@@ -205,7 +205,7 @@ class Plan:
         default = self.declaration("task", task)["defaults"]["parts"]
         return default | self.option("task", task, "parts")
 
-    def horizons(self, condition: Condition) -> list[int]:
+    def adapt_horizons(self, condition: Condition) -> list[int]:
         """Steps at which the config asks for scores of a condition; [] for most."""
         if (settings := self.config.get("horizons")) is None:
             return []
@@ -254,7 +254,7 @@ class Plan:
             "probes": [self.spec("probe", name) for name in c.probes],
             "learning_rates": self.grid(c),
             "growth": self.config["grid_growth"],
-            "horizons": self.horizons(c),
+            "horizons": self.adapt_horizons(c),
             "stable_windows": self.config["stable_windows"],
             **self.format_entry(c.precision),
         }

@@ -127,7 +127,7 @@ def mean_error_of_last_tenth(batch: Batch) -> np.ndarray:
 def snapshot_steps(run: ConditionRun, horizons: Sequence[int]) -> list[int]:
     """Steps after which snapshots are needed; a horizon that does not fit is refused."""
     split = run.keys["split"]
-    spans = scored_spans(run.episode, run.chosen_on)
+    spans = scored_spans(run.episode, run.selection_steps)
     rates.require_horizons(horizons, run.episode.window, run.adapt_steps, split)
     for horizon in horizons:
         with prefix_errors(f"horizons.steps has {horizon} ({split})"):
@@ -175,7 +175,7 @@ def error_measures(batch: Batch) -> Measures:
         **{name: np.where(has_diverged, np.nan, score) for name, score in further_scores.items()},
         "unreliable": scores.is_unreliable(baseline["frozen_heldout_error"], reference),
         "updates": np.full(len(step), step_errors.shape[1] // run.loop.learner.stride),
-        ERROR: rolling_origin_error(batch, run.chosen_on),
+        ERROR: rolling_origin_error(batch, run.selection_steps),
     }
 
 

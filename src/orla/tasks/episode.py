@@ -15,8 +15,8 @@ class Episode(StreamBundle):
         pretraining, adapt: what networks are pretrained on, or None; what they adapt to.
         selection_cut: step of `adapt` at which weights are frozen to select the learning rate: the
             steps after it are scored.
-        chosen_on: steps of `adapt`, the first ones, by which the learning rate is chosen; None for
-            all of them.
+        selection_steps: number of the first steps of `adapt` that choose the learning rate; None:
+            all.
         heldout: the steps after `adapt`, on which adapted weights are scored frozen.
         reference: a stream without drift, on which the pretrained network is scored from step
             `reference_from` on; or None.
@@ -33,7 +33,7 @@ class Episode(StreamBundle):
     reference: Stream | None = None
     reference_from: int = 0
     window: int = 200
-    chosen_on: int | None = None
+    selection_steps: int | None = None
     loss: str = "squared_error"
     label: str = ""
     simulated: bool = True

@@ -85,11 +85,11 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
 
     def episode(self, split: str, seeds: Sequence[int]) -> Episode:
         require_valid_episode(self, split, seeds, "rows")
-        chosen_on = int(self.chosen_on * self.adapt) // self.window * self.window
-        if chosen_on < 2 * self.window:
+        selection_steps = int(self.chosen_on * self.adapt) // self.window * self.window
+        if selection_steps < 2 * self.window:
             raise OrlaError(
-                f"task river: a rate is chosen by {chosen_on} rows; give chosen_on and window such"
-                " that these are two windows at least"
+                f"task river: a rate is chosen by {selection_steps} rows; give chosen_on and "
+                "window such that these are two windows at least"
             )
         simulated, start = self.file is None, self.pretraining
         tables = [self.labelled_rows(seed) for seed in (seeds if simulated else seeds[:1])]
@@ -102,7 +102,7 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
             simulated=simulated,
             pretraining=whole.slice_steps(slice(start)) if start else None,
             selection_cut=self.adapt - self.window,
-            chosen_on=chosen_on,
+            selection_steps=selection_steps,
             n_out=classes[0],
         )
 

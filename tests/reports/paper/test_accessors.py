@@ -106,7 +106,7 @@ def test_every_estimate_lies_in_its_interval():
     assert checked == 8 + 4 + 2 + 3 + 5 + 10 + 4 + 1
 
 
-def test_table_5_has_another_denominator_than_table_15():
+def test_protocol_states_the_denominator_of_table_5_that_its_rows_imply():
     """The arithmetic of docs/protocol.md, "What counts as 100 in Table 5"."""
     rows = [row for row in load().table("optimizers") if row["task"] == "recordings"]
     recovery = {row["optimizer"]: row["adapt_recovery_percent"] / 100 for row in rows}

@@ -103,7 +103,7 @@ def test_every_quote_stands_in_the_paper(source):
 
 
 @with_source
-def test_every_table_and_figure_of_the_paper_has_a_file(source):
+def test_every_table_and_figure_of_the_paper_is_transcribed_with_its_number(source):
     placed = {load().document[name]["label"]: load().document[name]["place"] for name in LABELLED}
     wanted = {}
     for kind in ("table", "figure"):
@@ -128,7 +128,7 @@ def test_every_number_of_the_table_is_transcribed(name, source):
 
 @with_source
 @pytest.mark.parametrize("name", LABELLED)
-def test_a_tables_quote_is_of_one_row_of_it(name, source):
+def test_each_quote_of_a_table_occurs_once_in_its_source(name, source):
     latex = printed_part(source, name)
     for entry in load().document[name]["rows"]:
         place = str(entry.get("place", load().document[name]["place"]))

@@ -110,7 +110,7 @@ class Table(Part):
         guards = guard_notes(contents.records, contents.panels)
         return [*self.remark_list(), *mark_notes(contents.panels), *guards]
 
-    def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
+    def csv_table(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
         """The .csv twin: unrounded rows and the data set."""
         empty = contents.rows.iloc[:0].drop(columns=PANEL, errors="ignore")
         data = pd.DataFrame.from_records(contents.records) if contents.records else empty
@@ -137,7 +137,7 @@ class Table(Part):
                 contents.panels.append(Panel(title, texts))
             numbers = [n.csv_row for line in lines for cell in cells for n in cell.numbers(line)]
             contents.records.extend(numbers or (self.csv_row(row, study) for row in group))
-        data = self.data(contents, study)
+        data = self.csv_table(contents, study)
         facts = study.narrow_to(data)
         document = TableDocument(
             slug=self.part.name,

@@ -252,7 +252,7 @@ class Multiverse(
                 title = f"{study.called('optimizer', optimizer)}: {metric}"
                 yield title, where(rows, optimizer=optimizer, metric=metric).to_dict("records")
 
-    def data(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
+    def csv_table(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
         """The .csv twin: the rows of the result, every pair and optimizer."""
         rows = contents.rows.to_dict("records")
-        return super().data(contents._replace(records=rows), study)
+        return super().csv_table(contents._replace(records=rows), study)
