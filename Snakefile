@@ -4,12 +4,12 @@ from pathlib import Path
 from snakemake.utils import min_version
 
 from orla.errors import exit_in_one_line
-from orla.study.workflow import require_study_folder
+from orla.study.workflow import require_study_workdir
 
 min_version("9.27")
 
 with exit_in_one_line():
-    require_study_folder(workflow.basedir)
+    require_study_workdir(workflow.basedir)
 
 
 configfile: "config.yaml"

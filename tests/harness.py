@@ -438,7 +438,7 @@ class Drawing(Learner):
         return self.window
 
     @property
-    def noise(self):
+    def noise_size(self):
         return self.numbers
 
     def gradient(self, carry, params, step):

@@ -59,7 +59,7 @@ def test_different_resamples_stand_for_all(n):
     seen = {tuple(row) for row in np.sort(given, axis=1)}
     assert len(drawn.different) == len(seen)
     counts = [(drawn.index == i).sum() for i in range(len(drawn.different))]
-    assert drawn.share == pytest.approx(np.array(counts) / 300)
+    assert drawn.frequencies == pytest.approx(np.array(counts) / 300)
     other = resampling.draw_resamples(n, 300, 8)
     assert n == 1 or (len(other.index) == 300 and (other.different[other.index] != given).any())
 
