@@ -7,6 +7,8 @@ TORCH ?= torch==2.13.0
 CORES ?= all
 # Which tests; pytest's default leaves out what is marked full.
 MARK ?= not full and not cluster
+# Where pytest looks, first things first.
+TESTS ?= tests
 # As many as there are cores; 8 at most, for each holds PyTorch and a compiler in memory.
 TESTERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$((n > 8 ? 8 : n)))
 COUNT ?= 40
@@ -55,7 +57,7 @@ run: $(STAMP)
 	@$(BIN)/python -m orla run headline -- --cores $(CORES)
 
 test: $(STAMP)
-	@OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TESTERS) --dist loadfile --no-loadscope-reorder -m "$(MARK)"
+	@OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TESTERS) --dist loadfile --no-loadscope-reorder -m "$(MARK)" $(TESTS)
 
 test-full:
 	@$(MAKE) --no-print-directory test MARK="not cluster"

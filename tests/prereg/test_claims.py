@@ -185,7 +185,9 @@ def test_a_gap_of_errors_is_judged_in_its_own_unit(judged, mean, outcome):
     pp, variance = judged(document(), given), judged(document(**VARIANCE), given)
     assert (variance.outcome, variance.n) == (outcome, 12) and variance.p == pytest.approx(pp.p)
     assert variance.estimate == pytest.approx(mean / 150)
-    assert "error_gap is" in variance.reason and variance.threshold.endswith("0.02 variance")
+    assert variance.reason.startswith(
+        "error_gap (mean of the last freezing points) is"
+    ) and variance.threshold.endswith("0.02 variance")
     given["over_pairs"]["error_n_pairs"] = 11
     assert "over_pairs and estimates disagree" in judged(document(**VARIANCE), given).reason
     assert judged(document(), given).outcome == outcome

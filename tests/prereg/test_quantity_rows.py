@@ -1,5 +1,7 @@
 """Registrations about a quantity: every outcome, and every reason not to judge."""
 
+import datetime
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,8 @@ from made_claims import verdicts as judge
 
 from orla.errors import OrlaError
 from orla.prereg import evidence, reader
+from orla.prereg.judge import verdict_table
+from orla.prereg.lock import Lock
 from orla.prereg.registration import OTHERS, QUANTITY_PAIRS
 
 
@@ -34,6 +38,22 @@ def judged(write):
     return judged
 
 
+@pytest.mark.parametrize(
+    ("networks", "suffix"),
+    [(["rnn-window-50"], " (rnn-window-50)"), (["lstm", "rnn"], ""), ([], "")],
+)
+def test_a_verdict_names_its_network_where_it_has_one(networks, suffix, write):
+    """Conditions of a quantity stand in the config, not in the registration."""
+    claim = reader.read_registration(write(about()))
+    locks = {claim.name: Lock(f"{claim.name}.yaml", "a" * 64, datetime.date(2026, 11, 21))}
+    bindings = {claim.name: BINDS | {"networks": networks}}
+    tables = {"quantities": pd.DataFrame([row(0.8)])}
+    told = verdict_table([claim], tables, locks, study=claim.studies[0], bindings=bindings)
+    [verdict] = told.to_dict("records")
+    assert verdict["title"] == claim.title + suffix
+    assert verdict["network"] == suffix.strip(" ()")
+
+
 @pytest.mark.parametrize("unit, n", [("seed", 5), ("pair", 12)])
 @pytest.mark.parametrize(
     ("claim", "mean", "outcome"),
@@ -47,7 +67,8 @@ def judged(write):
 def test_the_interval_decides(judged, unit, n, claim, mean, outcome):
     verdict = judged(about(unit, claim=claim), row(mean, n=n, unit=unit))
     assert (verdict.outcome, verdict.n) == (outcome, n)
-    assert verdict.reason.startswith(f"turn is {mean:g}, 90 % t interval over {n} {unit}s [")
+    over = f"{n} seeds and their choice of rates" if unit == "seed" else f"{n} pairs"
+    assert verdict.reason.startswith(f"turn is {mean:g}, 90 % t interval over {over} [")
     assert f"90 % t interval over {'seeds' if unit == 'seed' else 'pairs'}" in verdict.limits
     assert verdict.low < mean < verdict.high
     assert "not judged without one pair" not in verdict.limits

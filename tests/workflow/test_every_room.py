@@ -24,6 +24,8 @@ from orla.provenance.tables import read_table
 from orla.vision.corruptions import EXTRA, SCORED
 from orla.vision.networks import build_network
 
+pytestmark = pytest.mark.full  # a study of a minute and a half
+
 PLUGINS = ROOT / "tests/plugins"
 ECHO = {"pretraining": 400, "adapt": 200, "heldout": 100, "window": 50}
 PEERS = {"forest": 1, "tree": 2, "logistic": 2, "no-change": 2, "majority": 2}
@@ -171,30 +173,6 @@ def test_the_registration_is_judged(results):
     assert verdict["registration"] == "clip-shortens" and verdict["n"] == 3
     assert verdict["estimate"] == pytest.approx(row["learned_norm"] - row["gradient_norm"])
     assert verdict["outcome"] == "supported", verdict["reason"]
-
-
-def test_a_file_that_a_task_names_is_an_input_of_its_jobs(tmp_path):
-    """Of a plug-in: without the file nothing can be planned."""
-    study = Study(tmp_path / "study", PLUGINS / "config.yaml")
-    plugins = study.folder / "plugins"
-    shutil.copytree(PLUGINS, plugins, ignore=shutil.ignore_patterns("__pycache__", "claims"))
-    text = (plugins / "echo.py").read_text()
-    option = '    recording: str = option("", "A file.", is_file=True)\n'
-    text = text.replace("    shifted: int", f"{option}    shifted: int")
-    (plugins / "echo.py").write_text(text)
-    tasks = {"tasks": {"echo": ECHO | {"recording": "echo.csv"}}}
-    study.changed(plugins=["plugins"], registrations={"folders": []}, **tasks)
-    status, text = study.snakemake("--dry-run", "all")
-    assert status == 1 and "echo.csv" in text
-    by_default = (
-        (plugins / "echo.py").read_text().replace('option("", "A f', 'option("d.csv", "A f')
-    )
-    (plugins / "echo.py").write_text(by_default)
-    (study.folder / "echo.csv").write_text("1\n")
-    assert study.planned()
-    study.changed(plugins=["plugins"], registrations={"folders": []}, tasks={"echo": ECHO})
-    status, text = study.snakemake("--dry-run", "all")
-    assert status == 1 and "d.csv" in text
 
 
 def test_networks_and_rivers_models_are_put_together(results):

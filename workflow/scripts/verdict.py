@@ -55,6 +55,8 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
         if each.binds.get("recordings"):
             bindings[each.name]["recordings"] = binding.recording_hashes(plan, each)
         bindings[each.name]["results"] = str(results)
+        networks = {c.architecture for c in demands.compared_conditions(plan, each)}
+        bindings[each.name]["networks"] = sorted(networks)
         # True, or more than one answer.
         bindings[each.name]["uncommitted"] = bool(source["code"].get("dirty"))
     verdicts = judge.verdict_table(

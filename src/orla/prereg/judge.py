@@ -68,7 +68,9 @@ def verdict_table(
         place = registration.task, registration.pair
         simulated = sentences.is_simulated(datasets or {}, *place)
         display_words = sentences.IN_SIMULATION if simulated else {}
-        network = str(registration.conditions.get("architecture", ""))
+        networks = bindings.get(registration.name, {}).get("networks", ())
+        networks = [registration.conditions.get("architecture", ""), *networks]
+        [network] = {*networks} - {""} if len({*networks} - {""}) == 1 else [""]
         verdict |= {
             "outcome": outcome,
             "words": display_words.get(outcome, outcome),

@@ -6,6 +6,7 @@ from typing import Any
 from orla.prereg.registration import Registration
 from orla.prereg.rows import Evidence, value_text
 from orla.prereg.rules import Ps
+from orla.results.estimands import ESTIMAND_WORDS
 
 IN_SIMULATION = {"supported": "shown in simulation", "falsified": "not shown in simulation"}
 """Outcome -> what is displayed for it on simulated data."""
@@ -53,10 +54,14 @@ def estimate_sentence(evidence: Evidence, ps: Ps) -> str:
     query = registration.query
     scale = f" {registration.scale}" if registration.scale else ""
     shown = registration.rule.words(ps, registration.scale, in_family=not registration.primary)
+    name = registration.quantity or query.columns["estimate"]
+    name += f" ({words})" if (words := ESTIMAND_WORDS.get(registration.estimand)) else ""
+    units = f"{registration.unit}s"
+    if registration.quantity and not registration.by_pairs:
+        units += " and their choice of rates"
     sentence = (
-        f"{registration.quantity or query.columns['estimate']} is "
-        f"{value_text(estimate.mean)}{scale}, {query.interval} over {evidence.n} "
-        f"{registration.unit}s [{value_text(estimate.low)}, {value_text(estimate.high)}]{scale}, "
+        f"{name} is {value_text(estimate.mean)}{scale}, {query.interval} over {evidence.n} "
+        f"{units} [{value_text(estimate.low)}, {value_text(estimate.high)}]{scale}, "
         f"n = {evidence.n}: {shown}"
     )
     return "; ".join([sentence, *evidence.notes])

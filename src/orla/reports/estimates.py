@@ -18,11 +18,6 @@ OVER_PAIRS = "95 % t interval over pairs"
 NO_MEANING = "–¶"
 GUARD_MARK = "‡"
 # What an estimand is called, in the order in which they are shown.
-ESTIMANDS = {
-    "stable": "mean of the last freezing points",
-    "heldout": "frozen once, at the end",
-    "adapt": "over the adapt part, while learning",
-}
 # What a reader calls the decoders of `baselines`.
 BASELINES = {"ridge": "ridge", "recursive": "RLS", "kalman": "Kalman", "readout": "readout"}
 OF_HELDOUT = ("stable", "heldout")

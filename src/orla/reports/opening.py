@@ -13,7 +13,6 @@ from orla.reports import answer
 from orla.reports.by_row import VS_RTRL
 from orla.reports.chapters import chapter, chapter_sort_key
 from orla.reports.estimates import (
-    ESTIMANDS,
     OF_HELDOUT,
     fails_guard,
     find_square,
@@ -27,6 +26,7 @@ from orla.reports.tables.drift import drift_sentences
 from orla.reports.tables.heldout import runs
 from orla.reports.verdicts import Verdict
 from orla.reports.words import jinja_templates, join_names, pluralize
+from orla.results.estimands import ESTIMAND_WORDS
 from orla.statistics.means import moments
 from orla.study.keys import KEYS
 
@@ -106,9 +106,9 @@ def _answer(
             texts = [pairs_text]  # of one pair's few networks an interval tells nothing
         quotable = where(estimates, estimand=best.estimand)["quotable"]
         note = (
-            f"Gaps are of held-out recovery ({ESTIMANDS[best.estimand]}), in percentage points "
-            "(pp), with 95 % t intervals. Only gaps without a failing guard are quoted here: "
-            f"{int(quotable.sum())} of {len(quotable)}."
+            f"Gaps are of held-out recovery ({ESTIMAND_WORDS[best.estimand]}), in percentage "
+            "points (pp), with 95 % t intervals. Only gaps without a failing guard are quoted "
+            f"here: {int(quotable.sum())} of {len(quotable)}."
         )
     else:
         fallback_text = _rtrl_share_sentence(models, study)

@@ -98,7 +98,7 @@ class Report:
     ) -> str:
         """Render a template of this folder, with these facts and the common ones; escape HTML."""
         titles = {item["chapter"].title for item in self.chapters()}
-        models, needs = self.results.get("heldout"), catalogue.parts("table")
+        models = self.results.get("heldout")
         facts |= {
             "study": self.study,
             "partly": models is not None and self.study.simulates(models["task"]).nunique() == 2,
@@ -108,7 +108,12 @@ class Report:
             "unmeasured": [line for line in self.claims if not line["ours"]],
             "provenance": self.provenance[0],
             "unrun": [line for line in self.unrun if line[0] not in titles],
-            "needs": {name: part.part.more["needs"] for name, part in needs.items()},
+            "needs": {
+                kind: {
+                    name: part.part.more["needs"] for name, part in catalogue.parts(kind).items()
+                }
+                for kind in ("table", "figure")
+            },
         }
         return jinja_templates(filters).get_template(template).render(facts)
 

@@ -41,6 +41,13 @@ ESTIMANDS: dict[str, Estimand] = {
 """Name -> estimand: weights frozen at the end of the adapt part, after each of its last windows,
 and never (docs/protocol.md, Estimands and Statistics)."""
 
+ESTIMAND_WORDS = {
+    "stable": "mean of the last freezing points",
+    "heldout": "frozen once, at the end",
+    "adapt": "over the adapt part, while learning",
+}
+"""Name -> how a reader calls it, the preferred one first."""
+
 AT_END = ESTIMANDS["heldout"]
 """The estimand of summaries: weights frozen once, at the end."""
 

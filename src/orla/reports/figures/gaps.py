@@ -20,6 +20,7 @@ from orla.reports.study import CONDITION, StudyFacts, where
 from orla.reports.tables.shared import with_paper_rows
 from orla.reports.verdicts import claim_condition
 from orla.reports.words import NOT_RUN
+from orla.results.estimands import ESTIMAND_WORDS
 from orla.study.keys import SETTING
 
 _T95 = ("t95_low_pp", "t95_high_pp")
@@ -62,7 +63,7 @@ class TwoByTwo(
         if not clear:
             return None
         pair = f"{keys['pair']}, " * (estimates["pair"].nunique() > 1)
-        title = f"{pair}{study.called('split', keys['split'])}, {common.ESTIMANDS[estimand]}"
+        title = f"{pair}{study.called('split', keys['split'])}, {ESTIMAND_WORDS[estimand]}"
         networks = study.value_names(rows, "architecture").items()
         unclear = " and ".join(label for name, label in networks if name not in clear)
         note = f" Recovery has no meaning on {unclear}: see the table." if unclear else ""
@@ -144,7 +145,7 @@ class GapByPair(Figure, name="pairs", label="Every pair of sessions", chapter="b
         rows = rows[rows["comparison"].isin(names or study.distinct(rows, "comparison")[:4])]
         on = [name for name in (*by, "comparison") if name in rows]
         pairs = common.with_points(estimates.merge(rows[on].drop_duplicates(), on=on), seed_gaps)
-        title = f"{study.condition_title(keys, over_pairs)}: {common.ESTIMANDS[keys['estimand']]}"
+        title = f"{study.condition_title(keys, over_pairs)}: {ESTIMAND_WORDS[keys['estimand']]}"
         together = f""". Below, the mean over pairs with its {common.OVER_PAIRS}, and the 95 %
         prediction interval for a new pair"""
         if len({pair["pair"] for pair in pairs}) < 2:

@@ -16,7 +16,6 @@ from orla.reports.cells import (
     with_interval,
 )
 from orla.reports.estimates import (
-    ESTIMANDS,
     OF_HELDOUT,
     OVER_PAIRS,
     OVER_SEEDS,
@@ -33,6 +32,7 @@ from orla.reports.study import StudyFacts, where
 from orla.reports.tables import shared
 from orla.reports.tables.base import Contents, Table
 from orla.reports.words import NOT_RUN
+from orla.results.estimands import ESTIMAND_WORDS
 
 
 def _papers_gap_text(line: Line) -> str:
@@ -77,7 +77,7 @@ class _Gaps(Table):
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         several = self.names_estimand or rows["estimand"].nunique() > 1
-        for name, words in ESTIMANDS.items():
+        for name, words in ESTIMAND_WORDS.items():
             groups = study.groups(where(rows, estimand=name), *self.by, without=self.without)
             for title, keys, group in groups:
                 yield title + f": {words}" * several, self.panel_rows(keys, group, study)
