@@ -14,7 +14,7 @@ from benchmarks.engine import engine
 from benchmarks.peers import peer
 from benchmarks.problem import Problem, Variant, difference
 from orla import catalogue
-from orla.engine.memory import carried_bytes
+from orla.engine.memory import learner_bytes
 from orla.errors import OrlaError
 
 MODELS, STEPS = 25, 400
@@ -75,7 +75,7 @@ def learners(repeats: int) -> pd.DataFrame:
                     "exactness": learner.part.more["exactness"],
                     "models": models,
                     "steps": problem.steps,
-                    "carried_bytes": carried_bytes(learner, sgd, torch.float64),
+                    "carried_bytes": learner_bytes(learner, sgd, torch.float64),
                 }
             )
             runs.append(run)

@@ -65,7 +65,7 @@ def test_what_is_carried_is_counted_as_it_is_made(kind, name, rule, monkeypatch)
     params = {n: p.float() for n, p in networks(driver.architecture, 1).items()}
     begun, tapes = made.start(params), memory.bytes_per_model(made, torch.float32)["tapes"]
     held = bytes_of([begun.learners, begun.buffers])
-    assert memory.carried_bytes(driver, SGD(), torch.float32) == held + tapes
+    assert memory.learner_bytes(driver, SGD(), torch.float32) == held + tapes
     # A model that is not made is counted the same.
     monkeypatch.setattr(memory, "_LARGEST_PRODUCT", 0)
     assert memory.bytes_per_model(made, DOUBLE) == counted
@@ -98,10 +98,10 @@ def test_counting_a_small_model_loads_no_compiler():
 
 
 def test_a_learner_that_looks_at_one_step_alone_carries_nothing():
-    assert memory.carried_bytes(learner("immediate"), SGD(), torch.float64) == 0
+    assert memory.learner_bytes(learner("immediate"), SGD(), torch.float64) == 0
     # The dense sensitivity (state, parameters), and a block beside it.
     exact = a_loop(driver="rtrl").learner
-    assert memory.carried_bytes(exact, SGD(), torch.float64) > 8 * 64 * 64 * (40 + 64 + 1)
+    assert memory.learner_bytes(exact, SGD(), torch.float64) > 8 * 64 * 64 * (40 + 64 + 1)
 
 
 @pytest.mark.parametrize("kind", ["rnn", "lstm", "another"])
@@ -166,7 +166,7 @@ def test_parts_that_nobody_listed_are_counted(which):
     own = unlisted()[which](made.learner.architecture)
     plain = memory.bytes_per_model(made, DOUBLE)
     hundred = 100 * plain["params"]
-    assert memory.carried_bytes(own, SGD(), DOUBLE) == hundred
+    assert memory.learner_bytes(own, SGD(), DOUBLE) == hundred
     assert memory.bytes_per_model(replace(made, learner=own), DOUBLE)["carry"] == hundred
     watched = memory.bytes_per_model(replace(made, observers={"a": own, "e": exact}), DOUBLE)
     alone = memory.bytes_per_model(replace(made, learner=exact), DOUBLE)

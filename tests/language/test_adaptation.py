@@ -22,7 +22,7 @@ from orla.errors import OrlaError
 from orla.language import adaptation, models, pretraining, texts
 from orla.language.adaptation import adapt, token_losses
 from orla.language.steps import FAMILIES
-from orla.results.language import recovery_table, segment_table
+from orla.results.language import recovery_table, several_shifts_table
 from orla.study.chapter_jobs import language_resource_request, rates_to_try
 
 OPTIMIZERS = ("adam", "adafactor", "sgd")
@@ -96,7 +96,11 @@ def test_a_model_from_disk_has_whole_tables_at_the_rate_that_stays_finite(saved)
     table = recovery_table(losses)
     proxy = table[(table["learner"] == "tbptt-64") & (table["optimizer"] == "adam")]
     rooms = proxy.groupby(["model", "rank"])["proxy"].mean().dropna()
-    assert (rooms.round(6) == 100).all() and len(table) == 8 and len(segment_table(losses)) == 2 * 4
+    assert (
+        (rooms.round(6) == 100).all()
+        and len(table) == 8
+        and len(several_shifts_table(losses)) == 2 * 4
+    )
     of_domains = losses.groupby("domain")[["domain_loss", "domain_error"]].nunique()
     assert (of_domains == 1).all(axis=None) and (losses["domain_error"] > 0).all()
     with pytest.raises(OrlaError, match=r'"grids\.sgd" has no rates for an update each step'):

@@ -209,7 +209,7 @@ def test_changed_numerics_or_folders_change_the_bound_record(config, known):
     assert len(records) == 3
 
 
-def test_a_registration_bound_without_recordings_keeps_its_former_record(config, known):
+def test_a_binding_older_than_recordings_is_hashed_in_its_older_form(config, known):
     former = {name: value for name, value in BINDS.items() if name != "recordings"}
     asks = dataclasses.replace(known["gap"], binds=former)
     records = [

@@ -245,7 +245,7 @@ def test_pairs_that_fail_are_counted(judged):
     assert "pair-1: few updates: adapt for longer" in verdict.reason
 
 
-def test_a_pair_without_a_gap_fails(judged):
+def test_a_pair_without_a_gap_counts_as_one_that_fails_a_guard(judged):
     given = tables(gaps(0.2, n=11))
     lost = estimate([0.0, 0.0, 0.0], seeds=3, pair="lost", guards="no meaning: read the error")
     lost |= {"gap_pp": np.nan, "gap_frozen_pp": np.nan}

@@ -233,7 +233,7 @@ def test_another_record_or_behaviour_is_untestable_by_name(write, study, words):
         (rows, "matching_rows", lambda table, where: table.iloc[:0]),
         (rows, "check_failures", lambda *given: []),
         (rows, "_check_holds", lambda check, values: True),
-        (means, "quantity_problems", lambda *given, **more: []),
+        (means, "quantity_departures", lambda *given, **more: []),
     ],
 )
 def test_what_decides_a_check_is_part_of_the_fingerprint(monkeypatch, change):

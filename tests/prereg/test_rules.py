@@ -24,11 +24,11 @@ def estimate(values):
 @pytest.mark.parametrize("mean", [-12.0, -3.0, 0.0, 2.0, 11.0])
 def test_the_p_values_are_those_of_other_programs(mean):
     values = np.random.default_rng(5).normal(mean, 4, 12)
-    assert WITHIN.p_values(estimate(values))[0] == pytest.approx(
+    assert WITHIN.claim_and_opposite_p(estimate(values))[0] == pytest.approx(
         ttost_paired(values, values * 0, -3, 3)[0]
     )
     for rule, sides in ((MORE, ("greater", "less")), (LESS, ("less", "greater"))):
-        assert rule.p_values(estimate(values)) == pytest.approx(
+        assert rule.claim_and_opposite_p(estimate(values)) == pytest.approx(
             [stats.ttest_1samp(values, rule.value, alternative=side).pvalue for side in sides]
         )
 
@@ -37,7 +37,7 @@ def test_the_p_values_are_those_of_other_programs(mean):
 def test_equivalence_is_not_called_false_too_often(true, sd):
     """At a true gap within the margin the opposite is shown in at most 5 % of made-up studies."""
     values = np.random.default_rng(7).normal(true, sd, (1000, 6))
-    shown = [WITHIN.p_values(estimate(each))[1] < 0.05 for each in values]
+    shown = [WITHIN.claim_and_opposite_p(estimate(each))[1] < 0.05 for each in values]
     assert np.mean(shown) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 1000)
 
 
@@ -55,13 +55,13 @@ def test_equivalence_is_not_called_false_too_often(true, sd):
     ],
 )
 def test_without_any_spread_it_is_a_comparison_of_numbers(rule, mean, expected):
-    assert rule.p_values(Estimate(mean, 0.0, 4)) == expected
+    assert rule.claim_and_opposite_p(Estimate(mean, 0.0, 4)) == expected
 
 
 def test_what_is_no_number_shows_nothing():
     nan, inf = np.nan, np.inf
     for numbers in ((nan, 1, 4), (1, nan, 4), (1, inf, 4), (1, 1, 0), (1, 1, nan), (1, -1, 4)):
-        assert WITHIN.p_values(Estimate(*numbers)) == (1, 1)
+        assert WITHIN.claim_and_opposite_p(Estimate(*numbers)) == (1, 1)
 
 
 def test_holm_by_its_definition():
@@ -95,7 +95,7 @@ def test_the_opposite_of_equivalence_is_shown_in_its_share_of_made_up_studies(ga
     values = np.random.default_rng(2).normal(gap, 3, (20_000, 8))
     error, mean = values.std(axis=1, ddof=1) / np.sqrt(8), np.abs(values.mean(axis=1))
     p = stats.t.sf((mean - 3) / error, 7) + stats.t.sf((mean + 3) / error, 7)
-    assert WITHIN.p_values(estimate(values[0]))[1] == pytest.approx(min(p[0], 1.0))
+    assert WITHIN.claim_and_opposite_p(estimate(values[0]))[1] == pytest.approx(min(p[0], 1.0))
     assert WITHIN.probability_refuted(gap, 3, 8, 0.05) == pytest.approx(
         (p < 0.05).mean(), abs=0.011
     )

@@ -7,7 +7,7 @@ from report_results import build
 
 from orla.reports.report import Report
 from orla.reports.study import StudyFacts
-from orla.reports.tables.others import stream_sentences
+from orla.reports.tables.others import river_comparison_sentences
 from orla.study.keys import KEYS
 
 STUDY = StudyFacts(
@@ -76,7 +76,7 @@ def test_the_opening_has_the_best_network_beside_rivers_models():
     )
     assert hyperplane == f"{right} of rows before it learns them; {peers}"
     assert "W_hh at zero is right most often, in 95.0" in rbf
-    assert stream_sentences({"peers": pd.DataFrame()}, STUDY) == []
+    assert river_comparison_sentences({"peers": pd.DataFrame()}, STUDY) == []
 
 
 def test_lines_follow_the_windows_and_drifts_are_marked():

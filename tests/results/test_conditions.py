@@ -114,7 +114,7 @@ def refitted(frame, decoder, drawn):
     return frame.assign(constant_error=1.05 + 0.05 * frame["seed"], **columns)
 
 
-def test_a_row_a_decoder_is_the_mean_over_networks():
+def test_a_row_of_baselines_is_the_mean_over_networks_of_a_decoder():
     frame = refitted(models(splits=("80-20", "50-50")), "ridge", 4)
     frame = refitted(frame, "readout", 5)
     table = build("baselines", frame)

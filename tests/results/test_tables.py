@@ -76,7 +76,7 @@ def hold_mean(row, mean, ends, values, interval):
     assert row[names].tolist() == pytest.approx([values.mean(), *interval(values)]), mean
 
 
-def test_every_statistic_says_its_columns():
+def test_declared_columns_begin_with_the_keys_and_are_described_in_sentences():
     for statistic in catalogue.parts("statistic").values():
         keys = [name for name in statistic.columns if name in KEYS]
         assert keys == [name for name in KEYS if name in keys]
@@ -330,7 +330,7 @@ NEEDED += ["edge_on_adapt", "constant_error", "updates", "pair"]
 
 
 @pytest.mark.parametrize("name", ["conditions", "gaps", "estimates", "seed_gaps"])
-def test_bad_tables_are_named(name):
+def test_what_is_wrong_with_the_table_of_models_is_named(name):
     good = models(["immediate", "tbptt-200-200"], seeds=2)
     twice = pd.concat([good, good[good["learner"] == "immediate"].iloc[:1]])
     refused = {f"lacks the column {c}; delete it": good.drop(columns=c) for c in NEEDED} | {

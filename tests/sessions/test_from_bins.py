@@ -106,7 +106,7 @@ def test_no_input_of_b_depends_on_a_later_step(columns, step):
     assert np.abs(made(a, replace(b, inputs=counts), columns, of="own").b.X - plain.b.X).max() > 0.1
 
 
-def test_components_fitted_on_steps_that_are_kept_depend_on_later_ones():
+def test_control_components_fitted_on_scored_steps_would_leak_later_ones():
     """Without leaving steps out, a later step would change an earlier input: what the test above
     would notice."""
     _, b = binned_days()

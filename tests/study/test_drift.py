@@ -104,7 +104,7 @@ def test_what_own_components_make_is_told_apart(tmp_path):
     for align in (None, "procrustes"):
         features = {"method": "pca", "count": INPUTS, "align": align}
         chosen = task(source="binned", binned=source, preparation={"features": features})
-        scores.append(drift.score_lost_to_separate_components(chosen, tmp_path / "a.npz"))
+        scores.append(drift.score_lost_between_halves(chosen, tmp_path / "a.npz"))
     # All components together are all columns, turned: what is left is the means of the halves.
     assert scores[0].low > 0.3 and abs(scores[1].estimate) < 0.02
 

@@ -9,7 +9,7 @@ from drifting import NETWORK, SEEDS, WINDOW, changed, table
 from harness import LEARNERS
 
 from orla import catalogue
-from orla.engine.memory import carried_bytes
+from orla.engine.memory import learner_bytes
 from orla.optimizers.sgd import SGD
 from orla.study import probe_measures, sweep
 
@@ -80,7 +80,7 @@ def test_what_a_learner_carries_is_its_own(study, result):
     carried = result.wide_tables["alignment"].groupby("observer")["carried_bytes"].unique()
     loop = watched(study).loop
     for name, learner in {"immediate": loop.learner, **loop.observers}.items():
-        assert carried[name].tolist() == [carried_bytes(learner, SGD(), torch.float64)]
+        assert carried[name].tolist() == [learner_bytes(learner, SGD(), torch.float64)]
     # A dense sensitivity, and as many numbers as there are recurrent parameters.
     assert carried["exact"][0] > 8 * 6 * 6 * 10 and carried["fading"][0] == 8 * 6 * 10
     assert carried["immediate"][0] == 0

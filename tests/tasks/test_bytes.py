@@ -92,7 +92,7 @@ def test_inputs_are_one_hot_and_targets_the_categories_of_the_next(vocabulary, c
     assert X.argmax(1)[1:].tolist() == Y[:-1].tolist()
 
 
-def test_topics_stand_in_the_order_of_their_names(monkeypatch, fresh_texts):
+def test_prose_joins_pydocs_topics_in_the_order_of_their_names(monkeypatch, fresh_texts):
     import pydoc_data.topics
 
     monkeypatch.setattr(pydoc_data.topics, "topics", {"b": "second", "a": "first"})

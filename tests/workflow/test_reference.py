@@ -40,7 +40,7 @@ def test_only_what_has_a_stated_reason_passes_the_linter():
 
 
 @pytest.mark.skipif(not QUICK.is_dir(), reason="the quick study was not run here")
-def test_the_quick_study_stays_within_its_budget():
+def test_the_quick_study_stays_within_its_budget_of_processes_steps_and_bytes():
     costs = [*filter(None, map(cost.read_cost, QUICK.rglob("*.cost.json")))]
     first = [each for each in costs if "starting" in each["cpu_by_phase_s"]]  # of a process
     counts = {

@@ -10,7 +10,7 @@ from orla.prereg import binding, demands, judge, lock, power, reader
 from orla.provenance import collect
 from orla.provenance.tables import merge_provenances, read_table, write_table
 from orla.study.config import plan_from_config
-from orla.study.verification import find_problems
+from orla.study.verification import faulty_results
 
 params = snakemake.params
 with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
@@ -47,7 +47,7 @@ with job(snakemake.log[0], snakemake.output.verdicts, "statistics"):
     bindings = {name: dict(bound) for name, bound in params.bindings.items()}
     # Nothing is judged over results that were exchanged since tables were made of them.
     results = Path(snakemake.output.verdicts).parent
-    if wrong := list(find_problems(plan, results, left_over=False)):
+    if wrong := list(faulty_results(plan, results, check_left_over=False)):
         raise OrlaError(f"{wrong[0]} ({len(wrong)} such results)")
     cached_results = {}  # of the parts that several registrations depend on
     for each in claims:

@@ -42,7 +42,7 @@ def cache_batch_size(loop: Loop, max_models: int, dtype: torch.dtype, device: st
     return max(1, min(max_models, _CACHE // step_bytes))
 
 
-def carried_bytes(learner: Learner, optimizer: Optimizer, dtype: torch.dtype) -> int:
+def learner_bytes(learner: Learner, optimizer: Optimizer, dtype: torch.dtype) -> int:
     """Bytes that a learner holds of one model between updates: its carry, its buffers and tapes."""
     sizes = bytes_per_model(Loop(learner, optimizer, SquaredError(), segment=learner.stride), dtype)
     return sizes["carry"] + sizes["buffers"] + sizes["tapes"]

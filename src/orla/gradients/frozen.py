@@ -1,4 +1,4 @@
-"""Gradients that a learner hands to its optimizer with frozen weights; the files for them."""
+"""The gradients that a learner hands to its optimizer with frozen weights; the files for them."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -34,7 +34,7 @@ class _ZeroUpdates(Optimizer):
 
 
 @dataclass(frozen=True)
-class Gradients(Probe):
+class RawGradients(Probe):
     """The gradients themselves, parameters in the order of the network's."""
 
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
@@ -60,7 +60,7 @@ def gradients(
     rates = params["W_out"].new_zeros(1)
     stride = learner.stride
     segment = stride * math.ceil(_SEGMENT_STEPS / stride)
-    loop = Loop(learner, _ZeroUpdates(), SquaredError(), probes=[Gradients()], segment=segment)
+    loop = Loop(learner, _ZeroUpdates(), SquaredError(), probes=[RawGradients()], segment=segment)
     stream = {n: torch.as_tensor(a, dtype=rates.dtype) for n, a in (("x", X), ("y", Y))}
     result = loop.run(loop.start(batch), rates, stream, on_segment=on_steps)
     series = {name: values[0] for name, values in result.series.items()}

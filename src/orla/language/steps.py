@@ -110,7 +110,7 @@ class RWKV(Steps):
         x = blocks[0].pre_ln(self.model.rwkv.embeddings(tokens))
         for block, (attention_shift, feed_shift, *sums) in zip(blocks, state, strict=True):
             a, f, h = block.attention, block.feed_forward, block.ln1(x)
-            key, value, gate = _token_shift_outputs(
+            key, value, gate = _layers_after_token_shift(
                 a, h, attention_shift, "key", "value", "receptance"
             )
             decay, outputs = -torch.exp(a.time_decay), []
@@ -120,13 +120,15 @@ class RWKV(Steps):
                 sums = _attention_sums((*sums[:2], sums[2] + decay), k, v)
             x = x + a.output(torch.sigmoid(gate) * torch.stack(outputs, 1))
             attention_shift, h = h[:, -1], block.ln2(x)
-            key, gate = _token_shift_outputs(f, h, feed_shift, "key", "receptance")
+            key, gate = _layers_after_token_shift(f, h, feed_shift, "key", "receptance")
             x = x + torch.sigmoid(gate) * f.value(torch.relu(key) ** 2)
             layer_states.append((attention_shift, h[:, -1], *sums))
         return self.model.head(self.model.rwkv.ln_out(x)), layer_states
 
 
-def _token_shift_outputs(part: nn.Module, h: Tensor, last: Tensor, *names: str) -> Iterator[Tensor]:
+def _layers_after_token_shift(
+    part: nn.Module, h: Tensor, last: Tensor, *names: str
+) -> Iterator[Tensor]:
     """What layers of a part give of inputs that are mixed with those of the step before."""
     previous = torch.cat([last[:, None], h[:, :-1]], 1)
     for name in names:

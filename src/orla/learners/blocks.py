@@ -111,12 +111,12 @@ class PulledBlocks:
         size = self.derivatives.architecture.state_size
         rows = torch.eye(size, dtype=example.dtype, device=example.device)
 
-        def backward(rows: Tensor, slot: dict[str, Any]) -> tuple[Tensor, dict[str, Tensor]]:
+        def pull_one_step(rows: Tensor, slot: dict[str, Any]) -> tuple[Tensor, dict[str, Tensor]]:
             return self.derivatives.pull(slot["weights"], slot["tape"], rows)
 
         # Unused entries are left out, because the compiled loop would copy them at each step.
         entries = slots | {"tape": self.derivatives.tape_for_pull(slots["tape"])}
-        return scan(backward, rows.expand(example.shape[1], size, size).clone(), entries)
+        return scan(pull_one_step, rows.expand(example.shape[1], size, size).clone(), entries)
 
 
 @functools.cache

@@ -42,7 +42,7 @@ def _manipulation_failures(registration: Registration, tables: Tables) -> list[s
             problems += [
                 f'manipulation check "{check.name}": {text}'
                 for row in rows.table_rows(quantity_rows, registration, check.result)
-                for text in means.quantity_problems(registration, row)
+                for text in means.quantity_departures(registration, row)
             ]
     return problems
 

@@ -112,7 +112,7 @@ def behaviour_trials(
             reads[name] += columns
 
         def judged_columns(models: partial) -> partial:
-            tables = partial(part_trials.statistics_trial_outputs, models, learners, statistics)
+            tables = partial(part_trials.judged_results_trial_outputs, models, learners, statistics)
             return partial(part_trials.select_columns, tables, dict(reads))
 
         job = jobs[0]

@@ -148,7 +148,7 @@ def _outcomes_by_variant(
 def _outcomes(family: Sequence[Evidence], retired: int) -> list[tuple[str, Ps]]:
     """The outcome and the p values of each."""
     tests = [
-        (1.0, 1.0) if each.obstacles else each.registration.rule.p_values(each.estimate)
+        (1.0, 1.0) if each.obstacles else each.registration.rule.claim_and_opposite_p(each.estimate)
         for each in family
     ]
     corrected = [i for i, each in enumerate(family) if not each.registration.primary]

@@ -44,7 +44,10 @@ def mean_evidence(
         pair_result = QUANTITY_PAIRS if registration.quantity else RESULT[SEED]
         pairs = rows.matching_rows(tables[pair_result], query.where)
     if registration.quantity:
-        obstacles = [*obstacles, *quantity_problems(registration, row, scale=registration.scale)]
+        obstacles = [
+            *obstacles,
+            *quantity_departures(registration, row, scale=registration.scale),
+        ]
     else:
         obstacles = [*obstacles, *_gap_problems(registration, row, pairs, n)]
     if not np.isfinite(list(vars(estimate).values())).all() or not estimate.dof >= 1:
@@ -96,7 +99,7 @@ def pairs_that_drift(registration: Registration, row: Row, pairs: pd.DataFrame) 
     return np.isfinite(pairs[names].to_numpy(float)).all(axis=1)
 
 
-def quantity_problems(registration: Registration, row: Row, **more: str) -> list[str]:
+def quantity_departures(registration: Registration, row: Row, **more: str) -> list[str]:
     """How a quantity's row differs from what was registered, and the guards that it fails.
 
     `more` are columns beside unit and alpha that must be as they are given.

@@ -187,7 +187,7 @@ def rate_selection_trial_outputs(models: Mapping[str, pd.DataFrame]) -> Any:
     return models[MODELS][["learner", "seed", "learning_rate", *NEEDED]]
 
 
-def statistics_trial_outputs(
+def judged_results_trial_outputs(
     models: Mapping[str, pd.DataFrame], learners: list[str], statistics: Mapping[str, Any]
 ) -> dict[str, pd.DataFrame]:
     """Every result that is judged, of two pairs that differ by made-up factors.

@@ -65,7 +65,7 @@ def judge_trial_outputs(registration: Registration) -> Any:
     """Outcomes and p values on made-up rows around the bounds of the claim and of each check."""
     rule = registration.rule
     grid = product(rule.gaps(1.0), (0.0, 0.4, 2.0), (1.0, 4.0, 11.0))
-    outputs: list[Any] = [[*rule.tests(mean, error, dof)] for mean, error, dof in grid]
+    outputs: list[Any] = [[*rule.mean_p_values(mean, error, dof)] for mean, error, dof in grid]
     outputs.append(judge.holm_p_values([0.001, 0.02, 0.03, 0.6]))
     base, error, means = _base_case(registration)
     cases = [(float(mean), {}) for mean in means[::2]]

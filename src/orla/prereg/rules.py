@@ -69,7 +69,7 @@ class MeanRule(ABC):
     def gaps(self, error: float) -> np.ndarray:
         """True means worth a row in a table of power, where `error` is the standard error."""
 
-    def tests(self, mean: float, error: float, dof: float) -> tuple[float, float]:
+    def mean_p_values(self, mean: float, error: float, dof: float) -> tuple[float, float]:
         """p of the claim and p of its opposite, of an estimate with its error.
 
         `error` is its standard error, `dof` that error's degrees of freedom; all numbers are
@@ -100,12 +100,12 @@ class MeanRule(ABC):
         away = _least_distance_beyond((high - low) / 2, error, n - 1, alpha)
         return 1 - _probability_between((centre - away, centre + away), gap, error)
 
-    def p_values(self, estimate: Estimate) -> tuple[float, float]:
+    def claim_and_opposite_p(self, estimate: Estimate) -> tuple[float, float]:
         """p of the claim and p of its opposite; both 1 without a finite estimate and its error."""
         mean, error, dof = estimate.mean, estimate.standard_error, estimate.dof
         if not (np.isfinite([mean, error, dof]).all() and dof >= 1 and error >= 0):
             return 1.0, 1.0
-        return self.tests(mean, error, dof)
+        return self.mean_p_values(mean, error, dof)
 
     def words(self, ps: Ps, scale: str, in_family: bool) -> str:
         """What was shown of an estimate, as the end of a sentence about it."""

@@ -60,7 +60,7 @@ def cache_folder(kind: str) -> Path:
     for part in (cache, subfolder):
         if not ensure_safe_folder(part):
             subfolder = _temporary_process_folder() / kind
-            _make_private_folder(subfolder)
+            _try_to_make_private_folder(subfolder)
             break
     return subfolder
 
@@ -73,7 +73,7 @@ def path_of_key(kind: str, key: Sequence[str], suffix: str = "") -> Path:
 
 def ensure_safe_folder(folder: Path, mend: str = _MEND) -> bool:
     """Make a folder where there is none; whether it `is_safe`."""
-    _make_private_folder(folder)
+    _try_to_make_private_folder(folder)
     return is_safe(folder, mend)
 
 
@@ -98,7 +98,7 @@ def _say_once(message: str) -> None:
     say(message)
 
 
-def _make_private_folder(folder: Path) -> None:
+def _try_to_make_private_folder(folder: Path) -> None:
     """Make a folder for the user alone (mode 0700); do nothing where the disk does not let it."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)

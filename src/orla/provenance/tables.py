@@ -121,9 +121,9 @@ def _refuse_mixed(provenances: Mapping[str, Mapping[str, Any]]) -> None:
     for path, provenance in provenances.items():
         for what, name, value in _identities(path, provenance):
             for item in _mixed_values(value):
-                paths_by_value.setdefault((what, name), {}).setdefault(_json_text(item), []).append(
-                    path
-                )
+                paths_by_value.setdefault((what, name), {}).setdefault(
+                    _canonical_json(item), []
+                ).append(path)
     different = {k: list(v.values()) for k, v in paths_by_value.items() if len(v) > 1}
     if not different:
         return
@@ -154,7 +154,7 @@ def _merge_or_mark_mixed(values: Sequence[Any]) -> Any:
     if all(isinstance(value, Mapping) and MIXED not in value for value in values):
         names = dict.fromkeys(name for value in values for name in value)
         return {n: _merge_or_mark_mixed([v[n] for v in values if n in v]) for n in names}
-    distinct = {_json_text(item): item for value in values for item in _mixed_values(value)}
+    distinct = {_canonical_json(item): item for value in values for item in _mixed_values(value)}
     items = [distinct[text] for text in sorted(distinct)]
     return items[0] if len(items) == 1 else {MIXED: items}
 
@@ -164,7 +164,7 @@ def _mixed_values(value: Any) -> list[Any]:
     return value[MIXED] if isinstance(value, Mapping) and MIXED in value else [value]
 
 
-def _json_text(value: Any) -> str:
+def _canonical_json(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 

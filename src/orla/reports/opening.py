@@ -70,7 +70,7 @@ def opening(results: Results, verdicts: list[Verdict], study: StudyFacts) -> Ope
         " ".join(macro().split("\n")).strip() for macro in (macros.asked, macros.over, macros.trust)
     )
     language_models = language.model_sentences(results.get("language"))
-    streams = others.stream_sentences(results, study)
+    streams = others.river_comparison_sentences(results, study)
     chapters = question if drift else _chapter_questions(results)
     if "heldout" not in results and chapters:  # no network has been trained on a stream
         title = language.TITLE if language_models else title

@@ -30,11 +30,11 @@ def verdict_lines(verdicts: pd.DataFrame, study: StudyFacts) -> list[Verdict]:
     rank = {name: i for i, name in enumerate(load().registrations)}
     titles: dict[str, str] = {}
 
-    def sort_key(row: dict[str, Any]) -> tuple[int, bool]:
+    def papers_then_primary(row: dict[str, Any]) -> tuple[int, bool]:
         return rank.get(row["registration"], len(rank)), not row.get("primary")
 
     lines = []
-    for row in sorted(verdicts.to_dict("records"), key=sort_key):
+    for row in sorted(verdicts.to_dict("records"), key=papers_then_primary):
         cause, meaning = cause_and_meaning(row)
         if cause and row["outcome"] == "untestable":
             first = titles.setdefault(cause, row["title"])
@@ -132,7 +132,7 @@ def _rows_comparable_to_paper(
 ) -> dict[str, pd.DataFrame]:
     """Of each result with columns of a condition, the rows that the paper's compare with."""
 
-    def fits(row: Mapping[str, Any]) -> bool:
+    def has_paper_counterpart(row: Mapping[str, Any]) -> bool:
         comparison = PAPERS if row.get("comparison") == PAPERS else None
         return study.applicable_paper(row, comparison) is not None
 
@@ -141,7 +141,7 @@ def _rows_comparable_to_paper(
         if set(CONDITION) <= set(frame):
             columns = [c for c in (*CONDITION, "comparison") if c in frame]
             kinds = frame[columns].drop_duplicates()
-            kinds = kinds[np.fromiter(map(fits, kinds.to_dict("records")), bool)]
+            kinds = kinds[np.fromiter(map(has_paper_counterpart, kinds.to_dict("records")), bool)]
             comparable_rows[name] = frame.merge(kinds, how="inner", on=columns)
     return comparable_rows
 

@@ -42,7 +42,7 @@ def recovery_table(losses: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def segment_table(losses: pd.DataFrame) -> pd.DataFrame:
+def several_shifts_table(losses: pd.DataFrame) -> pd.DataFrame:
     """A row a model, stream of several shifts, seed and segment: d=0 with Adam.
 
     Losses (nats): ``frozen``, ``loss``, and ``first``, that of the segment's first bin; and

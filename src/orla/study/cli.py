@@ -37,13 +37,13 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
 def _verify_results(arguments: argparse.Namespace) -> None:
     """Print every problem of a study's results; OrlaError where there is one."""
     from orla.study.config import read_plan
-    from orla.study.verification import find_problems, sealed_files
+    from orla.study.verification import faulty_results, sealed_files
 
     plan = read_plan(arguments.configfile)
     results = Path(plan.config["pathvars"]["results"])
     if not (count := len(sealed_files(results))):
         raise OrlaError(f"{results}: nothing has been run yet; snakemake all")
-    lines = list(find_problems(plan, results))
+    lines = list(faulty_results(plan, results))
     for line in lines:
         print(line)
     if lines:

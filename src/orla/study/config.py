@@ -67,7 +67,7 @@ def plan_from_config(raw: Mapping[str, Any]) -> Plan:
     for network in config["pretraining"].get("of", {}):
         config_checks.require_one_of("pretraining.of", network, config["networks"])
     config_checks.check_strides(plan)
-    config_checks.check_scaling_interventions(plan)
+    config_checks.refuse_scaling_if_scale_free(plan)
     config_checks.check_truth_alpha(plan)
     config_checks.check_part_lengths(plan)
     config_checks.check_grids(plan, keys["properties"]["grids"])

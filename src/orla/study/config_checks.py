@@ -141,7 +141,7 @@ def check_strides(plan: Plan) -> None:
                     )
 
 
-def check_scaling_interventions(plan: Plan) -> None:
+def refuse_scaling_if_scale_free(plan: Plan) -> None:
     """Refuse an intervention that only scales the gradient of an optimizer that is scale free."""
     for c, (block, *_) in plan.blocks_by_condition.items():
         if c.interventions and plan.declaration("optimizer", c.optimizer)["more"]["scale_free"]:

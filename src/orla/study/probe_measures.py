@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from orla.engine.memory import carried_bytes
+from orla.engine.memory import learner_bytes
 from orla.learners.base import Learner
 from orla.probes.base import Probe
 from orla.study import rates
@@ -41,7 +41,7 @@ def probe_rows(run: ConditionRun, results: Mapping[int, Measures]) -> Iterator[R
     """Rows of observers; of profiles at the selected rate. Null of a model that diverged."""
     seed, learner, optimizer = np.arange(run.seeds), run.keys["learner"], run.loop.optimizer
     sizes = {
-        n: carried_bytes(x, optimizer, run.dtype) for n, x in _learners_by_gradient(run).items()
+        n: learner_bytes(x, optimizer, run.dtype) for n, x in _learners_by_gradient(run).items()
     }
     if learner in run.loop.observers:
         del sizes[_DRIVER]  # the driver watches itself

@@ -258,7 +258,7 @@ class _Fits:
         features = {lags: partial(inputs.rows, lags=lags) for lags in LAGS}
         settings = {"ridge": _RIDGE, "recursive": _RECURSIVE}
         outputs = {n: self.best_linear_outputs(features, choice) for n, choice in settings.items()}
-        return outputs | {"kalman": self.kalman_outputs()}
+        return outputs | {"kalman": self.heldout_kalman_outputs()}
 
     def best_linear_outputs(
         self, features: Mapping[int, Rows], settings: Sequence[tuple[float, float]]
@@ -285,7 +285,7 @@ class _Fits:
         best = min(((lags, *s) for lags in features for s in settings), key=error)
         return outputs(False, np.arange(self.steps, len(self.stream)), *best)
 
-    def kalman_outputs(self) -> np.ndarray:
+    def heldout_kalman_outputs(self) -> np.ndarray:
         """Outputs of a Kalman filter, which runs through the adapt part."""
         stream, span, starts = self.stream, self.adapt, _start_mask(self.stream)
         follows = (np.diff(span, prepend=-2) == 1) & ~starts[span]

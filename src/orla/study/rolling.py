@@ -195,7 +195,7 @@ def adapt_horizon_errors(batch: Batch, horizons: Sequence[int]) -> Measures:
     return of_horizons
 
 
-def horizon_rows(
+def recovery_rows_by_horizon(
     run: ConditionRun, results: Mapping[int, Measures], horizons: Sequence[int]
 ) -> Iterator[Rows]:
     """Recovery at each horizon, of the models at the rate that is chosen within it."""

@@ -73,7 +73,7 @@ def sweep(
             todo = [] if next_rate is None else [next_rate]
     stable.add_stable_means(run, results, ends)
     _mark_choices(results)
-    rows = [*_measure_rows(run, results), *rolling.horizon_rows(run, results, horizons)]
+    rows = [*_measure_rows(run, results), *rolling.recovery_rows_by_horizon(run, results, horizons)]
     rows += probe_measures.probe_rows(run, results)
     windows = np.concatenate([results[i][_TRACE] for i in sorted(results)])
     keys = {**run.keys, "loss": run.episode.loss}

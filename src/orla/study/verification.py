@@ -35,15 +35,15 @@ def sealed_files(results: Path) -> list[Path]:
     return [path for path in paths if not path.relative_to(results).match(_OF_OTHERS)]
 
 
-def find_problems(plan: Plan, results: Path, *, left_over: bool = True) -> Iterator[str]:
-    """One line for each result that is damaged or not what is asked; `left_over`: others too.
+def faulty_results(plan: Plan, results: Path, *, check_left_over: bool = True) -> Iterator[str]:
+    """One line for each result that is damaged or not what is asked; `check_left_over`: others too.
 
     A result made from a damaged one is not reported: only the damaged one is.
     """
     problems: dict[Path, OrlaError] = {}
     config_entries = {results / name: entries for name, entries in _expected_entries(plan).items()}
     for path in sealed_files(results):
-        if not left_over and path not in config_entries:
+        if not check_left_over and path not in config_entries:
             continue
         try:
             if path.name == _STREAMS:

@@ -157,13 +157,15 @@ class Mapping(Shift, name="mapping", label="linear mapping of recent inputs", or
         steps = self.pretraining + self.after
         x = inputs.standard_normal((self.delay + steps, self.inputs))
 
-        def target(mapping: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
+        def noisy_targets(
+            mapping: np.ndarray, share: float, rng: np.random.Generator
+        ) -> np.ndarray:
             present, past = x[self.delay :] @ mapping.T, x[:steps] @ past_mapping.T
             noise = self.noise * rng.standard_normal((steps, self.outputs))
             return np.sqrt(1 - share) * present + np.sqrt(share) * past + noise
 
-        stationary = x[self.delay :], target(first, self.share, noises[0])
-        shift = x[self.delay :], target(second, self.shifted_share, noises[1])
+        stationary = x[self.delay :], noisy_targets(first, self.share, noises[0])
+        shift = x[self.delay :], noisy_targets(second, self.shifted_share, noises[1])
         return stationary, tuple(array[self.pretraining :] for array in shift)
 
     def describe(self) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def _cifar_file(settings: Mapping[str, Any], name: str) -> Path:
     return require_sha256(Path(settings["folder"], name), digest, _MEND)
 
 
-def _cifar_10(settings: Mapping[str, Any]) -> LabelledImages:
+def _cifar_10_test_images(settings: Mapping[str, Any]) -> LabelledImages:
     """CIFAR-10's test images from its binary version: a label, then the planes of the colours."""
     path = _cifar_file(settings, "test_batch.bin")
     with as_one_line(path, "no test_batch.bin of CIFAR-10", _MEND):
@@ -88,7 +88,7 @@ def corruption_streams(settings: Mapping[str, Any], count: int) -> dict[str, Lab
     for name in settings.get("sha256", {}):
         require_one_of("vision.images.sha256", name, _NAMES)
     cifar = settings["kind"] == "cifar-10-c"
-    images, labels = _cifar_10(settings) if cifar else fashion_mnist(settings, "t10k")
+    images, labels = _cifar_10_test_images(settings) if cifar else fashion_mnist(settings, "t10k")
     if 2 * count > len(labels):
         raise OrlaError(
             f'config: "vision.scored" is {count} of {len(labels)} images; at most half, since rates'

@@ -11,7 +11,7 @@ from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
 from orla.reports.tables.base import Contents, Table
 from orla.reports.tables.shared import as_nullable, mark_notes, mean_intervals, rate_cell
-from orla.results.language import MODEL, recovery_table, segment_table
+from orla.results.language import MODEL, recovery_table, several_shifts_table
 
 TITLE = "Do immediate derivatives suffice for online LoRA on language models?"
 LEARNERS = {"immediate": "immediate (d=0)", "tbptt-64": "TBPTT-64"}
@@ -145,7 +145,9 @@ class LoraSegments(
 
     def rows(self, language: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         by = ["model", "rank", "stream", "segment", "domain"]
-        return mean_intervals(segment_table(language), by, ["frozen", "loss", "first", "recovery"])
+        return mean_intervals(
+            several_shifts_table(language), by, ["frozen", "loss", "first", "recovery"]
+        )
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         for (model, rank, _), group in rows.groupby(["model", "rank", "stream"], sort=False):

@@ -72,7 +72,7 @@ class Streaming(
         ]
 
 
-def stream_sentences(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[str]:
+def river_comparison_sentences(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[str]:
     """The best network beside River's models, a sentence a stream; [] where none was run."""
     frames = [results.get(name) for name in ("measured", "peers", "speed")]
     if any(frame is None or frame.empty for frame in frames):
