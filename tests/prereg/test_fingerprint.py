@@ -139,7 +139,7 @@ def as_usual(contrast):
         ("guards", (guards, "LEAST_UPDATES", 19)),
         ("guards", (guards, "LEAST_DENOMINATOR", 0.045)),
         ("judge", (means, "LEAST_RECOVERY", 10.0)),
-        ("judge", negative(EquivalentWithin, "tests", lambda ps: ps[::-1])),
+        ("judge", negative(EquivalentWithin, "mean_p_values", lambda ps: ps[::-1])),
         ("evidence", (means, "_variant_estimates", lambda *given: {})),
         ("evidence", (means, "_NEAR", 1.0)),
         ("evidence", (evidence, "_binding_differences", lambda *given: [])),

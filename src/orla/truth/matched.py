@@ -130,7 +130,7 @@ def _verdicts_by_test(
     shifted_gaps = gaps - gaps.mean() + margins * rule.value
     for values in shifted_gaps[_draw_pairs(len(gaps), studies, settings)]:
         mean = moments(values)
-        claim, opposite = rule.tests(mean.mean, mean.standard_error, mean.dof)
+        claim, opposite = rule.mean_p_values(mean.mean, mean.standard_error, mean.dof)
         outcome = "falsified" if opposite < settings.alpha else "inconclusive"
         outcome = "supported" if claim < settings.alpha else outcome
         yield {"outcome": outcome, "gap": mean.mean, "between_sd": mean.sd}
