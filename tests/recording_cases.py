@@ -56,6 +56,7 @@ def written(
     labels=tuple(f"ch{i}" for i in range(UNITS)),
     electrodes=True,
     area="",
+    places=None,
     columns=None,
     subject="",
     fill=lambda file: None,
@@ -72,7 +73,7 @@ def written(
         subject=pynwb.file.Subject(subject_id=subject) if subject else None,
     )
     if electrodes:
-        add_electrodes(file, arrays, labels, area)
+        add_electrodes(file, arrays, labels, area, places)
     behavior = file.create_processing_module("behavior", "behavior")
     for one in series(time_s, position):
         behavior.add(one)
@@ -85,8 +86,8 @@ def written(
     after(path)
 
 
-def add_electrodes(file, arrays, labels=(), area=""):
-    """Electrodes of arrays, with labels."""
+def add_electrodes(file, arrays, labels=(), area="", places=None):
+    """Electrodes of arrays, with labels, and heights (um) along a probe that begin at `places`."""
     device = file.create_device("device")
     groups = {
         a: file.create_electrode_group(re.sub("[/:]", "_", a), a, a, device)
@@ -96,6 +97,7 @@ def add_electrodes(file, arrays, labels=(), area=""):
         file.add_electrode_column("label", "its name")
     for i, array in enumerate(arrays):
         more = {"label": labels[i]} if labels else {}
+        more |= {} if places is None else {"rel_x": 0.0, "rel_y": places + 40.0 * i}
         file.add_electrode(location=area or array, group=groups[array], **more)
 
 
@@ -115,6 +117,7 @@ class Case:
         b: arguments of `written` for day B; `a`: for day A.
         nwb, preparation: settings.
         refused: the words of the refusal; "" where the recording is taken.
+        said: the words of a line that is printed where it is taken.
         held: of the streams and those of the control, what holds; `told`: the same in words.
     """
 
@@ -125,6 +128,7 @@ class Case:
     nwb: dict[str, Any] = field(default_factory=dict)
     preparation: dict[str, Any] = field(default_factory=dict)
     refused: str = ""
+    said: str = ""
     told: str = "taken"
     held: Callable[[Any, Any], bool] = lambda found, control: same(found, control)
 
@@ -430,6 +434,17 @@ CASES = [
                                            for i in range(UNITS)]}}),
         preparation={"features": {"count": 2}}, told="taken; a tetrode is a channel",
         held=lambda found, _: found.b.X.shape[1] == 2),
+    Case(IDENTITY, "the same labels, farther along the probe",
+        {"places": 1920.0}, a={"places": 0.0},
+        refused=r"are different \(M1 ch0 lies at \(0, 0\) in day_1 and at \(0, 1920\) in day_2\)"),
+    Case(IDENTITY, "every spike of a unit twice",
+        {"spikes": lambda trains: [np.repeat(trains[0], 2), *trains[1:]]},
+        said=r"\d+ spikes have the time of the one before: counted twice\?",
+        told="taken; a line asks",
+        held=lambda found, control: found.b.X.shape == control.b.X.shape),
+    Case(IDENTITY, "one train as two units", {"spikes": lambda trains: [*trains[:7], trains[0]]},
+        said="1 units have the spikes of another one: counted twice", told="taken; a line asks",
+        held=lambda found, control: found.b.X.shape == control.b.X.shape),
     Case(IDENTITY, "the same electrodes in another area", {"area": "CA1"}, a={"area": "VISp"},
         refused=r"are different \(M1 ch0 is in VISp in day_1 and in CA1 in day_2\)"),
     Case(IDENTITY, "day B is the second half of day A", second_half(1),
@@ -454,6 +469,22 @@ CASES = [
     Case(IDENTITY, "electrodes with numbers alone, fewer on day B",
         {"labels": (), "arrays": ("M1",) * 8}, a={"labels": (), "arrays": ("M1",) * 9},
         refused=r"are different \(electrodes have numbers alone: 9 of day_1, 8 of day_2\)"),
+    Case(MEANING, "velocities by the names velx and vely, in pynwb's 'meters', both days",
+        **both({"series": lambda t, p: [hand(p[:, 0], "velx"), hand(p[:, 1], "vely")]}),
+        nwb={"cursor": ["velx", "vely"]},
+        refused="velx is in 'meters': a velocity and no position; name a position"),
+    Case(MEANING, "a direction of 0 to 2 pi as values, both days",
+        **both({"series": lambda t, p: [hand(5 * t % (2 * np.pi), unit="radians")]}),
+        nwb={"series": "values"},
+        refused="hand is in 'radians' and jumps by its whole range, as an angle that goes round"),
+    Case(MEANING, "another frame of reference",
+        {"series": lambda t, p: [hand(p, reference_frame="origin at the top, y down")]},
+        said="differ in what their files say: day_1: .*hand, table; day_2: .*hand, origin at the t",
+        told="taken; a line says so"),
+    Case(MEANING, "a series of that name in another container",
+        {"series": lambda t, p: [Position(name="RightArm", spatial_series=hand(p))]},
+        said="day_1: processing/behavior/hand, .*; day_2: processing/behavior/RightArm/hand",
+        told="taken; a line says so"),
     Case(MEANING, "a velocity, in m/s", VELOCITY,
         refused=r"hand is in 'm/s': a velocity and no position; name .* or .*series: values"),
     Case(MEANING, "a velocity by its name, in metres", NAMED, nwb={"cursor": "hand_vel"},
@@ -568,6 +599,17 @@ CASES = [
         {"columns": {"quality": ["good"] * 7 + ["noise"]}}, told="taken without them",
         held=lambda found, _: found.dataset["account"]["b"]["units"] == 7
         and "units of quality noise" in found.dataset["account"]["b"]["spikes_dropped"]),
+    Case(HOLES, "units that Bombcell calls NOISE: `bc_unitType`",
+        {"columns": {"bc_unitType": ["GOOD"] * 6 + ["MUA", "NOISE"]}}, told="taken without them",
+        held=lambda found, _: found.dataset["account"]["b"]["units"] == 7),
+    Case(HOLES, "units of which `is_good` is false",
+        {"columns": {"is_good": [True] * 7 + [False]}},
+        said="units, is_good: false of 1 units, and not used", told="taken; a line says so"),
+    Case(HOLES, "samples with a `control` of each",
+        {"series": lambda t, p: [hand(p, control=[int(x > 20) for x in t],
+                                      control_description=["seen", "lost"])]},
+        said="hand has control of each sample, which is not used: write NaN where it is lost",
+        told="taken; a line says so"),
     Case(HOLES, "units of KSLabel mua that a person called noise: `group`",
         {"columns": {"KSLabel": ["good"] * 6 + ["mua"] * 2, "group": ["good"] * 7 + ["noise"]}},
         told="taken without them",

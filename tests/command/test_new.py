@@ -177,13 +177,15 @@ def test_categories_are_recognised_by_their_values_and_the_choice_is_said(
     words = [each.strip() for each in said.splitlines() if each.startswith("  target ")]
     if count:
         how = f"as {count} categories; as numbers: --set binned.kind=values"
+    elif values.min() < 0:
+        how = "as numbers"
     elif values.ndim == 1:
         how = "as numbers; as categories: --set binned.kind=categories"
     else:
         how = "as numbers, 2 columns; another array: --target NAME"
     assert words == [f"target   {target}, {how}"]
     assert spec["kind"] == ("categories" if count else "values")
-    if case not in ("fractions", "two columns"):  # what is said changes it
+    if case != "fractions" and "--set" in how:  # what is said changes it
         setting = re.search(r"--set (\S+)", words[0])[1]
         pair = files.read_pair("binned", [*map(str, paths)], [setting])
         assert pair.categories != bool(count) and pair.options["kind"] in setting

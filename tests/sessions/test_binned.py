@@ -87,6 +87,17 @@ def test_steps_with_nan_are_left_out_and_end_a_stretch(tmp_path):
         read_binned(path, Source(), Preparation(least_kept=0.8))
 
 
+def test_unused_arrays_and_steps_without_any_count_are_told(tmp_path, capsys):
+    counts = np.random.default_rng(0).poisson(0.5, (60, 8))
+    arrays = {"counts": counts, "vel": np.ones((60, 2)), "unit_ids": np.arange(8)}
+    read_binned(saved(tmp_path, **arrays), Source())
+    [line] = capsys.readouterr().err.splitlines()
+    assert "not used: " in line and "unit_ids" in line
+    counts[20:30] = 0
+    read_binned(saved(tmp_path, **arrays), Source())
+    assert "for 1 s all counts are 0, which is no chance" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("changes", "message", "source"),
     [
@@ -114,7 +125,16 @@ def test_steps_with_nan_are_left_out_and_end_a_stretch(tmp_path):
             ({"trial": None}, "trial missing"),
             ({"trial": np.zeros(4, complex)}, "trial: holds complex128, not numbers"),
             ({"counts": np.full((4, 3), None)}, r"not an \.npz of numeric arrays"),
-            ({"label": np.array([0, 1, 1.5, 2])}, "label: fractional values are no cat", LABELS),
+            ({"label": np.array([0, 1, 1.5, 2])}, "label: negative or fractional val", LABELS),
+            ({"label": np.array([0, -1, 1, 2])}, "label: negative or fractional val", LABELS),
+            (
+                {"counts": np.zeros((2, 4, 3))},
+                r"counts: shape \(2, 4, 3\): join the tri",
+            ),
+            (
+                {"counts": np.array([[1, np.nan, 2]] * 4)},
+                "counts, vel: 4 of 4 steps .*; leave out column 1 of counts, which has no number",
+            ),
             ({}, r"vel: shape \(4, 2\), expected \(4\)", Source(kind="categories")),
             (
                 {"timestep": np.array([0.0, 0.1, 0.2, 0.3])},

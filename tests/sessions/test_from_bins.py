@@ -201,6 +201,7 @@ def labelled(a, b, of_a=LABELS, of_b=11):
             "inputs of session A are whole numbers, those of session B are not; prepare both",
         ),
         (lambda x: 20 * x, r"inputs of session B have a standard deviation of \d+"),
+        (lambda x: 5 * x, "inputs of session B are all multiples of 5, those of the other session"),
         (lambda x: -x, "inputs of session B are negative in part, those of session A are not"),
     ],
 )

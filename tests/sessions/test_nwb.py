@@ -7,24 +7,25 @@ import subprocess
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import h5py
 import numpy as np
 import pynwb
 import pytest
 from pynwb.behavior import Position, SpatialSeries
-from recording_cases import add_electrodes, add_units, written
+from recording_cases import UNITS, add_electrodes, add_units, written
 
 from orla.command import files
 from orla.errors import OrlaError
-from orla.sessions import nwb
+from orla.sessions import nwb, nwb_series
 from orla.sessions.nwb_series import read_series
 from orla.sessions.session import Session
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 K = 400
 WORDS = ["name", "channels", "arrays", "areas", "source", "subject", "cursor", "unit"]
-WORDS += ["left_out", "spikes_dropped"]
+WORDS += ["left_out", "spikes_dropped", "about_series", "places"]
 
 
 def session(**changes):
@@ -44,6 +45,8 @@ def session(**changes):
         source="SIMULATED: made for a test.",
         subject="Indy",
         cursor="Position/hand",
+        about_series="processing/behavior/Position/hand, from the upper left",
+        places=["(0, 0)", "(0, 40)", "(400, 0)"],
         left_out=[("invalid_times (lost)", 10.5, 10.75), ("between trials", 11.0, 11.25)],
         spikes_dropped={"units of quality noise": 7},
     )
@@ -334,6 +337,31 @@ def test_a_container_is_taken_by_its_name(contents, taken):
     else:
         with pytest.raises(OrlaError, match="cursor: there is no hand; there are: processing/beh"):
             read_series(file, nwb.Source(cursor="hand"))
+
+
+def test_columns_have_their_own_gain_after_the_series_conversion():
+    """`channel_conversion` of an ElectricalSeries, such as EMG."""
+    data = np.random.default_rng(0).normal(size=(4, 3))
+    series = SimpleNamespace(name="emg", data=data, conversion=10.0, offset=1.0)
+    series.channel_conversion = np.array([1.0, 2.0, 0.5])
+    values = nwb_series._series_values(series, [0, 2], only_xy=False)
+    np.testing.assert_array_equal(values, data[:, [0, 2]] * [10.0, 5.0] + 1.0)
+
+
+def test_samples_of_less_confidence_are_lost_where_the_config_says_so(capsys):
+    series = SimpleNamespace(name="pose", data=np.zeros((4, 2)), confidence=[0.9, 0.2, 0.5, np.nan])
+    assert nwb_series._lost_samples(series, 0.5).tolist() == [False, True, False, True]
+    assert not capsys.readouterr().err
+    assert not nwb_series._lost_samples(series, None).any()
+    assert "not used: write NaN where it is lost, or set nwb.least_conf" in capsys.readouterr().err
+
+
+def test_units_of_a_tetrode_are_of_one_channel_whichever_electrode_stands_first(path):
+    sites = [[*range(4 * (i // 4), 4 * (i // 4) + 4)] for i in range(UNITS)]
+    sites[1], sites[6] = [2, 0, 1, 3], [7, 4, 5, 6]
+    written(path, 1, columns={"electrodes": sites})
+    read = nwb.read_session(path, nwb.Source(cursor="hand"))
+    assert read.unit_channel.tolist() == [0] * 4 + [4] * 4
 
 
 def test_a_container_and_a_series_of_one_name_are_told_apart():

@@ -1,5 +1,6 @@
 """Recordings as they are met: taken for what they are, or refused in one line."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,7 @@ def control(tmp_path_factory):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("one", CASES, ids=lambda one: one.what)
-def test_what_is_met_is_taken_rightly_or_refused(one, control, tmp_path):
+def test_what_is_met_is_taken_rightly_or_refused(one, control, tmp_path, capsys):
     first, expected = control
     if one.refused:
         with pytest.raises(OrlaError, match=one.refused) as caught:
@@ -53,6 +54,7 @@ def test_what_is_met_is_taken_rightly_or_refused(one, control, tmp_path):
     else:
         found = streams(tmp_path, one, first)
         assert one.held(found, expected), found.dataset["account"]["b"]
+        assert re.search(one.said, capsys.readouterr().err)
 
 
 def test_the_table_in_reliability_md_is_up_to_date():

@@ -30,7 +30,7 @@ def are_categories(name: str, targets: np.ndarray) -> bool:
         return False
     if _LABELS.search(name.lower()):
         return True
-    return len(values) <= _MOST_CATEGORIES and not _VALUES.search(name.lower())
+    return values[0] >= 0 and len(values) <= _MOST_CATEGORIES and not _VALUES.search(name.lower())
 
 
 def target_type_text(name: str, targets: np.ndarray) -> str:
@@ -38,6 +38,8 @@ def target_type_text(name: str, targets: np.ndarray) -> str:
     if targets.ndim == 1:
         count = len(np.unique(targets))
         return f"{name}, as {count} categories; as numbers: --set binned.kind=values"
+    if targets.shape[1] == 1 and (targets < 0).any():
+        return f"{name}, as numbers"
     if targets.shape[1] == 1:
         return f"{name}, as numbers; as categories: --set binned.kind=categories"
     return f"{name}, as numbers, {targets.shape[1]} columns; another array: --target NAME"

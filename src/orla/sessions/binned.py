@@ -1,5 +1,6 @@
 """Recordings that are binned already: inputs and targets by step in an .npz."""
 
+import sys
 from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass, field
@@ -123,7 +124,7 @@ class Binned:
 def read_binned(
     path: str | Path, source: Source, preparation: Preparation = Preparation()
 ) -> Binned:
-    """Read an .npz with inputs, targets and ``bin_s`` (seconds); other arrays are ignored.
+    """Read an .npz with inputs, targets and ``bin_s`` (seconds); other arrays are named only.
 
     Steps with NaN in inputs or targets are left out; a new stretch begins after them. OrlaError:
     not an .npz, an array is missing, shapes disagree, a value is invalid (negative or fractional
@@ -139,6 +140,12 @@ def read_binned(
                 f"{', '.join(absent)} missing (the file has: {', '.join(present)}); "
                 "save them, or name the arrays there are under binned in the config"
             )
+        if others := [name for name in present if name not in names]:
+            print(
+                f"{path}: not used: {', '.join(others)} (binned.boundaries takes arrays that tell "
+                "trials or count steps)",
+                file=sys.stderr,
+            )
         arrays["bin_s"] = arrays["bin_s"].reshape(() if arrays["bin_s"].size == 1 else -1)
         if source.kind == "categories" and arrays[source.target].shape[1:] == (1,):
             arrays[source.target] = arrays[source.target][:, 0]
@@ -146,9 +153,12 @@ def read_binned(
         inputs, targets = arrays[source.inputs][whole], arrays[source.target][whole]
         bin_s, steps = float(clocks.restore_time_decimals(arrays["bin_s"])), len(whole)
         if len(inputs) < max(1, preparation.least_kept * steps):
+            lost = np.flatnonzero(~np.isfinite(arrays[source.inputs]).any(axis=0))
+            mend = f"leave out column {[*lost, 0][0]} of {source.inputs}, which has no number"
             raise OrlaError(
                 f"{source.inputs}, {source.target}: {steps - len(inputs)} of {steps} steps hold NaN"
-                " or infinite values; mend them, or lower preparation.least_kept"
+                " or infinite values; "
+                + (mend if lost.size else "mend them, or lower preparation.least_kept")
             )
         if bin_s > _LONGEST_BIN_S and not np.isclose(bin_s, preparation.bin_s, rtol=1e-6, atol=0):
             raise OrlaError(
@@ -159,6 +169,12 @@ def read_binned(
         if source.kind == "values":
             targets = targets[:, None] if targets.ndim == 1 else targets
             refuse_stand_ins(source.target, targets)
+        if blank := _blank_steps(inputs):
+            print(
+                f"{path}: for {blank * bin_s:.4g} s all {source.inputs} are 0, which is no chance: "
+                "where this is padding, or recording had paused, leave these steps out",
+                file=sys.stderr,
+            )
     seconds_lost = round((steps - len(inputs)) * bin_s, 3)
     return Binned(
         inputs.astype(np.float64),
@@ -176,12 +192,27 @@ def read_binned(
     )
 
 
+def _blank_steps(inputs: np.ndarray) -> int:
+    """Steps of runs without any input that are too long for chance, at the mean rate."""
+    blank = ~inputs.any(axis=1)
+    ends = np.flatnonzero(np.diff(np.concatenate([[False], blank, [False]]).astype(int)))
+    lengths = np.diff(ends.reshape(-1, 2), axis=1)
+    per_step = np.abs(inputs[~blank]).sum() / max(np.count_nonzero(~blank), 1)
+    return int(lengths[lengths * per_step > clocks.NO_CHANCE].sum())
+
+
 def _steps_without_nan(
     arrays: dict[str, np.ndarray], order: list[str], source: Source, transform: str
 ) -> np.ndarray:
     """Refuse arrays of shapes or values that cannot be; answer (steps,), which have no NaN."""
     inputs, targets, bin_s = arrays[source.inputs], arrays[source.target], arrays["bin_s"]
     steps = len(inputs) if inputs.ndim else 0
+    if inputs.ndim == 3:
+        raise OrlaError(
+            f"{source.inputs}: shape {inputs.shape}: join the trials, each its steps in a row, as "
+            f"reshape(-1, {inputs.shape[2]}) does of (trials, steps, units), and save an array "
+            "`trial` of their numbers"
+        )
     most = max(inputs.shape, default=0)
     if most == max(targets.shape, default=0) and {steps, *targets.shape[:1]} != {most}:
         raise OrlaError(
@@ -205,10 +236,10 @@ def _steps_without_nan(
         )
     if not (_is_finite("bin_s", bin_s).all() and float(bin_s) > 0):
         raise OrlaError(f"bin_s: {float(bin_s):g} is no length of a bin; give it in seconds")
-    if source.kind == "categories" and (targets != np.floor(targets)).any():
+    if source.kind == "categories" and ((targets != np.floor(targets)) | (targets < 0)).any():
         raise OrlaError(
-            f"{source.target}: fractional values are no categories; give whole numbers, or"
-            ' set binned.kind to "values"'
+            f"{source.target}: negative or fractional values are no categories; give whole numbers "
+            'from 0, leave unlabelled steps out, or set binned.kind to "values"'
         )
     for name in order:
         if arrays[name].dtype.kind in "SU":  # names of trials

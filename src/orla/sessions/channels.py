@@ -1,5 +1,6 @@
 """Which channels of two sessions are the same, and refusals of sessions that do not fit."""
 
+import sys
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from orla.sessions.session import Session
 # Steps in a row that are told by, and the share of them that two recordings may have in common.
 _SPAN, _MOST_SHARED = 20, 0.1
 _ENOUGH = 20_000  # steps by which inputs are compared
+_FEWEST_NUMBERS = 3  # that a common divisor is told by
 _MOST_SCALE = 8.0  # between standard deviations of inputs, or of targets, of two sessions
 
 
@@ -48,7 +50,7 @@ def find_correspondence(a: Session, b: Session, columns: str | None = None) -> C
             why = f"units of {session.name} have no electrodes of their own, and each sorting "
             why += "numbers units anew"
             return Correspondence("different", why, names_last=False)
-    if a.subject != b.subject and a.subject and b.subject:
+    if a.subject.casefold() != b.subject.casefold() and a.subject and b.subject:
         why = f"{a.name} is of subject {a.subject}, {b.name} of {b.subject}"
         return Correspondence("different", why, names_last=False)
     numbers = all(name.startswith("electrode ") for name in (*a.channels, *b.channels))
@@ -60,8 +62,16 @@ def find_correspondence(a: Session, b: Session, columns: str | None = None) -> C
     )
     for array, name in sorted(areas_a.keys() & areas_b.keys()):
         here, there = areas_a[array, name], areas_b[array, name]
-        if here != there and "unknown" not in (here, there):
+        if here.casefold() != there.casefold() and "unknown" not in (here, there):
             why = f"{array} {name} is in {here} in {a.name} and in {there} in {b.name}"
+            return Correspondence("different", why, names_last=False)
+    places_a, places_b = (
+        dict(zip(zip(s.arrays, s.channels, strict=True), s.places, strict=False)) for s in (a, b)
+    )
+    for array, name in sorted(places_a.keys() & places_b.keys()):
+        here, there = places_a[array, name], places_b[array, name]
+        if here != there:
+            why = f"{array} {name} lies at {here} in {a.name} and at {there} in {b.name}"
             return Correspondence("different", why, names_last=False)
     whose = f"subject {a.subject}" if a.subject == b.subject != "" else "no other subject is named"
     return Correspondence("same", f"names of arrays and electrodes; {whose}")
@@ -140,27 +150,40 @@ def require_compatible(
 
 
 def _require_other_steps(a: Binned, b: Binned) -> None:
-    """Refuse sessions of which one is the other, or a part of it, saved under another name."""
+    """Refuse sessions of which one is the other, or a part of it, saved under another name.
+
+    Equal targets are printed: some stimuli are the same on every day.
+    """
     if np.array_equal(a.inputs, b.inputs) and np.array_equal(a.targets, b.targets):
         raise OrlaError(f"{a.name} and {b.name} hold the same steps; give two recordings")
-    keys, tells = [], []
-    for day in (a, b):
-        rows = np.array([hash(row.tobytes()) for row in day.inputs])
-        spans = np.lib.stride_tricks.sliding_window_view(rows, min(_SPAN, len(rows)))
-        keys.append((spans * 3 ** np.arange(spans.shape[1])).sum(axis=1))
-        # A row over and over, as where all is silent, tells nothing.
-        tells.append((np.diff(spans, axis=1) != 0).sum(axis=1) > _SPAN // 2)
-    share = (tells[1] & np.isin(keys[1], keys[0][tells[0]])).mean()
-    if share > _MOST_SHARED:
+    if (share := _shared_steps(a.inputs, b.inputs)) > _MOST_SHARED:
         raise OrlaError(
             f"{share:.0%} of the inputs of {b.name} stand in {a.name} too, step for step; give two "
             "recordings that share no time"
         )
+    if a.targets.ndim == 2 and (share := _shared_steps(a.targets, b.targets)) > _MOST_SHARED:
+        print(
+            f"{share:.0%} of the targets of {b.name} stand in {a.name} too, step for step: a "
+            "network has seen them in pretraining, unless this is one stimulus on both days",
+            file=sys.stderr,
+        )
+
+
+def _shared_steps(on_a: np.ndarray, on_b: np.ndarray) -> float:
+    """The share of spans of steps of B that are spans of A too."""
+    keys, tells = [], []
+    for values in (on_a, on_b):
+        rows = np.array([hash(row.tobytes()) for row in values])
+        spans = np.lib.stride_tricks.sliding_window_view(rows, min(_SPAN, len(rows)))
+        keys.append((spans * 3 ** np.arange(spans.shape[1])).sum(axis=1))
+        # A row over and over, as where all is silent, tells nothing.
+        tells.append((np.diff(spans, axis=1) != 0).sum(axis=1) > _SPAN // 2)
+    return float((tells[1] & np.isin(keys[1], keys[0][tells[0]])).mean())
 
 
 def _require_alike_inputs(a: Binned, b: Binned) -> None:
     """Refuse inputs of which only one session's are whole numbers, negative, or far larger."""
-    if a.inputs.shape[1] != b.inputs.shape[1] or not a.by_number:
+    if not (a.by_number and b.by_number):
         return
     some = [day.inputs[:: len(day.inputs) // _ENOUGH + 1] for day in (a, b)]
     for words, holds, (low, high) in (
@@ -174,7 +197,22 @@ def _require_alike_inputs(a: Binned, b: Binned) -> None:
                 f"inputs of {one.name} are {words}, those of {other.name} are not; prepare both "
                 "alike"
             )
-    _require_one_scale(a, b, "inputs", some)
+    if a.inputs.shape[1] == b.inputs.shape[1]:
+        _require_one_scale(a, b, "inputs", some)
+    divisors = [*map(_common_divisor, some)]
+    if max(divisors) > 1 == min(divisors):
+        day = a if divisors[0] > 1 else b
+        raise OrlaError(
+            f"inputs of {day.name} are all multiples of {max(divisors)}, those of the other session"
+            " are not; give the spikes of each bin of both, no rates"
+        )
+
+
+def _common_divisor(inputs: np.ndarray) -> int:
+    """The largest number that divides all inputs; 1 of fractions, and of too few to tell."""
+    numbers = np.unique(np.abs(inputs[inputs != 0]))
+    is_whole = len(numbers) >= _FEWEST_NUMBERS and (numbers == np.floor(numbers)).all()
+    return int(np.gcd.reduce(numbers.astype(np.int64))) if is_whole else 1
 
 
 def _require_one_scale(a: Binned, b: Binned, what: str, values: list[np.ndarray]) -> None:

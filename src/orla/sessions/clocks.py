@@ -17,7 +17,7 @@ _MOST_SILENT = 0.05
 # Whole seconds without a spike of any of so many units that each would fire in it.
 _SILENT_S, _FEWEST_UNITS, _SPIKES_EACH = 5, 8, 3.0
 # So many spikes are expected in a silent end that is no chance: none has probability e^-20.
-_NO_CHANCE = 20.0
+NO_CHANCE = 20.0
 _UNITS = {"milliseconds": 1e3, "microseconds": 1e6, "minutes": 1 / 60, "hours": 1 / 3600}
 _SLOWEST_SAMPLING_HZ = 5000.0
 _COARSEST_S = 1e-3  # that times may be stored in
@@ -174,7 +174,7 @@ def require_one_clock(session: Session, most_outside: float, mend: str) -> None:
     times_inside = time_s[session.left_out_interval_index() == 0]
     first, last = times_inside[[0, -1]] if len(times_inside) > 1 else (first, last)
     silent = max(0.0, 1 - (min(high, last) - max(low, first)) / (last - first))
-    if silent > max(most_outside, _MOST_SILENT) and silent * len(spikes) > _NO_CHANCE:
+    if silent > max(most_outside, _MOST_SILENT) and silent * len(spikes) > NO_CHANCE:
         raise OrlaError(f"spike_times: {silent:.1%} of the positions' time has no spike; {spans}")
     usual = np.median(np.diff(time_s))
     rate = len(spikes) / np.count_nonzero([x.size for x in session.unit_spikes]) / np.ptp(time_s)

@@ -1,5 +1,6 @@
 """Streams of two sessions of spikes and positions: edges of bins, counts and mean velocities."""
 
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -60,6 +61,12 @@ def bin_pair(
                 f"{session_b.name}: its {name} is {of_b}, but {of_a} in {session_a.name}; "
                 "name one series of both as nwb.cursor"
             )
+    if session_a.about_series != session_b.about_series:
+        print(
+            f"the series of the two days differ in what their files say: {session_a.name}: "
+            f"{session_a.about_series}; {session_b.name}: {session_b.about_series}",
+            file=sys.stderr,
+        )
     a, b = (bin_session(session, preparation) for session in days)
     if channels == "same" and all(len({*s.channels}) == len(s.channels) for s in days):
         # Declared the same, channels need no array of one name.

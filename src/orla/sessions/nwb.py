@@ -1,7 +1,9 @@
 """Sessions as NWB files, ours or others such as DANDI 000129; in HDF5 or Zarr."""
 
 import json
+import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -23,6 +25,9 @@ from orla.sessions.session import Session
 __all__ = ["Source", "read_session", "recording_facts", "write_session"]
 
 _FINGER = "finger_pos"
+_JUDGES = re.compile(r"good|accept|valid|keep|qc|includ|pass", re.IGNORECASE)
+_MOST_TWICE = 0.01
+_MOST_WORDS = 10  # of a column that judges units
 _CHANNEL_COLUMNS = ("channel_name", "electrode_name", "label", "channel")
 # By a person first, then by a sorter.
 _QUALITY_COLUMNS = ("quality", "unit_quality", "group", "cluster_group", "KSLabel")
@@ -56,6 +61,7 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
             finger = read_series(file, Source(cursor=_FINGER), by_orla)
             if np.array_equal(finger["time_s"], series["time_s"]):
                 [series["behavior"][_FINGER]] = finger["behavior"].values()
+        notes_on_series = {n: notes[n] for n in ("cursor", "about_series") if n in notes}
         trains["spikes_dropped"] = notes.get("spikes_dropped", {}) | trains["spikes_dropped"]
         intervals = excluded_intervals(
             *(file, [observed_by_unit[i] for i in unit_rows], series["time_s"]),
@@ -68,7 +74,7 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
             left_out=intervals,
             **channels,
             **trains,
-            **series | {"cursor": notes.get("cursor", series["cursor"])},
+            **series | ({"about_series": ""} | notes_on_series if by_orla else {}),
         )
         most = 1.0 if by_orla else source.most_outside
         clocks.require_one_clock(session, most, "raise nwb.most_outside")
@@ -148,7 +154,7 @@ def _read_channels(file: pynwb.NWBFile, units: Units) -> tuple[dict[str, list[st
     arrays = _read_texts(table, where) if where else ["array"] * len(names)
     checks.require_distinct(f"electrodes, {column or 'id'}", list(zip(arrays, names, strict=True)))
     areas = _read_texts(table, "location") if "location" in table.colnames else []
-    fields = {"channels": names, "arrays": arrays, "areas": areas}
+    fields = {"channels": names, "arrays": arrays, "areas": areas, "places": _read_places(table)}
     electrodes, where = units["electrodes"], "units, electrodes"
     if not isinstance(electrodes, VectorIndex):
         return fields, checks.read_indices(where, electrodes.data, len(names) - 1)
@@ -159,12 +165,25 @@ def _read_channels(file: pynwb.NWBFile, units: Units) -> tuple[dict[str, list[st
         raise OrlaError(
             f"{where}_index: a unit has no electrode; give each unit one, or none to all"
         )
-    sites = {tuple(sorted({*site})) for site in np.split(channels, ends[:-1])}
+    sites_of_units = [tuple(sorted({*site})) for site in np.split(channels, ends[:-1])]
+    sites = {*sites_of_units}
     several = len({*channels})
     if sum(map(len, sites)) > several or (len(sites) == 1 and several > 1):
         print("units list overlapping electrodes; each is a channel of its own", file=sys.stderr)
         return _units_as_channels(ids, [areas[i] for i in channels[starts]] if areas else [])
-    return fields, channels[starts]
+    # Of a tetrode the least: the first one listed may be the one with the largest spikes.
+    return fields, np.array([site[0] for site in sites_of_units])
+
+
+def _read_places(table: pynwb.core.DynamicTable) -> list[str]:
+    """Where each electrode lies on its array, to a micrometre; [] where the file does not say."""
+    if "place" in table.colnames:  # ours
+        return _read_texts(table, "place")
+    if not {"rel_x", "rel_y"} <= {*table.colnames}:
+        return []
+    axes = (checks.read_numbers(name, table[name].data) for name in ("rel_x", "rel_y"))
+    places = np.round(np.column_stack([*axes]))
+    return [f"({x:g}, {y:g})" for x, y in places] if np.isfinite(places).all() else []
 
 
 def _units_as_channels(ids: Sequence[Any], areas: list[str]) -> tuple[dict[str, Any], np.ndarray]:
@@ -172,6 +191,35 @@ def _units_as_channels(ids: Sequence[Any], areas: list[str]) -> tuple[dict[str, 
     fields = {"channels": [f"unit {i}" for i in ids], "arrays": [""] * len(ids), "areas": areas}
     checks.require_distinct("units, id", fields["channels"])
     return fields, np.arange(len(ids))
+
+
+def _print_doubts(units: Units, spikes: Sequence[np.ndarray]) -> None:
+    """Say which units look as if they were counted twice, or are judged by a column not used."""
+    twice = sum(np.count_nonzero(np.diff(times) == 0) for times in spikes)
+    if twice > _MOST_TWICE * sum(map(len, spikes)):
+        print(f"{twice} spikes have the time of the one before: counted twice?", file=sys.stderr)
+    trains = Counter(times.tobytes() for times in spikes if times.size)
+    if n_equal := sum(n - 1 for n in trains.values()):
+        print(f"{n_equal} units have the spikes of another one: counted twice?", file=sys.stderr)
+    for column in filter(_JUDGES.search, units.colnames):
+        values = np.asarray(_column_data(units, column)[:])
+        if values.dtype.kind == "b" and not values.all():
+            n = np.count_nonzero(~values)
+            print(f"units, {column}: false of {n} units, and not used", file=sys.stderr)
+
+
+def _quality_words(units: Units) -> Iterator[tuple[str, np.ndarray]]:
+    """Columns that say of each unit what it is, by a person first, and others that name noise."""
+    others = (name for name in units.colnames if name not in _QUALITY_COLUMNS)
+    for column in (*(name for name in _QUALITY_COLUMNS if name in units.colnames), *others):
+        is_text = getattr(_column_data(units, column)[:1], "dtype", np.dtype(object)).kind in "OSU"
+        if isinstance(units[column], VectorIndex) or not is_text:
+            continue
+        words = np.array([word.strip().lower() for word in _read_texts(units, column)])
+        if column in _QUALITY_COLUMNS or (
+            len({*words}) <= _MOST_WORDS and np.isin(words, _NOISE).any()
+        ):
+            yield column, words
 
 
 def _read_texts(table: pynwb.core.DynamicTable, column: str) -> list[str]:
@@ -201,6 +249,7 @@ def _read_spikes(
     kind = partial(clocks.convert_stored_times, name := "units, spike_times")
     spikes = checks.read_ragged_rows(name, units["spike_times"], len(ids), kind)
     clocks.require_ascending([f"units, unit {unit}, spike_times" for unit in ids], spikes)
+    _print_doubts(units, spikes)
     is_sorted, good = np.ones(len(ids), dtype=bool), np.ones(len(ids), dtype=bool)
     if "sorted" in units.colnames:
         values = checks.read_values(
@@ -210,8 +259,7 @@ def _read_spikes(
             raise OrlaError("units, sorted: holds numbers but 0 and 1; give true or false")
         is_sorted = values.astype(bool)
     spikes_dropped, is_judged = {}, False
-    for column in (name for name in _QUALITY_COLUMNS if name in units.colnames):
-        words = np.array([word.strip().lower() for word in _read_texts(units, column)])
+    for column, words in _quality_words(units):
         noise = good & np.isin(words, _NOISE)
         if n_noise := sum(len(spikes[i]) for i in np.flatnonzero(noise)):
             reason = f"units of {column} {' or '.join(sorted({*words[noise]}))}"

@@ -27,12 +27,15 @@ _TIME = r"([mnuµμ]?s(ec\w*)?|millis\w*|micros\w*|min\w*|h(ours?|r)?|(frame|sam
 _RATE = re.compile(
     rf"(/ ?|\bper ){_TIME}(?![a-z])|s ?(\^|\*\*)?[({{]*[-−][12]|s⁻[¹²]|hz$", re.IGNORECASE
 )
-# A word of its own, or the end of one in camel case.
+# A word of its own, the end of one in camel case, or after the name of what moves: cursorvel, velx.
+_MOVES = "cursor|hand|finger|eye|wrist|arm|paw|ball|wheel|head|tip|joystick|[xyz]"
 _RATE_NAME = re.compile(
+    rf"(?i:(?<![a-z])({_MOVES})?(vel|acc)[xyz]?(?![a-z]))|(?i:(?<![a-z])v_?[xyz](?![a-z]))|"
     r"(?i:velocit|accel)|(?i:speed)(?![A-Za-z])|((?<![A-Za-z])(?i:vel|acc)|(?<=[a-z])(Vel|Acc))(?![a-z])"
 )
 _EVEN = 0.01  # of a step of a time, that steps differ by
-_LONGEST_M = 30.0  # that a subject moves over
+_LONGEST_M, _SHORTEST_M = 30.0, 1e-3  # that a subject moves over
+_WRAPS = 0.9  # of the range of an angle, in one step
 _PLACES = ("acquisition", "processing", "analysis", "stimulus", "scratch")
 
 Series = Mapping[str, pynwb.TimeSeries]
@@ -64,6 +67,10 @@ class Source:
     )
     units: str | None = option(
         None, "Path or name of the table of units; null: units, else the only one there is."
+    )
+    least_confidence: float | None = option(
+        None,
+        "Samples whose confidence or likelihood, where the series has one, is less are lost.",
     )
     trials: bool = option(False, "Only what lies inside the trials of the file's table.")
     channels: str | None = option(
@@ -134,18 +141,60 @@ def read_series(file: pynwb.NWBFile, source: Source, by_orla: bool = False) -> d
     if is_position:
         values *= max(_position_scale(item, source.metres_per_unit) for item in items)
         finite = values[np.isfinite(values)]
-        if finite.size and np.ptp(finite) > _LONGEST_M and not by_orla:
+        if finite.size and not _SHORTEST_M < np.ptp(finite) < _LONGEST_M and not by_orla:
             print(
-                f"{paths[0]} ranges over {np.ptp(finite):.4g} m: are these pixels? pynwb writes "
-                "'meters' where no unit is given; velocities are then in no unit of length",
+                f"{paths[0]} ranges over {np.ptp(finite):.4g} m: is this its unit, or pixels? pynwb"
+                " writes 'meters' where no unit is given; velocities are then in no unit of length",
                 file=sys.stderr,
             )
+    elif _ANGLE.match(str(items[0].unit or "")) and _wraps(values):
+        raise OrlaError(
+            f"{items[0].name} is in '{items[0].unit}' and jumps by its whole range, as an angle "
+            "that goes round: means over bins are none of its; save its sine and cosine"
+        )
+    for item in items:
+        values[_lost_samples(item, source.least_confidence)] = np.nan
     return {
         "cursor": ", ".join(called) or paths[0],
+        "about_series": "; ".join(
+            _describe_series(*pair) for pair in zip(paths, items, strict=True)
+        ),
         "time_s": time_s,
         "behavior": {CURSORS[not is_position]: values},
         "unit": "m" if is_position else str(items[0].unit or "").strip(),
     }
+
+
+def _wraps(values: np.ndarray) -> bool:
+    """Whether a column (k, columns) goes from one end of its range to the other in one step."""
+    steps = np.abs(np.diff(values, axis=0))
+    ranges = np.nanmax(values, axis=0) - np.nanmin(values, axis=0)
+    return bool((steps > _WRAPS * np.maximum(ranges, np.finfo(float).tiny)).any())
+
+
+def _lost_samples(series: pynwb.TimeSeries, least: float | None) -> np.ndarray:
+    """(k,) bool: samples of less confidence than `least`; what is not used of them is printed."""
+    lost = np.zeros(len(series.data), dtype=bool)
+    for name in ("confidence", "likelihood", "control"):
+        values = getattr(series, name, None)
+        if values is None or np.shape(values) != lost.shape:
+            continue
+        if name == "control" or least is None:
+            print(
+                f"{series.name} has {name} of each sample, which is not used: write NaN where it "
+                "is lost" + ", or set nwb.least_confidence" * (name != "control"),
+                file=sys.stderr,
+            )
+        else:
+            lost |= ~(checks.read_numbers(name, values) >= least)
+    return lost
+
+
+def _describe_series(path: str, series: pynwb.TimeSeries) -> str:
+    """Where a series lies, and its frame and description, as far as the file has them."""
+    texts = (getattr(series, name, "") for name in ("reference_frame", "description"))
+    texts = (str(text).strip() for text in texts if text)
+    return ", ".join([path, *(t for t in texts if t not in ("", "no description", "unknown"))])
 
 
 def _find_series_paths(name: str, series: Series, labels: Sequence[str]) -> list[str]:
@@ -219,7 +268,9 @@ def _series_values(
             print(f"{place}; the first two columns are taken as x and y", file=sys.stderr)
     if not columns or min(columns) < 0 or max(columns) >= width:
         raise OrlaError(f"{place}: nwb.columns is {columns}; give columns from 0 to {width - 1}")
-    values = values[:, columns] * series.conversion + (series.offset or 0.0)
+    gains = getattr(series, "channel_conversion", None)
+    gains = 1.0 if gains is None else checks.read_numbers("channel_conversion", gains)[columns]
+    values = values[:, columns] * gains * series.conversion + (series.offset or 0.0)
     steps = np.diff(values, axis=0)
     is_time = (steps > 0).all(axis=0) & (np.ptp(steps, axis=0) < _EVEN * np.median(steps, axis=0))
     if is_time.any() and len(steps) > 1:

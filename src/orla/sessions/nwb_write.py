@@ -39,6 +39,7 @@ def write_session(session: Session, path: str | Path) -> None:
         raise OrlaError(f"{path}: the session {session.name} has no units or no behavior to write")
     start = _start_time(session.name)
     notes = {"cursor": session.cursor, "spikes_dropped": session.spikes_dropped}
+    notes |= {"about_series": session.about_series} if session.about_series else {}
     file = pynwb.NWBFile(
         session_description=session.source or f"Recording {session.name}",
         notes=OURS + json.dumps(notes, sort_keys=True),
@@ -65,7 +66,11 @@ def _content_hash(session: Session) -> str:
     """A hash of all that a session holds, as the file's identifier."""
     arrays = [session.unit_channel, session.unit_sorted, session.time_s, *session.unit_spikes]
     arrays += session.behavior.values()
-    texts = [v for v in vars(session).values() if isinstance(v, (str, list, dict))]
+    texts = [
+        v
+        for n, v in vars(session).items()
+        if isinstance(v, (str, list, dict)) and (v or n not in ("about_series", "places"))
+    ]
     texts = [v for v in texts if v is not session.unit_spikes and v is not session.behavior]
     shapes = [np.shape(array) for array in arrays]
     digest = hashlib.sha256(json.dumps([texts, list(session.behavior), shapes]).encode())
@@ -92,8 +97,14 @@ def _add_electrodes(file: pynwb.NWBFile, session: Session) -> None:
     }
     file.add_electrode_column(name="channel_name", description="Name of the channel")
     file.add_electrode_column(name="array", description="Its array; none for a unit")
-    for name, array, area in zip(session.channels, session.arrays, session.areas, strict=True):
-        file.add_electrode(location=area, group=groups[area], channel_name=name, array=array)
+    rows = [session.channels, session.arrays, session.areas]
+    if session.places:
+        file.add_electrode_column(name="place", description="Where it lies on its array")
+    for i, (name, array, area) in enumerate(zip(*rows, strict=True)):
+        place = {"place": session.places[i]} if session.places else {}
+        file.add_electrode(
+            location=area, group=groups[area], channel_name=name, array=array, **place
+        )
 
 
 def _units_table(file: pynwb.NWBFile, session: Session) -> Units:

@@ -24,8 +24,10 @@ class Session:
         areas: the brain area of each channel, such as ``M1``; "unknown" where none is named.
         source: one sentence on the origin of the recording, such as that it is simulated.
         cursor: the name in the original file of the series that is decoded.
+        about_series: where that series lies in the file, and what the file says of it.
         arrays: the array of each channel; "" for a channel that is a unit and no electrode. An
             array and a name are what a channel is, on every day.
+        places: where each channel lies on its array; [] where the file does not say.
         subject: whose recording it is; "" where the file does not say.
         unit: of ``cursor_values``; "m" for positions.
         left_out: (reason, start, stop): seconds, ends included, that the file itself excludes.
@@ -42,7 +44,9 @@ class Session:
     areas: list[str] = field(default_factory=list)
     source: str = ""
     cursor: str = "cursor_pos"
+    about_series: str = ""
     arrays: list[str] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
     subject: str = ""
     unit: str = "m"
     left_out: list[tuple[str, float, float]] = field(default_factory=list)
