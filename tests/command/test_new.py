@@ -229,7 +229,7 @@ def test_days_of_which_no_streams_can_be_made_are_refused(made, tmp_path, change
         ("trial timestep", "trial timestep", ""),
     ],
 )
-def test_arrays_that_begin_stretches_are_those_of_both_days(tmp_path, of_a, of_b, words):
+def test_an_array_that_begins_stretches_in_one_day_alone_is_refused(tmp_path, of_a, of_b, words):
     paths, order = saved_days(tmp_path), {"trial": np.arange(600) // 50}
     order["timestep"] = np.arange(600) % 50
     for path, names in zip(paths, (of_a, of_b), strict=True):

@@ -232,7 +232,9 @@ VERSIONS = {
 
 
 @pytest.mark.parametrize("changed", VERSIONS)
-def test_nothing_is_kept_over_a_new_version(changed, question, monkeypatch):
+def test_a_new_version_of_python_torch_numpy_or_orla_reuses_no_cached_result(
+    changed, question, monkeypatch
+):
     monkeypatch.setattr(store, "version", lambda name: "one")
     ask, answered = question
     ask()

@@ -9,7 +9,7 @@ from report_results import build
 from orla.reports.chapters import chapter
 from orla.reports.report import Report
 from orla.reports.study import StudyFacts
-from orla.reports.tables.others import tent_sentences
+from orla.reports.tables.others import tent_optimizer_sentences
 from orla.statistics.means import moments
 
 STUDY = StudyFacts(
@@ -104,8 +104,8 @@ def test_a_study_of_vision_alone_asks_what_its_chapter_does(results):
         clear = results["tta"].copy()
         better = (clear["adapts"] == "bn") & (clear["optimizer"] == "adam") & ~clear["tuning"]
         clear.loc[better & (clear["measure"] == "error"), "value"] -= factor * 20
-        assert f"Adam recovers {word} than SGD" in tent_sentences(clear, STUDY)[0]
-    assert tent_sentences(None, STUDY) == []
+        assert f"Adam recovers {word} than SGD" in tent_optimizer_sentences(clear, STUDY)[0]
+    assert tent_optimizer_sentences(None, STUDY) == []
 
 
 def test_the_figure_has_optimizers_and_corruptions(results):

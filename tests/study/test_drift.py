@@ -69,7 +69,7 @@ def test_a_drift_that_was_made_is_seen_and_none_where_there_is_none(reports):
     assert 60 < other["ceiling", ""]["value"] < 140
 
 
-def test_a_decoder_is_ridge_regression_on_what_was_read():
+def test_a_drift_decoder_is_ridge_regression_on_lagged_inputs():
     part = drift.ScoredStream(stream(1, scored=np.arange(STEPS) % 7 > 0))
     decoder = drift.Decoder(part, 2)
     X, Y, steps = part.stream.X, part.stream.Y, np.flatnonzero(part.stream.scored)

@@ -73,7 +73,7 @@ def test_files_of_fashion_mnist_are_what_their_headers_say(tmp_path):
         images.corruption_streams(typo, 10)
 
 
-def test_constants_are_the_published_ones():
+def test_corruption_constants_are_the_published_ones():
     ours = {name: constants for name, (_, *constants) in {**SCORED, **EXTRA}.items()}
     assert [*ours] == [*PUBLISHED] and len(SCORED) == 15
     for name, text in PUBLISHED.items():

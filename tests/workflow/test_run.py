@@ -214,7 +214,7 @@ def test_deleted_results_come_back_bit_for_bit_and_the_longest_job_starts_first(
     assert [name for name, held in before.items() if after.get(name) != held] == []
 
 
-def test_networks_of_what_is_asked_are_left_when_their_job_runs_again(copy):
+def test_a_forced_pretraining_does_not_rewrite_networks_that_are_as_asked(copy):
     """Else whatever was adapted from them would be adapted again."""
     files = [copy.folder / RESULTS / "recordings" / name for name in PRETRAINED[:2]]
     before = [file.stat() for file in files]

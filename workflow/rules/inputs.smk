@@ -251,7 +251,7 @@ def drift_of(domain):
         "task": pair["task"],
         "pair": pair["pair"],
         "sessions": [pair["a"], pair["b"]],
-        "split": max({c.split for c in here}, key=PLAN.cut_settings(pair["task"])["splits"].get),
+        "split": max({c.split for c in here}, key=PLAN.parts_settings(pair["task"])["splits"].get),
         "settings": PLAN.task_settings(domain),
         "strides": {c.learner: PLAN.stride(c.learner) for c in here},
         # Registration -> why the config does not answer it; "" where it does.

@@ -57,7 +57,7 @@ def add_commands(subparsers: _Parsers) -> None:
     words = "the sessions of a study, and whether there is a drift to follow"
     for parser in (
         command("inspect", _inspect_sessions, words),
-        command("plan", _print_plan, "jobs, time, memory and disk of what is to run"),
+        command("plan", _print_estimate, "jobs, time, memory and disk of what is to run"),
         command("show", _show_answer, "the answer and verdicts of the last run"),
     ):
         where = "a study's folder, or an overlay of its config"
@@ -141,7 +141,7 @@ def _show_answer(arguments: argparse.Namespace) -> None:
         print(f"\nThis answer is older than {', '.join(newer)}: orla run brings it up to date.")
 
 
-def _print_plan(arguments: argparse.Namespace) -> None:
+def _print_estimate(arguments: argparse.Namespace) -> None:
     from orla.command import plan
 
     print(plan.estimate_text(plan.estimate_run(_find_study(arguments))))

@@ -71,7 +71,9 @@ def _count_model_bytes(loop: Loop, dtype: torch.dtype, device: str) -> dict[str,
     }
     state, learners = loop.start(params), loop.learners
     with torch.no_grad():
-        tapes = sum(_tape_bytes(learner, params, state.network) for learner in learners.values())
+        tapes = sum(
+            _stored_steps_bytes(learner, params, state.network) for learner in learners.values()
+        )
     step_carries = [c for n, c in state.learners.items() if not learners[n].block_length]
     return {
         "params": bytes_of(params),
@@ -83,7 +85,7 @@ def _count_model_bytes(loop: Loop, dtype: torch.dtype, device: str) -> dict[str,
     }
 
 
-def _tape_bytes(learner: Learner, params: Parameters, network: Tensor) -> int:
+def _stored_steps_bytes(learner: Learner, params: Parameters, network: Tensor) -> int:
     """Bytes that a learner stores of one model's steps, from one step and the steps it reads."""
     d, a = learner.derivatives, learner.architecture
     next_state, tape = d.forward(params, network, {"x": network.new_zeros(a.n_in)})

@@ -51,7 +51,7 @@ def check_one_primary_per_study(folder: Path) -> None:
     It may stand in any folder that the study's config here judges by; without such a config, in
     this folder.
     """
-    configs, families = _configs(), {}
+    configs, families = _read_configs_here(), {}
     for config in configs:
         settings = {**configs[0], **config}.get("registrations", {})
         folders = [*map(Path, settings.get("folders", ()))]
@@ -63,7 +63,7 @@ def check_one_primary_per_study(folder: Path) -> None:
         check_primary(", ".join(map(str, folders)), reader.read_folders(folders), [study])
 
 
-def _configs() -> list[Mapping[str, Any]]:
+def _read_configs_here() -> list[Mapping[str, Any]]:
     """The configs here, config.yaml first."""
     files = (Path("config.yaml"), *sorted(Path("config").glob("*.yaml")))
     configs = [read_yaml(path) for path in files if path.is_file()]
@@ -74,7 +74,7 @@ def result_folders(registration: Registration) -> list[Path]:
     """Folders of results of the configs here that a registration is for, by their names."""
     return [
         Path(config.get("pathvars", {}).get("results", "results"))
-        for config in _configs()
+        for config in _read_configs_here()
         if config.get("name") in registration.studies
     ]
 

@@ -74,7 +74,7 @@ def opening(results: Results, verdicts: list[Verdict], study: StudyFacts) -> Ope
     chapters = question if drift else _chapter_questions(results)
     if "heldout" not in results and chapters:  # no network has been trained on a stream
         title = language.TITLE if language_models else title
-        images = others.tent_sentences(results.get("tta"), study)
+        images = others.tent_optimizer_sentences(results.get("tta"), study)
         sentences = [*drift, *language_models, *images, *streams]
         return Opening(title, sentences, [], "", False, {"Asked": chapters})
     background = {"The drift": " ".join(drift)} if drift else {}

@@ -19,7 +19,7 @@ BEST = {"adapt": "adapt_vs_best_rtrl_percent", "heldout": "heldout_vs_best_rtrl_
 def result_frames(
     tables: Iterable[pd.DataFrame],
     traces: Iterable[Mapping[str, np.ndarray]],
-    exact: Sequence[str] = (),
+    exact_learners: Sequence[str] = (),
 ) -> dict[str, pd.DataFrame]:
     """The tables that statistics and reports read, by the name of their file.
 
@@ -28,25 +28,25 @@ def result_frames(
 
     Args:
         tables, traces: The long table (`orla.study.sweep.Sweep`) and the traces of each condition.
-        exact: Names of learners that are full RTRL, for recovery measured against it.
+        exact_learners: Names of learners that are full RTRL, for recovery measured against it.
     """
     wide = tidy.wide_tables(tables)
     models = wide.pop("models")
-    models[COLUMN] = recovery_vs_rtrl(models, exact)
+    models[COLUMN] = recovery_vs_rtrl(models, exact_learners)
     for part, column in BEST.items():
-        models[column] = recovery_vs_rtrl(models, exact, part, best=True)
+        models[column] = recovery_vs_rtrl(models, exact_learners, part, best=True)
     along = tidy.error_trace_table(models, traces)
     return {"lr_curves": models, "heldout": models[models["selected"]], "traces": along, **wide}
 
 
 def recovery_vs_rtrl(
-    models: pd.DataFrame, exact: Sequence[str], part: str = "heldout", best: bool = False
+    models: pd.DataFrame, exact_learners: Sequence[str], part: str = "heldout", best: bool = False
 ) -> np.ndarray:
     """Recovery (rows,) in percent where full RTRL's is 100 %, for each row of a table of models.
 
     ``100 (frozen - adapted) / (frozen - rtrl)``, all errors on one part ("heldout", or "adapt" for
     those while learning); `rtrl` is the error of full RTRL in the same setting and seed at the rate
-    that is chosen for the part: of the first of the `exact` learners that ran there. NaN where it
+    that is chosen for the part: of the first of the `exact_learners` that ran there. NaN where it
     was not run, diverged, or is no better than the frozen network. With `best` full RTRL has one
     optimizer for all others of a setting, that of its lowest mean error that the rate is chosen by,
     so that optimizers are compared on one scale. Source: docs/protocol.md, Recovery.
@@ -58,8 +58,8 @@ def recovery_vs_rtrl(
     errors = [estimand.frozen, estimand.error, *[estimand.validation] * best]
     require_columns(models, [*KEYS, "seed", "learning_rate", estimand.selected, *errors])
     setting = [key for key in SETTING if not (best and key == "optimizer")]
-    rtrl = models[models[estimand.selected].astype(bool) & models["learner"].isin(exact)]
-    place = rtrl["learner"].map(list(exact).index)
+    rtrl = models[models[estimand.selected].astype(bool) & models["learner"].isin(exact_learners)]
+    place = rtrl["learner"].map(list(exact_learners).index)
     rtrl = rtrl[place == place.groupby([rtrl[key] for key in setting]).transform("min")]
     if best:
         means = rtrl.groupby([*setting, "optimizer"], as_index=False)[estimand.validation].mean()

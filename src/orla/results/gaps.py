@@ -28,9 +28,11 @@ _GAP = AT_END.recovery
 _GAP_PP = ("gap_pp", "Mean over seeds of the difference of held-out recovery", _GAP)
 
 
-def _paired_contrasts(models: pd.DataFrame, settings: Settings, *names: str) -> Iterator[Contrast]:
-    """Both learners of each comparison (or those of these names) at their selected rates."""
-    return contrasts(models, settings, names or None, {"": AT_END}, more=["update_ratio"])
+def _paired_contrasts(
+    models: pd.DataFrame, settings: Settings, *comparisons: str
+) -> Iterator[Contrast]:
+    """Both learners of each comparison (or of these) at their selected rates."""
+    return contrasts(models, settings, comparisons or None, {"": AT_END}, more=["update_ratio"])
 
 
 class Gaps(Summary, name="gaps"):

@@ -74,13 +74,13 @@ def open_checked(
 
 
 def _require_sound(path: Path) -> None:
-    """Refuse a file in which HDF5 crashes or comes to no end, or with a fault of `_find_fault`.
+    """Refuse a file in which HDF5 crashes or comes to no end, or whose data are not in it.
 
     A process of its own looks, because nothing else stops the HDF5 library in a damaged file.
     """
     processes = multiprocessing.get_context("fork")
     receiver, sender = processes.Pipe(duplex=False)
-    process = processes.Process(target=lambda: sender.send(_find_fault(path)))
+    process = processes.Process(target=lambda: sender.send(_find_external_or_missing_data(path)))
     process.start()
     sender.close()
     fault = "HDF5 fails, or comes to no end, in it: a part is damaged; get the file again"
@@ -92,7 +92,7 @@ def _require_sound(path: Path) -> None:
         raise OrlaError(fault)
 
 
-def _find_fault(path: Path) -> str:
+def _find_external_or_missing_data(path: Path) -> str:
     """A fault: data that lie in another file, or that the file announces and lacks; "" for none.
 
     What cannot be read at all is left to the reader.

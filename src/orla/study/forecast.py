@@ -91,7 +91,7 @@ class Forecast:
             return size if isinstance(size, int) else int(size * whole)
 
         a, b = self.session_steps(c.domain)
-        cuts = self.plan.cut_settings(c.task)
+        cuts = self.plan.parts_settings(c.task)
         tail = steps(cuts["tail_steps"], a)
         if c.split == STATIONARY:
             stream = steps(cuts["tail_stream_steps"], tail)

@@ -185,12 +185,12 @@ class Plan:
     def split_names(self, task: str) -> list[str]:
         """The names that conditions on a task may have under `splits`."""
         names = self.declaration("task", task)["split_names"]
-        return list(names) if names else [*self.cut_settings(task)["splits"], STATIONARY]
+        return list(names) if names else [*self.parts_settings(task)["splits"], STATIONARY]
 
     def window_steps(self, task: str) -> int:
         """Steps of a window of a task: every cut is a multiple of it."""
         if self.declaration("task", task)["needs_files"]:
-            return self.cut_settings(task)["cut"]
+            return self.parts_settings(task)["cut"]
         return self.option("task", task, "window") or 1
 
     def loss(self, task: str) -> str:
@@ -200,7 +200,7 @@ class Plan:
             return "cross_entropy"
         return self.declaration("task", task)["more"]["loss"]
 
-    def cut_settings(self, task: str) -> dict[str, Any]:
+    def parts_settings(self, task: str) -> dict[str, Any]:
         """How a task cuts its sessions: steps of a window, the tail of A, shares of B."""
         default = self.declaration("task", task)["defaults"]["parts"]
         return default | self.option("task", task, "parts")

@@ -34,7 +34,7 @@ Terms = tuple[Term, ...]
 
 @dataclass(frozen=True)
 class Quantity:
-    """A sum of terms, or the rank correlation of two such sums.
+    """A sum of terms, or the rank correlation of two such terms_at_each_value.
 
     Attributes:
         scale: its unit of measurement; "" for none.
@@ -77,7 +77,7 @@ def parse_quantity(name: str, entry: Mapping[str, Any]) -> Quantity:
     if pair and unit == "pair":
         raise OrlaError(f"{place}: with unit pair all pairs count; remove at.pair")
 
-    def sums(terms: list[Mapping[str, Any]]) -> tuple[Terms, ...]:
+    def terms_at_each_value(terms: list[Mapping[str, Any]]) -> tuple[Terms, ...]:
         return tuple(
             tuple(_parse_term(place, {**at, **value}, term) for term in terms) for value in values
         )
@@ -90,8 +90,8 @@ def parse_quantity(name: str, entry: Mapping[str, Any]) -> Quantity:
         estimand=entry.get("estimand", "heldout"),
         pair=pair,
         along=along,
-        y=sums(entry["sum"]),
-        x=sums(rank["with"]) if "with" in rank else (),
+        y=terms_at_each_value(entry["sum"]),
+        x=terms_at_each_value(rank["with"]) if "with" in rank else (),
     )
 
 

@@ -126,7 +126,7 @@ def recovery_by_corruption(tta: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(over_sgd=(rows["recovery"] - sgd_recovery).where(rows["optimizer"] != "sgd"))
 
 
-def tent_sentences(tta: pd.DataFrame | None, study: StudyFacts) -> list[str]:
+def tent_optimizer_sentences(tta: pd.DataFrame | None, study: StudyFacts) -> list[str]:
     """Whether Adam recovers more than SGD, a sentence a kind of parameters; [] if none was run."""
     if tta is None or tta.empty:
         return []
