@@ -38,10 +38,9 @@ def target_type_text(name: str, targets: np.ndarray) -> str:
     if targets.ndim == 1:
         count = len(np.unique(targets))
         return f"{name}, as {count} categories; as numbers: --set binned.kind=values"
-    if targets.shape[1] == 1 and (targets < 0).any():
-        return f"{name}, as numbers"
     if targets.shape[1] == 1:
-        return f"{name}, as numbers; as categories: --set binned.kind=categories"
+        other = "" if (targets < 0).any() else "; as categories: --set binned.kind=categories"
+        return f"{name}, as numbers{other}"
     return f"{name}, as numbers, {targets.shape[1]} columns; another array: --target NAME"
 
 

@@ -68,9 +68,9 @@ def verdict_table(
         place = registration.task, registration.pair
         simulated = sentences.is_simulated(datasets or {}, *place)
         display_words = sentences.IN_SIMULATION if simulated else {}
-        networks = bindings.get(registration.name, {}).get("networks", ())
-        networks = [registration.conditions.get("architecture", ""), *networks]
-        [network] = {*networks} - {""} if len({*networks} - {""}) == 1 else [""]
+        networks = {registration.conditions.get("architecture", "")}
+        networks = networks.union(bindings.get(registration.name, {}).get("networks", ())) - {""}
+        network = networks.pop() if len(networks) == 1 else ""
         verdict |= {
             "outcome": outcome,
             "words": display_words.get(outcome, outcome),

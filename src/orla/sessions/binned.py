@@ -12,7 +12,7 @@ import numpy as np
 from orla.catalogue import option
 from orla.errors import OrlaError, prefix_errors
 from orla.files import load_arrays
-from orla.sessions import clocks
+from orla.sessions import checks, clocks
 from orla.sessions.preparation import Preparation
 from orla.sessions.stand_ins import refuse_stand_ins
 
@@ -195,8 +195,7 @@ def read_binned(
 def _blank_steps(inputs: np.ndarray) -> int:
     """Steps of runs without any input that are too long for chance, at the mean rate."""
     blank = ~inputs.any(axis=1)
-    ends = np.flatnonzero(np.diff(np.concatenate([[False], blank, [False]]).astype(int)))
-    lengths = np.diff(ends.reshape(-1, 2), axis=1)
+    lengths = np.diff(checks.find_runs(blank), axis=1)
     per_step = np.abs(inputs[~blank]).sum() / max(np.count_nonzero(~blank), 1)
     return int(lengths[lengths * per_step > clocks.NO_CHANCE].sum())
 

@@ -50,30 +50,27 @@ def find_correspondence(a: Session, b: Session, columns: str | None = None) -> C
             why = f"units of {session.name} have no electrodes of their own, and each sorting "
             why += "numbers units anew"
             return Correspondence("different", why, names_last=False)
-    if a.subject.casefold() != b.subject.casefold() and a.subject and b.subject:
+    is_one_subject = a.subject.casefold() == b.subject.casefold()
+    if a.subject and b.subject and not is_one_subject:
         why = f"{a.name} is of subject {a.subject}, {b.name} of {b.subject}"
         return Correspondence("different", why, names_last=False)
     numbers = all(name.startswith("electrode ") for name in (*a.channels, *b.channels))
     if numbers and (a.channels, a.arrays) != (b.channels, b.arrays):
         why = f"electrodes have numbers alone: {len(a.channels)} of {a.name}, {len(b.channels)} of "
         return Correspondence("different", why + b.name)
-    areas_a, areas_b = (
-        dict(zip(zip(s.arrays, s.channels, strict=True), s.areas, strict=True)) for s in (a, b)
-    )
-    for array, name in sorted(areas_a.keys() & areas_b.keys()):
-        here, there = areas_a[array, name], areas_b[array, name]
-        if here.casefold() != there.casefold() and "unknown" not in (here, there):
-            why = f"{array} {name} is in {here} in {a.name} and in {there} in {b.name}"
-            return Correspondence("different", why, names_last=False)
-    places_a, places_b = (
-        dict(zip(zip(s.arrays, s.channels, strict=True), s.places, strict=False)) for s in (a, b)
-    )
-    for array, name in sorted(places_a.keys() & places_b.keys()):
-        here, there = places_a[array, name], places_b[array, name]
-        if here != there:
-            why = f"{array} {name} lies at {here} in {a.name} and at {there} in {b.name}"
-            return Correspondence("different", why, names_last=False)
-    whose = f"subject {a.subject}" if a.subject == b.subject != "" else "no other subject is named"
+    for words, attribute in (("is in", "areas"), ("lies at", "places")):
+        places_a, places_b = (
+            dict(zip(zip(s.arrays, s.channels, strict=True), getattr(s, attribute), strict=False))
+            for s in (a, b)
+        )
+        for array, name in sorted(places_a.keys() & places_b.keys()):
+            here, there = places_a[array, name], places_b[array, name]
+            if here.casefold() != there.casefold() and "unknown" not in (here, there):
+                why = f"{array} {name} {words} {here} in {a.name} and {words.partition(' ')[2]} "
+                why += f"{there} in {b.name}"
+                return Correspondence("different", why, names_last=False)
+    is_named = is_one_subject and a.subject
+    whose = f"subject {a.subject}" if is_named else "no other subject is named"
     return Correspondence("same", f"names of arrays and electrodes; {whose}")
 
 

@@ -29,6 +29,12 @@ def refuse_oversized(variable: str, array: h5py.Dataset | np.ndarray) -> None:
         )
 
 
+def find_runs(mask: np.ndarray) -> np.ndarray:
+    """First index of each run of True in a mask, and the index after its last one: (runs, 2)."""
+    padded = np.concatenate([[False], mask, [False]]).astype(int)
+    return np.flatnonzero(np.diff(padded)).reshape(-1, 2)
+
+
 def read_values(name: str, data: Any, kinds: str, what: str) -> np.ndarray:
     """A whole array, after a check of its size; `kinds` are the allowed numpy kinds."""
     if not hasattr(data, "dtype"):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from orla.errors import OrlaError
-from orla.sessions.checks import as_vector, read_numbers
+from orla.sessions.checks import as_vector, find_runs, read_numbers
 from orla.sessions.session import Session
 
 # A clock that starts again does so once or twice a unit, and goes on for a while.
@@ -194,9 +194,8 @@ def silent_stretches(session: Session) -> list[tuple[str, float, float]]:
         row += np.bincount(second[(spikes >= first) & (second < len(row))], minlength=len(row))
     fires = counts.any(axis=0)
     rates = counts.sum(axis=1) / max(np.count_nonzero(fires), 1)
-    edges = np.flatnonzero(np.diff(np.concatenate([[True], fires, [True]]).astype(int)))
     stretches = []
-    for start, stop in edges.reshape(-1, 2):
+    for start, stop in find_runs(~fires):
         would_fire = np.count_nonzero(rates * (stop - start) >= _SPIKES_EACH)
         if stop - start >= _SILENT_S and would_fire >= _FEWEST_UNITS:
             inside = [np.searchsorted(x, first + start) for x in session.unit_spikes]

@@ -61,7 +61,6 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
             finger = read_series(file, Source(cursor=_FINGER), by_orla)
             if np.array_equal(finger["time_s"], series["time_s"]):
                 [series["behavior"][_FINGER]] = finger["behavior"].values()
-        notes_on_series = {n: notes[n] for n in ("cursor", "about_series") if n in notes}
         trains["spikes_dropped"] = notes.get("spikes_dropped", {}) | trains["spikes_dropped"]
         intervals = excluded_intervals(
             *(file, [observed_by_unit[i] for i in unit_rows], series["time_s"]),
@@ -74,7 +73,7 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
             left_out=intervals,
             **channels,
             **trains,
-            **series | ({"about_series": ""} | notes_on_series if by_orla else {}),
+            **series | {name: notes[name] for name in ("cursor", "about_series") if name in notes},
         )
         most = 1.0 if by_orla else source.most_outside
         clocks.require_one_clock(session, most, "raise nwb.most_outside")
@@ -198,7 +197,7 @@ def _print_doubts(units: Units, spikes: Sequence[np.ndarray]) -> None:
     twice = sum(np.count_nonzero(np.diff(times) == 0) for times in spikes)
     if twice > _MOST_TWICE * sum(map(len, spikes)):
         print(f"{twice} spikes have the time of the one before: counted twice?", file=sys.stderr)
-    trains = Counter(times.tobytes() for times in spikes if times.size)
+    trains = Counter(hash(times.tobytes()) for times in spikes if times.size)
     if n_equal := sum(n - 1 for n in trains.values()):
         print(f"{n_equal} units have the spikes of another one: counted twice?", file=sys.stderr)
     for column in filter(_JUDGES.search, units.colnames):

@@ -156,9 +156,7 @@ def read_series(file: pynwb.NWBFile, source: Source, by_orla: bool = False) -> d
         values[_lost_samples(item, source.least_confidence)] = np.nan
     return {
         "cursor": ", ".join(called) or paths[0],
-        "about_series": "; ".join(
-            _describe_series(*pair) for pair in zip(paths, items, strict=True)
-        ),
+        "about_series": "" if by_orla else "; ".join(map(_describe_series, paths, items)),
         "time_s": time_s,
         "behavior": {CURSORS[not is_position]: values},
         "unit": "m" if is_position else str(items[0].unit or "").strip(),
@@ -168,7 +166,7 @@ def read_series(file: pynwb.NWBFile, source: Source, by_orla: bool = False) -> d
 def _wraps(values: np.ndarray) -> bool:
     """Whether a column (k, columns) goes from one end of its range to the other in one step."""
     steps = np.abs(np.diff(values, axis=0))
-    ranges = np.nanmax(values, axis=0) - np.nanmin(values, axis=0)
+    ranges = np.fmax.reduce(values) - np.fmin.reduce(values)
     return bool((steps > _WRAPS * np.maximum(ranges, np.finfo(float).tiny)).any())
 
 

@@ -97,14 +97,13 @@ def _add_electrodes(file: pynwb.NWBFile, session: Session) -> None:
     }
     file.add_electrode_column(name="channel_name", description="Name of the channel")
     file.add_electrode_column(name="array", description="Its array; none for a unit")
-    rows = [session.channels, session.arrays, session.areas]
+    columns = {"channel_name": session.channels, "array": session.arrays}
     if session.places:
         file.add_electrode_column(name="place", description="Where it lies on its array")
-    for i, (name, array, area) in enumerate(zip(*rows, strict=True)):
-        place = {"place": session.places[i]} if session.places else {}
-        file.add_electrode(
-            location=area, group=groups[area], channel_name=name, array=array, **place
-        )
+        columns["place"] = session.places
+    for area, *texts in zip(session.areas, *columns.values(), strict=True):
+        row = dict(zip(columns, texts, strict=True))
+        file.add_electrode(location=area, group=groups[area], **row)
 
 
 def _units_table(file: pynwb.NWBFile, session: Session) -> Units:
