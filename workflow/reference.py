@@ -47,8 +47,8 @@ WRITTEN = {
         "last_adapt_error": "The same over the last tenth of the adapt part.",
         "heldout_error": "Mean error on the held-out part, weights frozen at its start.",
         "heldout_stable_error": "The same, mean over weights frozen after each of the last "
-        "`stable_windows` windows of the adapt part; the state runs on. Null at rates that no "
-        "resample of seeds chooses, with the other stable scores of the held-out part.",
+        "`stable_windows` windows of the adapt part; the state runs on. At the chosen rate "
+        "and its runners-up, else null, as are the other stable scores of the held-out part.",
         "frozen_heldout_error": "Mean error of the network that does not adapt, held-out part.",
         "frozen_adapt_error": "The same over the adapt part.",
         "reference_error": "Its mean error on the reference; null where the task has none.",

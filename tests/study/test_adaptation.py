@@ -45,6 +45,7 @@ def job(learner, optimizer):
         "growth": 0,
         "horizons": [],
         "stable_windows": 2,
+        "for_resamples": False,
     }
 
 

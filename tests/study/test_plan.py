@@ -188,6 +188,7 @@ def test_a_job_is_all_that_its_result_depends_on():
         "growth": 3,
         "horizons": [],
         "stable_windows": 4,
+        "for_resamples": False,
     }
     assert job_parts(job, study.declarations) == [
         ("architecture", "rnn"),
@@ -198,6 +199,22 @@ def test_a_job_is_all_that_its_result_depends_on():
         ("probe", "update_ratio"),
         ("start", "fresh"),
     ]
+
+
+def test_conditions_whose_stable_scores_a_quantity_over_seeds_resamples_are_marked():
+    at = {"task": "days", "architecture": "small", "optimizer": "adam", "split": "50-50"}
+    terms = [{"plus": "recovery_stable_percent"}, {"minus": "recovery_stable_percent"}]
+    terms[1]["learner"] = "rtrl"
+
+    def marked(**entry):
+        entry = {"label": "", "at": at | {"learner": "slow"}, "sum": terms} | entry
+        study = plan(BLOCK | {"learners": ["slow", "rtrl", "immediate"]}, quantities={"q": entry})
+        return {c.learner for c in study.conditions if study.job(c)["for_resamples"]}
+
+    assert marked() == {"slow", "rtrl"}
+    assert marked(sum=[terms[0], terms[1] | {"architecture": "other"}]) == {"slow"}
+    assert marked(unit="pair") == set()
+    assert marked(sum=[{"plus": "recovery_heldout_percent"}], estimand="stable") == set()
 
 
 def test_a_result_depends_on_each_part_of_a_list_of_parts():

@@ -74,19 +74,27 @@ def test_one_window_that_fails_leaves_no_mean(bad):
     assert more["r2_mean"][0] == pytest.approx(0.2)
 
 
-def test_heldout_windows_are_scored_where_some_resample_may_choose_the_rate(study, monkeypatch):
-    """Every resample of two seeds, and estimates, against the scores of all rates."""
-    rows = table("models", study, GRID, growth=2, stable_windows=2)
-    monkeypatch.setattr(rates, "dominated_rates", lambda scores: set())
-    everywhere = table("models", study, GRID, growth=2, stable_windows=2)
+def scored_rates(rows):
+    return {*rows.learning_rate[rows.heldout_stable_error.notna()]}
+
+
+@pytest.mark.parametrize("for_resamples", [False, True])
+def test_heldout_windows_are_scored_at_the_rates_that_are_asked_for(
+    study, monkeypatch, for_resamples
+):
+    """At the chosen rate and its runners-up, or those of every resample, as at all rates."""
+    options = {"growth": 2, "stable_windows": 2, "for_resamples": for_resamples}
+    rows = table("models", study, GRID, **options)
+    monkeypatch.setattr(rates, "undominated_rates", sorted)
+    everywhere = table("models", study, GRID, **options | {"for_resamples": True})
     scored = rows["heldout_stable_error"].notna()
     assert rows.drop(columns=COLUMNS).equals(everywhere.drop(columns=COLUMNS))
     assert rows.loc[scored, COLUMNS].equals(everywhere.loc[scored, COLUMNS])
     assert everywhere[COLUMNS].notna().all(axis=None) and 0 < scored.sum() < len(rows)
+    assert {*rows.learning_rate[rows.selected]} <= scored_rates(rows)
     errors = rows.pivot(index="seed", columns="learning_rate", values="validation_rolling_error")
-    for seeds in ([0], [1], [0, 1]):
-        best = errors.loc[seeds].mean().idxmin()
-        assert scored[rows.learning_rate == best].all()
+    for seeds in ([0], [1], [0, 1]) if for_resamples else ():
+        assert errors.loc[seeds].mean().idxmin() in scored_rates(rows)
     keys = dict.fromkeys(("task", "pair", "intervention", "start"), "x")
     pair = {"comparison": {"minus": ["full", "immediate"], "label": ""}}
     settings = Settings.from_config({"margin_pp": 3.0, "main": "comparison"}, pair)

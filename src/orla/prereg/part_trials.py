@@ -168,7 +168,8 @@ def learner_sweep(
     networks = _initial_parameters(_make_network(network))
     job |= {"keys": keys, "seeds": _SEEDS}
     run = make_run(job, _episode(), networks, max_models=12)
-    return sweep(run, rates, growth=1, stable_windows=min(settings["stable_windows"], 2))
+    windows = min(settings["stable_windows"], 2)
+    return sweep(run, rates, growth=1, stable_windows=windows, for_resamples=True)
 
 
 def sweep_trial_outputs(

@@ -17,9 +17,10 @@ from orla.errors import OrlaError
 from orla.results import guards
 from orla.results.estimands import AT_END, ESTIMANDS, Estimand
 from orla.statistics.means import Moments, moments
-from orla.statistics.resampling import Draws, best_rate_index, finite_means
+from orla.statistics.resampling import Draws, finite_means
 from orla.study import scores
 from orla.study.keys import KEYS
+from orla.study.rates import best_rate_index, runner_up_index
 
 NEEDED = [
     *("diverged", "unreliable", "selected_on_test", "selected_on_tail", "updates"),
@@ -139,18 +140,9 @@ class Side:
 
     @property
     def at_runner_up(self) -> "Side":
-        """The same at the rate with the second lowest mean error of validation, or itself.
-
-        It is another where the two differ by no more than the standard error of their difference
-        over seeds.
-        """
-        errors = self.values(self.estimand.validation)
-        others = np.where(np.isfinite(errors), errors, np.inf)
-        others[:, self.rate_index] = np.inf
-        second = int(best_rate_index(others))
-        difference = moments(others[:, second] - errors[:, self.rate_index])
-        near = difference.n == len(errors) and difference.mean <= difference.standard_error
-        return replace(self, rate_index=second) if near else self
+        """The same at the rate of `runner_up_index`, or itself."""
+        second = runner_up_index(self.values(self.estimand.validation), self.rate_index)
+        return self if second == self.rate_index else replace(self, rate_index=second)
 
     def resampled_rate_indices(self, draws: np.ndarray) -> np.ndarray:
         """Index of the rate that each resample (resamples, seeds) chooses, (resamples,)."""

@@ -56,17 +56,6 @@ def resampled_standard_error(distribution: np.ndarray, n: int) -> float:
     return float(finite.std(ddof=1) * np.sqrt(n / (n - 1)))
 
 
-def best_rate_index(errors: np.ndarray) -> np.ndarray:
-    """Index (...) of the rate with the lowest mean over seeds of errors (..., seeds, rates).
-
-    It is the one that `orla.study.rates.best_index` finds. An error that is not finite (a diverged
-    model) counts as infinite; of rates with equal means the smallest is taken.
-    """
-    by_rate = np.swapaxes(np.where(np.isfinite(errors), errors, np.inf), -1, -2)
-    # The mean over a contiguous last axis rounds as that of one array of seeds does.
-    return np.ascontiguousarray(by_rate).mean(axis=-1).argmin(axis=-1)
-
-
 def values_at_rates(values: np.ndarray, draws: np.ndarray, rate: np.ndarray) -> np.ndarray:
     """Values (seeds, rates) of each resample's seeds at the rate it chose, (resamples, seeds)."""
     return values[draws, rate[:, None]]

@@ -38,7 +38,7 @@ from orla.tasks.episode import Episode
 T = TypeVar("T")
 
 # Of a job, what its sweep is given.
-_SETTINGS = ("learning_rates", "growth", "horizons", "stable_windows")
+_SETTINGS = ("learning_rates", "growth", "horizons", "stable_windows", "for_resamples")
 # Entries of a provenance that decide a result; the commit and the size of batches do not.
 _DECIDING = (
     *("versions", "platform", "cpu_capability", "threads"),

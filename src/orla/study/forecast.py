@@ -105,8 +105,12 @@ class Forecast:
         kind = "exact" if self.plan.is_exact(c.learner) else self.plan.cadence(c.learner)
         models = [c.seeds * rates for rates in (len(self.plan.grid(c)), _GROWTH)]
         freezings = self.plan.config["stable_windows"] + len(self.plan.adapt_horizons(c))
-        works = {kind: adapt, "scoring": freezings * (0.2 * adapt + heldout)}
-        return sum(self._cpu_s(c, kind, steps, models) for kind, steps in works.items())
+        at_all, at_chosen = 1.7 * adapt + heldout, freezings * (0.2 * adapt + heldout)
+        return (
+            self._cpu_s(c, kind, adapt, models)
+            + self._cpu_s(c, "scoring", at_all, models)
+            + self._cpu_s(c, "scoring", at_chosen, [c.seeds])
+        )
 
     def pretraining_cpu_s(self, c: Condition, seeds: int) -> float:
         """CPU seconds to pretrain a condition's networks; 0 where it starts from none."""

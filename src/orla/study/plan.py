@@ -21,6 +21,7 @@ from orla.study.declarations import (
     specification,
 )
 from orla.study.keys import KEYS, peer_column
+from orla.study.quantities import parse_quantity
 
 # Key column -> the list of a block with its values; pairs follow from the tasks.
 _LISTS = {key: SECTIONS.get(key, f"{key}s") for key in KEYS if key != "pair"}
@@ -212,6 +213,17 @@ class Plan:
         fits = condition.task in settings["tasks"] and condition.learner in settings["learners"]
         return list(settings["steps"]) if fits and condition.split == settings["split"] else []
 
+    @cached_property
+    def _resampled(self) -> set[tuple[str, ...]]:
+        """Keys, but the pair, of conditions whose stable scores a quantity over seeds resamples."""
+        items = self.config.get("quantities", {}).items()
+        return {
+            tuple(term.where.values())
+            for quantity in (parse_quantity(*item) for item in items)
+            for term in quantity.terms
+            if quantity.unit == "seed" and "stable" in term.column
+        }
+
     def _numerics(self, precision: str) -> dict[str, Any]:
         """What a numeric configuration of the config asks for; {} for a format alone."""
         return self.config.get("numerics", {}).get(precision, {})
@@ -256,5 +268,6 @@ class Plan:
             "growth": self.config["grid_growth"],
             "horizons": self.adapt_horizons(c),
             "stable_windows": self.config["stable_windows"],
+            "for_resamples": tuple(v for k, v in c.keys.items() if k != "pair") in self._resampled,
             **self.format_entry(c.precision),
         }

@@ -35,9 +35,37 @@ def grid_indices(rates: Sequence[float]) -> list[int]:
     return indices
 
 
+def best_rate_index(errors: np.ndarray) -> np.ndarray:
+    """Index (...) of the rate with the lowest mean over seeds of errors (..., seeds, rates).
+
+    An error that is not finite (a diverged model) counts as infinite; of rates with equal means the
+    smallest is taken.
+    """
+    by_rate = np.swapaxes(_infinite_where_diverged(errors), -1, -2)
+    # The mean over a contiguous last axis rounds as that of one array of seeds does.
+    return np.ascontiguousarray(by_rate).mean(axis=-1).argmin(axis=-1)
+
+
 def best_index(scores: Mapping[int, np.ndarray]) -> int:
-    """The rate of lowest mean error, the smallest of equals; a diverged seed makes it infinite."""
-    return min(sorted(scores), key=lambda i: _infinite_where_diverged(scores[i]).mean())
+    """The number of the rate of `best_rate_index`, of errors (seeds,) by the rate's number."""
+    indices = sorted(scores)
+    return indices[best_rate_index(np.stack([scores[i] for i in indices], axis=1))]
+
+
+def runner_up_index(errors: np.ndarray, chosen: int) -> int:
+    """Index of the rate with the second lowest mean of errors (seeds, rates), or the chosen one's.
+
+    It is another where the two differ by no more than the standard error of their difference over
+    seeds.
+    """
+    others = errors.copy()
+    others[:, chosen] = np.inf
+    second = int(best_rate_index(others))
+    differences = others[:, second] - errors[:, chosen]
+    if not np.isfinite(differences).all() or len(errors) < 2:
+        return chosen
+    near = differences.mean() <= differences.std(ddof=1) / np.sqrt(len(errors))
+    return second if near else chosen
 
 
 def _infinite_where_diverged(errors: np.ndarray) -> np.ndarray:
@@ -65,14 +93,29 @@ def best_on_edge(scores: Mapping[int, np.ndarray]) -> bool:
     return best_index(scores) in (min(scores), max(scores))
 
 
-def dominated_rates(scores: Mapping[int, np.ndarray]) -> set[int]:
-    """The rates that another one beats in every seed, by more than means round."""
+def undominated_rates(scores: Mapping[int, np.ndarray]) -> list[int]:
+    """The rates that no other one beats in every seed by more than means round, sorted.
+
+    They are those that some resample of the seeds can choose, and some more.
+    """
     errors = {i: _infinite_where_diverged(s) for i, s in scores.items()}
-    return {
+    return [
         i
-        for i, error in errors.items()
-        if any((rival < error * (1 - 1e-12)).all() for rival in errors.values())
-    }
+        for i in sorted(errors)
+        if not any((rival < errors[i] * (1 - 1e-12)).all() for rival in errors.values())
+    ]
+
+
+def chosen_and_runner_up_rates(scores: Mapping[int, np.ndarray]) -> list[int]:
+    """The chosen rate, and its `runner_up_index` by all seeds and by the first of them, sorted.
+
+    The first seeds count because a comparison is over the seeds that both its conditions ran.
+    """
+    indices = sorted(scores)
+    errors = np.stack([scores[i] for i in indices], axis=1)
+    chosen = int(best_rate_index(errors))
+    runners_up = {runner_up_index(errors[:n], chosen) for n in range(2, len(errors) + 1)}
+    return [indices[i] for i in sorted({chosen, *runners_up})]
 
 
 def require_horizons(horizons: Sequence[int], window: int, steps: int, split: str) -> None:

@@ -1,4 +1,4 @@
-"""Errors of models: while adapting, held out, at horizons, and those that rates are chosen by.
+"""Errors of models: while adapting, held out, and those that rates are chosen by.
 
 A rate is chosen by rolling-origin validation within the adapt part. Source: docs/protocol.md,
 Choice of the learning rate; Hyndman and Athanasopoulos, Forecasting: Principles and Practice, Time
@@ -7,7 +7,7 @@ series cross-validation.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,7 +17,6 @@ from orla.errors import OrlaError, prefix_errors
 from orla.study import efficiency, rates, refits, scores
 from orla.study.run import ConditionRun
 from orla.study.scores import Scores
-from orla.study.tidy import Rows
 from orla.tasks.episode import Episode
 
 # Of the seeds at one rate, (seeds, ...) each. Entries whose key is a string are measures of models,
@@ -38,7 +37,6 @@ CHOICES = {
 }
 # Windows after an origin that are scored.
 AHEAD = 3
-_HORIZON = "horizon"
 
 
 @dataclass(frozen=True)
@@ -177,41 +175,3 @@ def error_measures(batch: Batch) -> Measures:
         "updates": np.full(len(step), step_errors.shape[1] // run.loop.learner.stride),
         ERROR: rolling_origin_error(batch, run.selection_steps),
     }
-
-
-def adapt_horizon_errors(batch: Batch, horizons: Sequence[int]) -> Measures:
-    """Errors (models, 2) of models that stop at each horizon: of validation, and held out.
-
-    The state runs on through the rest of the adapt part. NaN where a model had diverged by then, or
-    diverges on what is scored.
-    """
-    of_horizons: Measures = {}
-    for horizon in horizons:
-        error, _ = batch.frozen_scores(horizon, batch.run.heldout)
-        fine = (batch.result.errors[:, :horizon] <= scores.DIVERGED_ABOVE).all(1)
-        fine &= error <= scores.DIVERGED_ABOVE
-        both = rolling_origin_error(batch, horizon), np.where(fine, error, np.nan)
-        of_horizons[_HORIZON, horizon] = np.stack(both, 1)
-    return of_horizons
-
-
-def recovery_rows_by_horizon(
-    run: ConditionRun, results: Mapping[int, Measures], horizons: Sequence[int]
-) -> Iterator[Rows]:
-    """Recovery at each horizon, of the models at the rate that is chosen within it."""
-    if not horizons:
-        return
-    names = ("frozen_heldout", "reference")
-    start, goal = (run.baseline[f"{name}_error"] for name in names)
-    best_rates, scores_by_horizon = [], []
-    for horizon in horizons:
-        by_rate = {i: of_rate[_HORIZON, horizon] for i, of_rate in results.items()}
-        validation = {i: both[:, 0] for i, both in by_rate.items()}
-        best = rates.best_index(validation)
-        edge = np.full(run.seeds, rates.best_on_edge(validation))
-        error, heldout = by_rate[best].T
-        best_rates.append(rates.half_decade(best))
-        scores_by_horizon.append((scores.recovery_percent(start, heldout, goal), error, edge))
-    seed, names = np.arange(run.seeds)[:, None], ("recovery_heldout_percent", ERROR, "edge")
-    for name, values in zip(names, zip(*scores_by_horizon, strict=True), strict=True):
-        yield Rows(name, seed, best_rates, np.stack(values, 1), horizon=horizons)

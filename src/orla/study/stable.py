@@ -1,6 +1,7 @@
-"""Mean scores over weights frozen after each of the last windows of a part.
+"""Held-out scores of networks frozen on the way, computed when the grid of rates is finished.
 
-Where weights move in each window, one freezing step says as much of that step as of the learner.
+Where weights move in each window, one freezing step says as much of that step as of the learner: so
+they are means over the last windows.
 Source: docs/protocol.md, Two estimands.
 """
 
@@ -19,6 +20,7 @@ from orla.study.rolling import Batch, Measures
 from orla.study.run import ConditionRun
 from orla.study.scores import Scores
 
+ERROR = "heldout_stable_error"
 # Before the name of each further score of the loss.
 PREFIX = "stable_"
 # First of the keys of frozen networks, before the step and the parameter, "" of the state; no text,
@@ -27,7 +29,7 @@ _FROZEN = ("frozen",)
 
 
 def network_snapshots(batch: Batch, steps: Sequence[int]) -> Measures:
-    """Parameters and states of the networks after each of the steps, for `add_stable_means`."""
+    """Parameters and states of the networks after each of the steps, for `mean_heldout_scores`."""
     by_step = {step: batch.result.snapshots[step] for step in steps}
     arrays = {step: {**params, "": state} for step, (params, state) in by_step.items()}
     return {
@@ -38,47 +40,62 @@ def network_snapshots(batch: Batch, steps: Sequence[int]) -> Measures:
 
 
 def add_stable_means(
-    run: ConditionRun, results: Mapping[int, Measures], steps: Sequence[int]
+    run: ConditionRun,
+    results: Mapping[int, Measures],
+    steps: Sequence[int],
+    for_resamples: bool = False,
 ) -> None:
     """Add to each rate's measures the means of held-out scores over weights frozen at `steps`.
 
-    They are computed at the rates that some resample of seeds can choose: not where another rate
-    has a lower error of validation in every seed. There they are null.
+    They are computed at the chosen rate and its runners-up, or `for_resamples` at all rates that
+    some resample of the seeds can choose. Elsewhere they are null.
     """
-    losers = rates.dominated_rates({i: m[rolling.ERROR] for i, m in results.items()})
-    indices = sorted(results.keys() - losers)
+    errors = {i: measures[rolling.ERROR] for i, measures in results.items()}
+    pick = rates.undominated_rates if for_resamples else rates.chosen_and_runner_up_rates
+    indices = pick(errors)
+    means = mean_heldout_scores(run, results, indices, steps)
+    start, goal = (run.baseline[f"{n}_error"] for n in ("frozen_heldout", "reference"))
+    for i, measures in results.items():
+        for name, by_rate in means.items():
+            value = by_rate[indices.index(i)] if i in indices else np.nan
+            measures[name] = np.where(measures["diverged"], np.nan, value)
+        measures["recovery_stable_percent"] = scores.recovery_percent(start, measures[ERROR], goal)
+
+
+def mean_heldout_scores(
+    run: ConditionRun,
+    results: Mapping[int, Measures],
+    indices: Sequence[int],
+    steps: Sequence[int],
+) -> dict[str, np.ndarray]:
+    """Means (rates, seeds) of held-out scores over weights frozen at `steps`, at some rates.
+
+    The error is `ERROR`, NaN where one of its errors is not finite or above
+    `scores.DIVERGED_ABOVE`. `results` holds `network_snapshots` and the scores at the last step.
+    """
     columns = list(run.loss.columns())
-    of_networks = [key for key in results[indices[0]] if key[0] == _FROZEN]
+    names = [key[2] for key in results[indices[0]] if key[:2] == (_FROZEN, steps[0])]
+    snapshot_keys = [(_FROZEN, step, name) for step in steps for name in names]
     values = {
         key: np.concatenate([results[i][key] for i in indices])
-        for key in (*of_networks, "heldout_error", *columns)
+        for key in (*snapshot_keys, "heldout_error", *columns)
     }
     seed = np.tile(np.arange(run.seeds), len(indices))
 
     def score(index: np.ndarray) -> dict[str, np.ndarray]:
         arrays = {step: {} for step in steps}
-        for _, step, name in of_networks:
+        for _, step, name in snapshot_keys:
             arrays[step][name] = run.tensor(values[_FROZEN, step, name][index])
         snapshots = {step: (params, params.pop("")) for step, params in arrays.items()}
         last = values["heldout_error"][index], {name: values[name][index] for name in columns}
-        whole_tensors = run.whole_tensors(seed[index])
         error, further_scores = mean_frozen_scores(
-            run, snapshots, whole_tensors, run.heldout, {run.adapt_steps: last}
+            run, snapshots, run.whole_tensors(seed[index]), run.heldout, {run.adapt_steps: last}
         )
         by_name = {PREFIX + name: further_scores[name] for name in columns}
-        return {"heldout_stable_error": error} | by_name
+        return {ERROR: error} | by_name
 
-    stable_means = measure_in_batches(len(seed), run.batch_models, score)
-    start, goal = (run.baseline[f"{n}_error"] for n in ("frozen_heldout", "reference"))
-    for i, measures in results.items():
-        for key in of_networks:
-            del measures[key]
-        for name, by_model in stable_means.items():
-            by_rate = dict(zip(indices, np.split(by_model, len(indices)), strict=True))
-            measures[name] = np.where(measures["diverged"], np.nan, by_rate.get(i, np.nan))
-        measures["recovery_stable_percent"] = scores.recovery_percent(
-            start, measures["heldout_stable_error"], goal
-        )
+    means = measure_in_batches(len(seed), run.batch_models, score)
+    return {name: mean.reshape(len(indices), run.seeds) for name, mean in means.items()}
 
 
 def last_window_ends(stop: int, window: int, windows: int) -> list[int]:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from orla import progress
 from orla.errors import OrlaError
-from orla.study import probe_measures, rates, rolling, scores, stable, tidy
+from orla.study import horizon_scores, probe_measures, rates, rolling, scores, stable, tidy
 from orla.study.batches import measure_in_batches
 from orla.study.rolling import Batch, Measures
 from orla.study.run import ConditionRun
@@ -45,12 +45,14 @@ def sweep(
     growth: int,
     horizons: Sequence[int] = (),
     stable_windows: int = 10,
+    for_resamples: bool = False,
 ) -> Sweep:
     """Adapt every seed at every rate, growing the grid until the chosen rate is interior.
 
     The chosen rate has the lowest mean of `rolling.ERROR`, which uses no held-out step; a table
     about the adapt part chooses by the mean error while adapting. The grid of neighbouring
-    half-decade rates may grow by `growth` of them on each side.
+    half-decade rates may grow by `growth` of them on each side. `for_resamples` says at which rates
+    the means over `stable_windows` freezings are scored: see `stable.add_stable_means`.
     """
     first = rates.grid_indices(learning_rates)
     ends = stable.last_window_ends(run.adapt_steps, run.episode.window, stable_windows)
@@ -71,9 +73,9 @@ def sweep(
                 _measure_by_rate(results, rolling.ERROR), first, growth
             )
             todo = [] if next_rate is None else [next_rate]
-    stable.add_stable_means(run, results, ends)
+    stable.add_stable_means(run, results, ends, for_resamples)
     _mark_choices(results)
-    rows = [*_measure_rows(run, results), *rolling.recovery_rows_by_horizon(run, results, horizons)]
+    rows = [*_measure_rows(run, results), *horizon_scores.recovery_rows(run, results, horizons)]
     rows += probe_measures.probe_rows(run, results)
     windows = np.concatenate([results[i][_TRACE] for i in sorted(results)])
     keys = {**run.keys, "loss": run.episode.loss}
@@ -118,8 +120,8 @@ def _adapt_and_measure(
         batch = Batch(run, seeds, adapt, run.whole_tensors(seeds), result, {_TRACE: trace})
         # In the order of their columns; a later one may read what an earlier one measured.
         batch.measures.update(rolling.error_measures(batch))
-        batch.measures.update(stable.network_snapshots(batch, ends))
-        batch.measures.update(rolling.adapt_horizon_errors(batch, horizons))
+        batch.measures.update(stable.network_snapshots(batch, sorted({*ends, *horizons})))
+        batch.measures.update(horizon_scores.validation_errors(batch, horizons))
         of_probes = probe_measures.measure_probes(batch)
         for name in batch.measures.keys() & of_probes.keys():
             raise OrlaError(f'a probe has the column "{name}", which every model has; rename it')

@@ -51,7 +51,7 @@ def simulate_models(
     frames = []
     for learner, index in index_by_learner.items():
         run = _make_run(world, learner, episode, parameters, index)
-        table = sweep(run, worlds.RATES, worlds.GROWTH).wide_tables["models"]
+        table = sweep(run, worlds.RATES, worlds.GROWTH, for_resamples=True).wide_tables["models"]
         # The study, pair and network in place of the number of the seed.
         pair, network = np.divmod(seeds[index][table["seed"].to_numpy()], each)
         names = [f"pair-{number % pairs + 1:02d}" for number in pair]
