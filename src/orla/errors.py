@@ -3,7 +3,7 @@
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, redirect_stderr, suppress
+from contextlib import contextmanager, redirect_stderr, suppress
 from io import FileIO, TextIOBase
 from pathlib import Path
 from typing import TextIO
@@ -62,18 +62,16 @@ def log_stderr(path: str | Path) -> Iterator[None]:
     """Copy stderr to the log `path`, with the error that ends the block, if any: with status 1,
     or 130 where the job was interrupted.
     """
-    path = Path(path)
-    with exit_in_one_line(), ExitStack() as stack:
+    with exit_in_one_line():
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            log = stack.enter_context(FileIO(path, "w"))
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            log = FileIO(path, "w")
         except OSError as error:
             raise OrlaError(
                 f"{path}: the log cannot be written ({error.strerror}); free some space, or mend "
                 "the permissions, and run again"
             ) from error
-        stack.enter_context(redirect_stderr(_Tee(sys.stderr, log)))
-        stack.enter_context(exit_in_one_line())
+    with log, redirect_stderr(_Tee(sys.stderr, log)), exit_in_one_line():
         try:
             yield
         except OrlaError:

@@ -80,9 +80,8 @@ def is_disk_full(error: BaseException | None) -> bool:
     h5py and pyarrow do not always keep the system's error number, so that its words count too.
     """
     while error is not None:
-        if isinstance(error, OSError) and error.errno in _FULL:
-            return True
-        if any(text in str(error) for text in _FULL_TEXTS):
+        has_number = isinstance(error, OSError) and error.errno in _FULL
+        if has_number or any(text in str(error) for text in _FULL_TEXTS):
             return True
         error = error.__cause__ or error.__context__
     return False
@@ -170,35 +169,27 @@ def read_npz_members(
     """`load_arrays` of an .npz, of at most `most` numbers; errors are of many kinds."""
     most = most or MOST_NUMBERS
     with zipfile.ZipFile(npz) as file:
-        members = [(member.filename.removesuffix(".npy"), member) for member in file.infolist()]
-        names = [name for name, _ in members]
+        names = [member.filename.removesuffix(".npy") for member in file.infolist()]
         if twice := [name for name, times in Counter(names).items() if times > 1]:
             raise ValueError(f"it holds {twice[0]} twice")
-        members_to_read = [(n, member) for n, member in members if only is None or n in only]
-        numbers = 0
-        for name, member in members_to_read:
-            with file.open(member) as array:
-                numbers += _count_numbers(name, array, member.file_size)
-        if numbers > most:
-            labels = ", ".join(name for name, _ in members_to_read)
-            raise ValueError(f"{labels} have more than {most} numbers")
+        members = dict(zip(names, file.infolist(), strict=True))
+        members = {name: members[name] for name in names if only is None or name in only}
+        if sum(_count_numbers(name, file, member) for name, member in members.items()) > most:
+            raise ValueError(f"{', '.join(members)} have more than {most} numbers")
         arrays = {}
-        for name, member in members_to_read:
+        for name, member in members.items():
             with file.open(member) as array:
                 arrays[name] = npy.read_array(array, allow_pickle=False)
         return arrays, names
 
 
-def _count_numbers(name: str, file: IO[bytes], size: int) -> int:
+def _count_numbers(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> int:
     """How many numbers (of 8 bytes at least) an array has, by its header; its bytes are there."""
-    version = npy.read_magic(file)
-    read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-    shape, _, dtype = read_header(file)
-    count = math.prod(shape)
-    if (
-        not dtype.hasobject
-        and min(shape, default=0) >= 0
-        and file.tell() + count * dtype.itemsize != size
-    ):
-        raise ValueError(f"{name} of shape {shape} takes other than its {size} bytes")
+    with archive.open(member) as file:
+        version = npy.read_magic(file)
+        read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, _, dtype = read_header(file)
+        size, count = member.file_size - file.tell(), math.prod(shape)
+    if not dtype.hasobject and min(shape, default=0) >= 0 and count * dtype.itemsize != size:
+        raise ValueError(f"{name} of shape {shape} takes other than its {member.file_size} bytes")
     return count * max(1, dtype.itemsize // 8)

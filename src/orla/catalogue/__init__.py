@@ -88,9 +88,7 @@ def parts(kind: str) -> dict[str, type[Any]]:
 def _parts_by_name(kind: str) -> dict[str, type[Part]]:
     """Every part of a kind that was imported and is in use, by name, in order."""
     classes: dict[str, type[Part]] = {}
-    for part in _subclasses(Part):
-        if part.kind != kind or part.part is None or not _is_in_use(part):
-            continue
+    for part in (part for part in _parts_in_use() if part.kind == kind):
         name, file = part.part.name, _defining_file(part)
         if classes.get(name, part) is not part:
             files = sorted((_defining_file(classes[name]), file))
@@ -122,11 +120,7 @@ def kinds_with_plugin_parts() -> list[str]:
     """The kinds that plug-in folders and installed packages, which are imported, add parts to."""
     if not plugins.import_plugins(_plugins):
         return []
-    kinds = {
-        part.kind
-        for part in _subclasses(Part)
-        if part.part and _is_in_use(part) and plugins.is_from_outside(part)
-    }
+    kinds = {part.kind for part in _parts_in_use() if plugins.is_from_outside(part)}
     return [kind for kind in KIND_PACKAGES if kind in kinds]
 
 
@@ -142,25 +136,19 @@ def _import_kind_package(kind: str) -> str:
 def _built_in_parts(kind: str) -> dict[str, type[Part]]:
     """The parts of a kind in the package, by name."""
     room = f"{_import_kind_package(kind)}."
-    classes = (part for part in _subclasses(Part) if part.kind == kind and part.part is not None)
+    classes = (part for part in _parts_in_use() if part.kind == kind)
     return {part.part.name: part for part in classes if part.__module__.startswith(room)}
 
 
-def _is_in_use(part: type[Part]) -> bool:
-    """Whether a part is built in, installed, or in a plug-in folder that is in use."""
-    module = sys.modules.get(part.__module__)
-    if getattr(module, part.__name__, None) is not part:
-        return False
-    if not part.__module__.startswith(plugins.PREFIX):
-        return True
-    return any(folder in Path(module.__file__).resolve().parents for folder in _plugins)
-
-
-def _subclasses(root: type) -> Iterator[type]:
-    """All subclasses of a class, and theirs."""
-    for child in root.__subclasses__():
-        yield child
-        yield from _subclasses(child)
+def _parts_in_use(root: type[Part] = Part) -> Iterator[type[Part]]:
+    """All parts that are built in, installed, or in a plug-in folder that is in use."""
+    for part in root.__subclasses__():
+        module = sys.modules.get(part.__module__)
+        if part.part and getattr(module, part.__name__, None) is part:
+            from_folder = part.__module__.startswith(plugins.PREFIX)
+            if not from_folder or {*_plugins} & {*Path(module.__file__).resolve().parents}:
+                yield part
+        yield from _parts_in_use(part)
 
 
 def part(kind: str, name: str) -> type[Any]:
@@ -185,14 +173,12 @@ def specification(kind: str, spec: str | Mapping[str, Any]) -> tuple[type[Any], 
     """
     if isinstance(spec, str):
         parts_of_kind = parts(kind)
-        if spec in parts_of_kind:
-            return parts_of_kind[spec], {}
         for name in sorted(parts_of_kind, key=len, reverse=True):
-            if re.fullmatch(re.escape(name) + r"(-[0-9]+)+", spec):
+            if re.fullmatch(re.escape(name) + "(-[0-9]+)*", spec):
                 part_class = parts_of_kind[name]
-                numbers = [int(n) for n in spec[len(name) + 1 :].split("-")]
-                if len(numbers) == len(part_class.part.short):
-                    return part_class, dict(zip(part_class.part.short, numbers, strict=True))
+                numbers = [int(n) for n in spec.removeprefix(name).split("-")[1:]]
+                if len(numbers) in (0, len(part_class.part.short)):
+                    return part_class, dict(zip(part_class.part.short, numbers, strict=False))
                 raise OrlaError(
                     f"{kind} {spec!r}: write {' or '.join(short_form_templates(part_class))}"
                 )
@@ -205,10 +191,8 @@ def specification(kind: str, spec: str | Mapping[str, Any]) -> tuple[type[Any], 
 
 def short_form_templates(part: type[Any]) -> list[str]:
     """The short forms of a part: its name, and its name with its short options in capitals."""
-    declaration = part.part
-    if not declaration.short:
-        return [declaration.name]
-    return [declaration.name, "-".join([declaration.name, *(o.upper() for o in declaration.short)])]
+    longest = "-".join([part.part.name, *map(str.upper, part.part.short)])
+    return list(dict.fromkeys([part.part.name, longest]))
 
 
 def all_short_forms(kind: str) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from orla.files import MOST_BYTES, atomic, read_npz_members
+from orla.files import MOST_BYTES, read_npz_members
 from orla.provenance import digest
 
 _KEY = "orla"
@@ -22,12 +22,10 @@ def write_arrays(
     inputs: Iterable[str | Path] = (),
 ) -> None:
     """Write arrays, provenance and digests of `inputs`, as `orla.provenance.tables.write_table`."""
-    source = {**provenance, "inputs": digest.input_digests(path, inputs)}
-    with atomic(path) as partial:
+    with digest.write_sealed(path, provenance, inputs) as (partial, source):
         np.savez(partial, **arrays, **{_KEY: np.array(json.dumps(source, sort_keys=True))})
         with zipfile.ZipFile(partial, "a") as archive:
             archive.comment = digest.BLANK.encode()
-        digest.write_digest(partial)
 
 
 def read_arrays(

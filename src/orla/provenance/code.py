@@ -109,16 +109,13 @@ def _public_modules(folder: Path) -> list[Path]:
     return sorted(file for file in folder.glob("*.py") if not file.name.startswith("_"))
 
 
-def _reachable_files(roots: list[Root] | tuple[Root, ...]) -> set[Path]:
+def _reachable_files(roots: Iterable[Root]) -> set[Path]:
     """The roots' files, and all that these import, directly or not."""
-    todo = [file for root in roots for file in _resolve_root(root)]
+    todo = {file for root in roots for file in _resolve_root(root)}
     files: set[Path] = set()
     while todo:
-        file = todo.pop()
-        if file in files:
-            continue
-        files.add(file)
-        todo += _name_digest_imports(*_cache_key(file))[2]
+        files.add(file := todo.pop())
+        todo |= _name_digest_imports(*_cache_key(file))[2] - files
     return files
 
 
@@ -196,16 +193,14 @@ def _cache_key(file: Path) -> tuple[Path, tuple[Any, ...]]:
 
 
 @lru_cache(maxsize=4096)
-def _name_digest_imports(file: Path, stamp: tuple[Any, ...]) -> tuple[str, str, tuple[Path, ...]]:
+def _name_digest_imports(file: Path, stamp: tuple[Any, ...]) -> tuple[str, str, set[Path]]:
     """A file's name and SHA-256, and the files that it imports or has beside it if it is Python."""
-    imports: set[Path] = set()
+    files: set[Path] = set()
     if file.suffix == ".py":
-        imports |= {
-            sibling for sibling in file.parent.glob(f"{file.stem}.*") if sibling.stem == file.stem
-        }
-        for module in _imports_and_part_names(file, stamp)[0]:
-            imports |= set(_resolve_import(module, file))
-    return _source_name(file), hashlib.sha256(file.read_bytes()).hexdigest(), tuple(imports)
+        modules, _ = _imports_and_part_names(file, stamp)
+        files = {f for f in file.parent.glob(f"{file.stem}.*") if f.stem == file.stem}
+        files.update(*(_resolve_import(module, file) for module in modules))
+    return _source_name(file), hashlib.sha256(file.read_bytes()).hexdigest(), files
 
 
 @lru_cache(maxsize=4096)

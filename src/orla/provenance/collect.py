@@ -10,56 +10,34 @@ from typing import Any
 
 from orla.provenance.code import source_digests
 
-_PACKAGES = (
-    "orla",
-    "torch",
-    "numpy",
-    "scipy",
-    "pandas",
-    "pyarrow",
-    "statsmodels",
-    "h5py",
-    "pynwb",
-)
-
+_PACKAGES = ("orla", "torch", "numpy", "scipy", "pandas", "pyarrow")
+_PACKAGES += ("statsmodels", "h5py", "pynwb")
 _PROSE = (":(top,exclude)*.md", ":(top,exclude)docs")
 
 
 def collect(*roots: str | Path, packages: Iterable[str] = (), **extra: Any) -> dict[str, Any]:
     """The provenance of a result: code, versions and machine of this process, and `extra`.
 
-    It can be written as JSON; the code has the `source_digests` of `roots`, and the versions those
-    of further `packages`. Where the process has loaded PyTorch, also the instruction set and
-    threads that it uses.
+    It can be written as JSON. The code has the `source_digests` of `roots`, and is dirty too where
+    git has another state of a file of these, or none; versions are also those of `packages`. Where
+    the process has loaded PyTorch, also the instruction set and threads that it uses.
     """
-    return {
-        "code": _code_state(roots) | {"files": source_digests(*roots)},
-        "versions": {"python": platform.python_version()}
-        | {p: _installed_version(p) for p in (*_PACKAGES, *packages)},
-        "platform": platform.platform(),
-        **_pytorch_settings(),
-        **extra,
-    }
-
-
-def _code_state(roots: Iterable[str | Path]) -> dict[str, Any]:
-    """`commit_state`; dirty too where git has another state of a file of `roots`, or none."""
-    state = commit_state()
-    files = [root for root in roots if isinstance(root, Path)]
-    if not state["dirty"] and any(
-        git_output(file.parent, "status", "--porcelain", "--", file.name) for file in files
-    ):
-        state |= {"dirty": True}
-    return state
-
-
-def _pytorch_settings() -> dict[str, Any]:
-    """PyTorch's instruction set and threads; {} where the process has not loaded it."""
-    # A job without it does not wait for its import.
-    if (torch := sys.modules.get("torch")) is None:
-        return {}
-    capability = torch.backends.cpu.get_cpu_capability()
-    return {"cpu_capability": capability, "threads": torch.get_num_threads()}
+    code = commit_state()
+    for file in (root for root in roots if isinstance(root, Path)):
+        if not code["dirty"] and git_output(file.parent, "status", "--porcelain", "--", file.name):
+            code["dirty"] = True
+    versions = {"python": platform.python_version()}
+    for package in (*_PACKAGES, *packages):
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            versions[package] = "unknown"
+    source = {"code": code | {"files": source_digests(*roots)}, "versions": versions}
+    source["platform"] = platform.platform()
+    if torch := sys.modules.get("torch"):  # a job without it does not wait for its import
+        source["cpu_capability"] = torch.backends.cpu.get_cpu_capability()
+        source["threads"] = torch.get_num_threads()
+    return source | extra
 
 
 def commit_state(source: Path = Path(__file__)) -> dict[str, Any]:
@@ -79,19 +57,7 @@ def commit_state(source: Path = Path(__file__)) -> dict[str, Any]:
 def git_output(folder: Path, *arguments: str) -> str | None:
     """What git prints in a folder, without white space around it; None where it fails."""
     try:
-        return subprocess.run(
-            ["git", "-C", str(folder), *arguments],
-            check=True,
-            capture_output=True,
-            text=True,
-            timeout=30,
-        ).stdout.strip()
+        how = {"check": True, "capture_output": True, "text": True, "timeout": 30}
+        return subprocess.run(["git", "-C", str(folder), *arguments], **how).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return None
-
-
-def _installed_version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "unknown"

@@ -22,13 +22,7 @@ _STATUS = Path("/proc/self/status")
 # 64 units and 40 inputs in float64.
 STEP_US = {"exact": 239.0, "step": 12.0, "window": 7.8, "pretraining": 5.5, "scoring": 2.2}
 # The same of a step of a whole batch where nothing is compiled: it waits for Python.
-UNCOMPILED_US = {
-    "exact": 2900.0,
-    "step": 700.0,
-    "window": 200.0,
-    "pretraining": 200.0,
-    "scoring": 110.0,
-}
+UNCOMPILED_US = {"exact": 2900, "step": 700, "window": 200, "pretraining": 200, "scoring": 110}
 START_S = 2.5  # of a process that imports PyTorch
 PROGRAM_S = 11.0  # of one compilation
 _UNITS, _INPUTS = 64, 40
@@ -41,17 +35,17 @@ _BETWEEN = ""  # the name of what happens outside of phases
 class Ledger:
     """CPU seconds, steps and programs of this process since its last cost file, or its start.
 
-    `open` are the phases that have not ended; `until_s` CPU seconds, children's too, that are
-    counted so far; `filed_s` those of the process and of children up to the last file.
+    `open` are the phases that have not ended, within "starting" before the first cost file, then
+    within `_BETWEEN`; `until_s` CPU seconds, children's too, that are counted so far; `filed_s`
+    those of the process and of children up to the last file.
     """
 
     cpu_s: Counter[str] = field(default_factory=Counter)
     steps: Counter[str] = field(default_factory=Counter)
     programs: int = 0
-    open: list[str] = field(default_factory=lambda: [_BETWEEN])
+    open: list[str] = field(default_factory=lambda: ["starting"])
     until_s: float = 0.0
     filed_s: tuple[float, float] = (0.0, 0.0)
-    has_begun: bool = False
 
     def settle(self) -> None:
         """Count what was spent since the last call under the innermost open phase."""
@@ -64,12 +58,11 @@ class Ledger:
         self.settle()
         now = _cpu_s()
         process_s, children_s = (a - b for a, b in zip(now, self.filed_s, strict=True))
-        by_phase = Counter(self.cpu_s)
-        by_phase[default_phase] += by_phase.pop(_BETWEEN, 0.0)
+        self.cpu_s[default_phase] += self.cpu_s.pop(_BETWEEN, 0.0)
         costs = {
             "cpu_s": round(process_s, 3),
             "cpu_children_s": round(children_s, 3),
-            "cpu_by_phase_s": {name: round(s, 3) for name, s in by_phase.items()},
+            "cpu_by_phase_s": {name: round(s, 3) for name, s in self.cpu_s.items()},
             "steps": dict(self.steps),
             "programs": self.programs,
             "pytorch": "torch" in sys.modules,
@@ -92,9 +85,7 @@ def record(result: str | Path, default_phase: str = "other") -> Iterator[None]:
     """
     began = time.perf_counter()
     _ledger.settle()
-    if not _ledger.has_begun:
-        _ledger.has_begun = True
-        _ledger.cpu_s["starting"] += _ledger.cpu_s.pop(_BETWEEN, 0.0)
+    _ledger.open[0] = _BETWEEN
     yield
     cost = {
         "wall_s": round(time.perf_counter() - began, 3),
@@ -120,7 +111,7 @@ def phase(name: str) -> Iterator[None]:
 
 def work_phase(name: str, steps: int) -> AbstractContextManager[None]:
     """A phase that goes through `steps` steps of single models; part of the open one, if any."""
-    name = _ledger.open[-1] or name
+    name = _ledger.open[-1] if _ledger.open[1:] else name
     _ledger.steps[name] += steps
     return phase(name)
 
@@ -150,8 +141,7 @@ def _peak_rss_bytes(who: int) -> int:
 def _cpu_s() -> tuple[float, float]:
     """CPU seconds of this process, and of those that it started and waited for."""
     usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    process_s, children_s = (usage.ru_utime + usage.ru_stime for usage in usages)
-    return process_s, children_s
+    return tuple(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def read_cost(file: Path) -> dict[str, Any] | None:

@@ -30,13 +30,22 @@ class ChangedInput(OrlaError):
         self.path = path
 
 
-def write_digest(path: Path) -> None:
-    """Compute a file's digest and write it over the one `BLANK` in the file."""
-    content = path.read_bytes()
-    [mark] = _MARK.finditer(content)
-    with path.open("r+b") as file:
-        file.seek(mark.start(1))
-        file.write(hashlib.sha256(content).hexdigest().encode())
+@contextmanager
+def write_sealed(
+    path: str | Path, provenance: Mapping[str, Any], inputs: Iterable[str | Path]
+) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Give the block a name to write a result under, and its provenance with digests of `inputs`.
+
+    The block writes both, and one `BLANK`, over which the file's digest is written.
+    """
+    source = {**provenance, "inputs": input_digests(path, inputs)}
+    with files.atomic(path) as partial:
+        yield partial, source
+        content = partial.read_bytes()
+        [mark] = _MARK.finditer(content)
+        with partial.open("r+b") as file:
+            file.seek(mark.start(1))
+            file.write(hashlib.sha256(content).hexdigest().encode())
 
 
 def is_sealed(path: Path) -> bool:
@@ -44,8 +53,13 @@ def is_sealed(path: Path) -> bool:
     return _MARK.search(files.read_file(path)) is not None
 
 
-def read_verified(path: Path) -> bytes:
-    """A file's bytes; OrlaError where it is missing, has no digest, or differs from it."""
+@contextmanager
+def open_result(path: str | Path) -> Iterator[bytes]:
+    """A result's bytes; OrlaError where it is missing, has no digest, or differs from it.
+
+    Any error of the block becomes an OrlaError.
+    """
+    path = Path(path)
     if not path.is_file():
         raise OrlaError(f"{path}: no such result; let snakemake make it: snakemake {path}")
     content = files.read_file(path)
@@ -62,14 +76,8 @@ def read_verified(path: Path) -> bytes:
             f"{path}: differs from its own digest, so it is damaged or was changed;"
             " delete it and run again"
         )
-    return content
-
-
-@contextmanager
-def open_result(path: str | Path) -> Iterator[bytes]:
-    """A result's bytes, from `read_verified`; any error of the block becomes an OrlaError."""
     with files.as_one_line(path, "no result of this kind, or damaged", "delete it and run again"):
-        yield read_verified(Path(path))
+        yield content
 
 
 def input_digests(path: str | Path, made_from: Iterable[str | Path]) -> dict[str, str]:

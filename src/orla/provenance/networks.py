@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orla.errors import OrlaError
-from orla.files import atomic
 from orla.provenance import digest
 
 if TYPE_CHECKING:
@@ -28,12 +27,10 @@ def save(
     import safetensors.torch
 
     tensors = {name: tensor.contiguous() for name, tensor in networks.items()}
-    source = {**provenance, "inputs": digest.input_digests(path, inputs)}
-    # In one entry, because safetensors writes several entries in no fixed order.
-    entry = json.dumps({"digest": digest.BLANK, "provenance": source}, sort_keys=True)
-    with atomic(path) as partial:
+    with digest.write_sealed(path, provenance, inputs) as (partial, source):
+        # In one entry, because safetensors writes several entries in no fixed order.
+        entry = json.dumps({"digest": digest.BLANK, "provenance": source}, sort_keys=True)
         safetensors.torch.save_file(tensors, partial, metadata={"orla": entry})
-        digest.write_digest(partial)
 
 
 def load(

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from orla.errors import OrlaError
-from orla.files import atomic
 from orla.provenance import digest
 
 _KEY = b"orla"
@@ -40,14 +39,12 @@ def write_table(
     frame.attrs = {}
     table = pa.Table.from_pandas(frame, preserve_index=False)
     metadata = dict(table.schema.metadata or {})
-    source = {**provenance, "inputs": digest.input_digests(path, inputs)}
-    metadata[_KEY] = json.dumps(source, sort_keys=True).encode()
-    table = table.replace_schema_metadata(metadata)
-    with atomic(path) as partial:
+    with digest.write_sealed(path, provenance, inputs) as (partial, source):
+        metadata[_KEY] = json.dumps(source, sort_keys=True).encode()
+        table = table.replace_schema_metadata(metadata)
         with pq.ParquetWriter(partial, table.schema) as writer:
             writer.write_table(table)
             writer.add_key_value_metadata({digest.KEY: digest.BLANK})
-        digest.write_digest(partial)
 
 
 def read_table(path: str | Path, expect: Mapping[str, Any] | None = None) -> pd.DataFrame:
