@@ -38,14 +38,18 @@ def write_sealed(
 
     The block writes both, and one `BLANK`, over which the file's digest is written.
     """
-    source = {**provenance, "inputs": input_digests(path, inputs)}
     with files.atomic(path) as partial:
-        yield partial, source
-        content = partial.read_bytes()
-        [mark] = _MARK.finditer(content)
-        with partial.open("r+b") as file:
-            file.seek(mark.start(1))
-            file.write(hashlib.sha256(content).hexdigest().encode())
+        yield partial, {**provenance, "inputs": input_digests(path, inputs)}
+        write_digest(partial)
+
+
+def write_digest(path: Path) -> None:
+    """Compute a file's digest and write it over the one `BLANK` in the file."""
+    content = path.read_bytes()
+    [mark] = _MARK.finditer(content)
+    with path.open("r+b") as file:
+        file.seek(mark.start(1))
+        file.write(hashlib.sha256(content).hexdigest().encode())
 
 
 def is_sealed(path: Path) -> bool:
