@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 from pathlib import Path
 
@@ -16,27 +17,25 @@ if hasattr(os, "sched_setaffinity"):
 # What exact RTRL is compared with takes the kernels that BLAS itself chooses for this processor.
 os.environ.pop("OPENBLAS_CORETYPE", None)
 
+# What is measured, by the function of its name in the module of its name -> the options it takes.
+WHAT = {
+    "tables": ["repeats"],
+    "family": ["repeats"],
+    "gradients": [],
+    "scaling": ["repeats", "largest"],
+    "memory": [],
+    "invariance": [],
+    "plans": [],
+    "versions": ["other", "repeats", "learner"],
+    "recorded": ["repeats"],
+    "cuda": ["repeats"],
+}
+
 
 def main() -> None:
     """Run what was asked for; without a name, the tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument(
-        "what",
-        nargs="?",
-        default="tables",
-        choices=[
-            "tables",
-            "family",
-            "gradients",
-            "scaling",
-            "memory",
-            "invariance",
-            "plans",
-            "versions",
-            "recorded",
-            "cuda",
-        ],
-    )
+    parser.add_argument("what", nargs="?", default="tables", choices=WHAT)
     parser.add_argument("other", nargs="?", help="versions: another checkout of this repository")
     parser.add_argument("--learner", help="versions: one learner only")
     parser.add_argument("--repeats", type=int, default=7, help="the best of so many counts")
@@ -44,58 +43,16 @@ def main() -> None:
     arguments = parser.parse_args()
     if (arguments.what == "versions") != bool(arguments.other):
         parser.error("versions, and nothing else, takes the folder of another checkout")
-    if arguments.what == "versions":
-        from benchmarks.versions import versions
-        from orla.errors import exit_in_one_line
+    from orla.errors import exit_in_one_line
 
-        with exit_in_one_line():
-            versions(Path(arguments.other), arguments.repeats, arguments.learner)
-        return
-    if arguments.what == "cuda":
-        from benchmarks.cuda import cuda
-        from orla.errors import exit_in_one_line
+    if arguments.what not in ("versions", "cuda"):  # which set the threads themselves
+        from orla.programs import compiling
 
-        with exit_in_one_line():
-            cuda(arguments.repeats)
-        return
-    from orla.programs import compiling
-
-    compiling.configure(threads=1)
-    if arguments.what == "recorded":
-        from benchmarks.recorded import recorded
-
-        recorded(arguments.repeats)
-        return
-    if arguments.what == "tables":
-        from benchmarks.tables import tables
-
-        tables(arguments.repeats)
-    elif arguments.what == "family":
-        from benchmarks.family import family
-
-        family(arguments.repeats)
-    elif arguments.what == "gradients":
-        from benchmarks.gradients import gradients
-        from orla.errors import exit_in_one_line
-
-        with exit_in_one_line():
-            gradients()
-    elif arguments.what == "scaling":
-        from benchmarks.scaling import scaling
-
-        scaling(arguments.repeats, arguments.largest)
-    elif arguments.what == "memory":
-        from benchmarks.memory import memory
-
-        memory()
-    elif arguments.what == "plans":
-        from benchmarks.plans import plans
-
-        plans()
-    else:
-        from benchmarks.invariance import invariance
-
-        invariance()
+        compiling.configure(threads=1)
+    arguments.other = arguments.other and Path(arguments.other)
+    measure = getattr(importlib.import_module(f"benchmarks.{arguments.what}"), arguments.what)
+    with exit_in_one_line():
+        measure(*(getattr(arguments, name) for name in WHAT[arguments.what]))
 
 
 if __name__ == "__main__":
