@@ -13,7 +13,7 @@ import psutil
 import pytest
 import torch
 import torch.nn.functional as F
-from made_language import tiny
+from made_language import SIZES, tiny
 from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, AutoModelForCausalLM
 
@@ -66,8 +66,7 @@ def test_a_batch_is_each_optimizer_alone_with_the_state_held_fixed(learner, wind
 
 
 def test_held_out_is_read_by_the_weights_before_it():
-    steps, weights = started([0, 1])
-    group = {"adam": [0.03, 0.03]}
+    (steps, weights), group = started([0, 1]), {"adam": [0.03, 0.03]}
     loss, heldout, norms = adapt(steps, weights, group, TOKENS[:2], "immediate", freeze=8)
     assert np.isnan(heldout[:, :8]).all()
     steps, weights = started([0, 1])
@@ -79,7 +78,17 @@ def test_held_out_is_read_by_the_weights_before_it():
     assert all((norm > 0).all() for norm in norms.values())
 
 
-def test_a_model_from_disk_has_whole_tables_at_the_rate_that_stays_finite(saved):
+def test_a_saved_model_reads_on_from_its_state(saved):
+    model = models.open_model({"load": str(saved)}, None, ROOM)
+    tokens = torch.tensor([model.encode("def f(x): a word")])
+    whole, _ = model(tokens, model.start(1))
+    first, state = model(tokens[:, :3], model.start(1))
+    assert torch.allclose(torch.cat([first, model(tokens[:, 3:], state)[0]], 1), whole, atol=1e-5)
+    assert len(whole.unique()) > 100
+
+
+@pytest.mark.parametrize("saved", ["gpt2"], indirect=True)
+def test_tables_are_whole_at_the_rate_that_stays_finite(saved):
     model = models.open_model({"load": str(saved)}, None, ROOM)
     words = {"code": "x = f(x)\n\n" * 60, "prose": "A word. Another. " * 60}
     given = {name: dict.fromkeys(texts.PARTS, text) for name, text in words.items()}
@@ -94,13 +103,9 @@ def test_a_model_from_disk_has_whole_tables_at_the_rate_that_stays_finite(saved)
     assert (norms["norm"] >= 0).all()
     losses = losses.assign(model="m", parameters=1)
     table = recovery_table(losses)
-    proxy = table[(table["learner"] == "tbptt-64") & (table["optimizer"] == "adam")]
-    rooms = proxy.groupby(["model", "rank"])["proxy"].mean().dropna()
-    assert (
-        (rooms.round(6) == 100).all()
-        and len(table) == 8
-        and len(several_shifts_table(losses)) == 2 * 4
-    )
+    proxy = table[(table["learner"] == "tbptt-64") & (table["optimizer"] == "adam")]["proxy"]
+    assert (proxy.dropna().round(6) == 100).all()
+    assert len(table) == len(several_shifts_table(losses)) == 8
     of_domains = losses.groupby("domain")[["domain_loss", "domain_error"]].nunique()
     assert (of_domains == 1).all(axis=None) and (losses["domain_error"] > 0).all()
     with pytest.raises(OrlaError, match=r'"grids\.sgd" has no rates for an update each step'):
@@ -109,10 +114,8 @@ def test_a_model_from_disk_has_whole_tables_at_the_rate_that_stays_finite(saved)
 
 def two_segments(**change):
     """The paper's GPT-2: 3.94 frozen, 3.77 with Adam, 2.83 before the shift; TBPTT is made up."""
-    rows = []
-    for seed, (learner, loss) in itertools.product(
-        range(2), (("immediate", 3.77), ("tbptt-64", 3.40))
-    ):
+    rows, learners = [], {"immediate": 3.77, "tbptt-64": 3.40}
+    for seed, (learner, loss) in itertools.product(range(2), learners.items()):
         row = {"model": "gpt2", "parameters": 1, "rank": 4, "learner": learner, "rate": 1e-3}
         row |= {"optimizer": "adam", "edge": False, "seed": seed, "stream": 0, "token": 0}
         # The text of the second seed is harder before the shift than after it.
@@ -125,12 +128,10 @@ def two_segments(**change):
 
 
 def test_recoveries_are_the_papers_by_hand():
-    table = (
-        recovery_table(two_segments()).set_index("learner").loc["immediate"].mean(numeric_only=True)
-    )
-    expected = [17 / 1.11, 17 / 0.54, 7 / 1.11, 7 / 0.44]
+    table = recovery_table(two_segments()).groupby("learner").mean(numeric_only=True)
     names = ["before", "proxy", "heldout_before", "heldout_proxy"]
-    assert table[names].tolist() == pytest.approx(expected)
+    expected = [17 / 1.11, 17 / 0.54, 7 / 1.11, 7 / 0.44]
+    assert table.loc["immediate", names].tolist() == pytest.approx(expected)
 
 
 def test_what_is_not_clear_is_no_denominator():
@@ -148,17 +149,15 @@ def test_a_text_is_read_from_places_all_over_it():
     steps = FAMILIES["mamba"](tiny("mamba", torch.float64))
     text = torch.randint(0, 20, (320,), generator=torch.Generator().manual_seed(3)).tolist()
     mean, error = adaptation.domain_loss_and_error(steps, text)
-    places = [
-        token_losses(steps, torch.tensor([text[at : at + 10]]))[0] for at in range(0, 320, 10)
-    ]
-    means = np.mean(places, axis=1)
+    pieces = torch.tensor(text).split(10)
+    means = np.array([token_losses(steps, piece[None]).mean() for piece in pieces])
     assert mean == pytest.approx(means.mean())
     assert error == pytest.approx(means.std(ddof=1) / np.sqrt(32))
 
 
 def test_as_many_models_are_foreseen_as_rates_are_tried():
     settings = {"seeds": 1, "streams": [["code", "prose"]], "tokens": 30, "choosing": 10}
-    settings["most_hours"] = 24
+    settings |= {"most_hours": 24}
     adapters = {"learners": ["immediate", "tbptt-64"], "optimizers": ["adam", "sgd"]}
     grids = {name: {"step": [1] * 3, "window": [1] * 4} for name in ("adam", "sgd")}
     room = {"models": 8, "tokens": 2 * (2 * 30 + 8 * 10), "most_hours": 24}
@@ -173,12 +172,9 @@ def test_parts_of_a_text_share_no_paragraph(tmp_path):
         parts = texts.split_text(source, shares)
         whole = sum(map(len, parts.values()))
         assert all(abs(len(parts[n]) / whole - share) < 0.02 for n, share in shares.items())
-        seen = [
-            {" ".join(p.split()) for p in re.split(r"\n\s*\n", text)} - {""}
-            for text in parts.values()
-        ]
+        seen = [{" ".join(p.split()) for p in re.split(r"\n\s*\n", t)} for t in parts.values()]
         assert all(len(one) > 100 for one in seen)
-        assert not (seen[0] & seen[1] or seen[0] & seen[2] or seen[1] & seen[2])
+        assert all(not one & other - {""} for one, other in itertools.combinations(seen, 2))
     twice = tmp_path / "twice.txt"
     twice.write_text("One.\n\nTwo.\n\n  One.\n\nThree.\n")
     assert "".join(texts.split_text(str(twice), shares).values()).count("One") == 1
@@ -230,18 +226,18 @@ def test_models_that_cannot_be_run_or_are_damaged_are_refused(saved, tmp_path, m
 
 
 @pytest.mark.parametrize(
-    ("make", "change", "words"),
+    ("make", "text", "words"),
     [
-        ({"n_positions": 9}, {}, "of 9 positions, and windows of 8 tokens"),
-        ({"n_positions": 8, "n_hed": 2}, {}, 'cannot be "n_hed", no option of a gpt2; .*"n_head"'),
-        ({"n_positions": 8}, {"window": 8, "text": "x"}, "1 tokens to pretrain on"),
+        ({"n_positions": 9}, "x = 1\n" * 20, "of 9 positions, and windows of 8 tokens"),
+        ({"n_hed": 2}, "x = 1\n" * 20, 'cannot be "n_hed", no option of a gpt2; .*"n_head"'),
+        ({"n_positions": 8}, "x", "1 tokens to pretrain on"),
     ],
 )
-def test_what_cannot_be_pretrained_is_refused(make, change, words, tmp_path):
+def test_what_cannot_be_pretrained_is_refused(make, text, words, tmp_path):
     settings = {"vocabulary": 270, "seed": 0, "window": 8, "shares": {"code": 1}}
-    texts = {"code": change.get("text", "def f(x):\n" * 20)}
+    make = {"model_type": "gpt2", **SIZES["gpt2"], **make}
     with pytest.raises(OrlaError, match=words):
-        pretraining.pretrain({"model_type": "gpt2", **make}, texts, settings, tmp_path)
+        pretraining.pretrain(make, {"code": text}, settings, tmp_path)
 
 
 def test_without_the_extra_one_line_says_what_to_install(monkeypatch):
