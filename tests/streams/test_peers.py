@@ -32,8 +32,7 @@ def by_hand(name, X, Y):
         "logistic": preprocessing.StandardScaler() | one,
     }
     right = []
-    for t, (x, y) in enumerate(zip(X, Y, strict=True)):
-        row = {i: float(v) for i, v in enumerate(x)}
+    for t, (row, y) in enumerate(zip(map(dict, map(enumerate, X.tolist())), Y, strict=True)):
         if name == "no-change":
             guess = Y[t - 1] if t else None
         elif name == "majority":
@@ -59,12 +58,11 @@ def test_accuracies_are_those_of_the_rows_that_count():
 
 
 def test_a_forest_follows_its_seed_and_its_rows_are_charged_as_work(monkeypatch):
-    spent, (X, Y, _) = [], task().labelled_rows(0)
-    counted = lambda name, rows: spent.append((name, rows)) or cost.phase(name)  # noqa: E731
-    monkeypatch.setattr(cost, "work_phase", counted)
+    X, Y, _ = task(adapt=100).labelled_rows(0)
+    monkeypatch.setattr(cost, "_ledger", cost.Ledger())
     first, again, other = (peers.row_hits_and_bytes("forest", seed, X, Y)[0] for seed in (0, 0, 1))
     assert np.array_equal(first, again) and not np.array_equal(first, other)
-    assert spent == [("forest", len(Y))] * 3
+    assert cost._ledger.steps == {"forest": 3 * len(Y)}
 
 
 @pytest.mark.parametrize("wrong", [{"wood": 1}, {"forest": -1}])
