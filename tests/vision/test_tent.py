@@ -15,20 +15,13 @@ from orla.vision import images, networks, tent
 from orla.vision.corruptions import EXTRA, SCORED
 
 SMALL = {"depth": 10, "widen": 1, "seed": 0}
-OPTIMIZERS = {
-    "adam": ("adam", lambda p: torch.optim.Adam(p, lr=0.03)),
-    "rmsprop-like": (
-        {"kind": "adam", "beta1": 0.0},
-        lambda p: torch.optim.Adam(p, lr=0.03, betas=(0.0, 0.999)),
-    ),
-}
 
 
 @pytest.fixture(scope="module")
 def network():
     """One whose batch normalization has seen images, so that statistics matter."""
     network = networks.build_network(SMALL).train()
-    network(torch.rand(64, 3, 32, 32, generator=torch.Generator().manual_seed(1)))
+    network(torch.rand(16, 3, 32, 32, generator=torch.Generator().manual_seed(1)))
     return network.double().eval()
 
 
@@ -39,7 +32,7 @@ def batches():
     return [(one**2, torch.randint(0, 10, (8,), generator=generator)) for one in x]
 
 
-def tent_by_torch(network, batches, optimizer):
+def tent_by_torch(network, batches, beta1):
     """TENT as its authors wrote it, with modules changed in place: the error in %, the weights."""
     network = copy.deepcopy(network).train().requires_grad_(False)
     params = {}
@@ -50,7 +43,7 @@ def tent_by_torch(network, batches, optimizer):
             module.running_mean = None
             module.running_var = None
             params |= {f"{name}.weight": module.weight, f"{name}.bias": module.bias}
-    optimizer, wrong = optimizer(params.values()), 0
+    optimizer, wrong = torch.optim.Adam(params.values(), lr=0.03, betas=(beta1, 0.999)), 0
     for x, y in batches:
         outputs = network(x)
         loss = torch.distributions.Categorical(logits=outputs).entropy().mean()
@@ -61,10 +54,9 @@ def tent_by_torch(network, batches, optimizer):
     return 100 * wrong / sum(len(y) for _, y in batches), params
 
 
-@pytest.mark.parametrize("name", OPTIMIZERS)
-def test_tent_is_that_of_plain_pytorch(network, batches, name, monkeypatch):
-    spec, theirs = OPTIMIZERS[name]
-    error, expected = tent_by_torch(network, batches, theirs)
+@pytest.mark.parametrize("beta1", [0.9, 0.0])
+def test_tent_is_that_of_plain_pytorch(network, batches, beta1, monkeypatch):
+    error, expected = tent_by_torch(network, batches, beta1)
     last, plain = {}, tent.update_step
 
     def watched(*given):
@@ -75,7 +67,7 @@ def test_tent_is_that_of_plain_pytorch(network, batches, name, monkeypatch):
     monkeypatch.setattr(tent, "update_step", watched)
     adapting = copy.deepcopy(network).train()
     params = tent.adaptable_parameters(adapting, "bn", 4, 0)
-    optimizer = catalogue.make("optimizer", spec)
+    optimizer = catalogue.make("optimizer", {"kind": "adam", "beta1": beta1})
     assert tent.error_and_gradient_norms(adapting, params, batches, optimizer, 0.03)[0] == error
     assert expected.keys() == last.keys()
     for each, value in expected.items():
@@ -85,7 +77,10 @@ def test_tent_is_that_of_plain_pytorch(network, batches, name, monkeypatch):
 
 
 def test_lora_adapters_start_at_no_change_and_add_BA_to_each_convolution(network, batches):
-    [x, _], adapters = batches[0], tent.adaptable_parameters(network, "lora", 4, 3)
+    x, _ = batches[0]
+    adapters, same, other = (
+        tent.adaptable_parameters(network, "lora", 4, seed) for seed in (3, 3, 4)
+    )
     convolutions = [n for n, m in network.named_modules() if isinstance(m, nn.Conv2d)]
     assert [*adapters] == [f"{n}.{part}" for n in convolutions for part in "AB"]
     with torch.no_grad():
@@ -95,10 +90,8 @@ def test_lora_adapters_start_at_no_change_and_add_BA_to_each_convolution(network
         change = adapters["conv1.B"] @ adapters["conv1.A"]
         changed.conv1.weight += change.reshape(16, 3, 3, 3)
         torch.testing.assert_close(tent.logits(network, adapters, x), changed(x))
-    same, other = (
-        tent.adaptable_parameters(network, "lora", 4, seed)["conv1.A"] for seed in (3, 4)
-    )
-    assert torch.equal(same, adapters["conv1.A"]) and not torch.equal(same, other)
+    assert torch.equal(same["conv1.A"], adapters["conv1.A"])
+    assert not torch.equal(same["conv1.A"], other["conv1.A"])
 
 
 def test_norms_are_those_of_each_layers_gradient(network, batches):
@@ -114,10 +107,8 @@ def test_norms_are_those_of_each_layers_gradient(network, batches):
 
 
 def test_a_table_has_the_rate_that_is_best_on_other_corruptions(tmp_path):
-    network, streams = (
-        networks.build_network(SMALL),
-        images.corruption_streams(fashion_mnist(tmp_path), 8),
-    )
+    network = networks.build_network(SMALL)
+    streams = images.corruption_streams(fashion_mnist(tmp_path), 4)
     grid = [0.001, 0.003]
     settings = {"batch": 4, "rank": 2, "seeds": 1, "rates": {"bn": {"adam": grid}}}
     table = tent.adaptation_table(network, streams, settings, "bn", "adam", {"kind": "adam"}, 2)
@@ -133,11 +124,10 @@ def test_a_table_has_the_rate_that_is_best_on_other_corruptions(tmp_path):
 
 
 def test_training_learns(tmp_path):
-    settings = SMALL | {"epochs": 2, "batch": 20, "learning_rate": 0.01}
-    made = fashion_mnist(tmp_path, train=400, packed=False)
-    network = networks.train(
-        networks.build_network(SMALL), settings, *images.fashion_mnist(made, "train")
-    ).eval()
+    settings = SMALL | {"epochs": 2, "batch": 10, "learning_rate": 0.01}
+    made = fashion_mnist(tmp_path, train=200, packed=False)
+    network = networks.build_network(SMALL)
+    networks.train(network, settings, *images.fashion_mnist(made, "train")).eval()
     test, labels = images.fashion_mnist(made, "t10k")
     with torch.no_grad():
         right = (network(networks.network_inputs(test)).argmax(1).numpy() == labels).mean()
