@@ -44,20 +44,18 @@ def test_commit_and_dirty_flag_of_tracked_files(checkout):
     assert provenance.commit_state(other) == {"commit": "unknown", "dirty": None}
 
 
-def test_a_part_that_git_has_not_is_uncommitted_code(checkout):
+def test_a_part_that_git_has_not_is_uncommitted_code(checkout, monkeypatch):
     source, _ = checkout
-    clean = {"commit": "0123abc", "dirty": False}
     new = source.with_name("plugin.py")
     new.write_text("")
 
     def dirty(file):
         return provenance.collect("orla.tasks.base", file)["code"]["dirty"]
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(provenance, "commit_state", lambda: dict(clean))
-        assert dirty(source) is False and dirty(new) is True
-        source.write_text("a = 3\n")
-        assert dirty(source) is True
+    monkeypatch.setattr(provenance, "commit_state", lambda: {"commit": "0123abc", "dirty": False})
+    assert dirty(source) is False and dirty(new) is True
+    source.write_text("a = 3\n")
+    assert dirty(source) is True
 
 
 def test_without_git_the_commit_is_unknown(tmp_path, monkeypatch):
@@ -84,12 +82,7 @@ def test_a_process_without_pytorch_does_not_wait_for_it():
     code = """
 import json, sys
 from orla.provenance import collect
-before = collect.collect()
-loaded = "torch" in sys.modules
-import torch
-print(json.dumps([sorted(before), loaded, sorted(collect.collect())]))
+print(json.dumps([sorted(collect.collect()), "torch" in sys.modules]))
 """
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    before, loaded, after = json.loads(done.stdout)
-    assert not loaded and {"code", "versions", "platform"} <= set(before)
-    assert set(after) - set(before) == {"cpu_capability", "threads"}
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    assert json.loads(done.stdout) == [["code", "platform", "versions"], False]

@@ -35,13 +35,13 @@ def test_time_and_memory_stand_beside_the_result(tmp_path):
         held = np.ones(30_000_000)  # 240 MB
         time.sleep(0.05)
     found = written(result)
-    assert 0.05 <= found["wall_s"] < 30
+    assert 0.05 <= found["wall_s"] < 30 and found["pytorch"] is True
     assert held.nbytes / 1e6 < found["peak_rss_mb"] < 1e5
     assert 0 <= found["peak_rss_children_mb"] < 1e5
     assert not result.exists()
 
 
-def test_memory_is_the_process_own_and_touched_and_that_of_started_ones_apart(tmp_path):
+def test_memory_and_start_are_the_process_own_and_those_of_started_ones_apart(tmp_path):
     """Linux hands ru_maxrss down to a started program."""
     held = np.ones(60_000_000)  # 480 MB
     program = """
@@ -60,6 +60,9 @@ with cost.record(sys.argv[1] + "/helped"):
     alone, helped = (written(tmp_path / name) for name in ("alone", "helped"))
     assert alone["peak_rss_children_mb"] == 0
     assert helped["peak_rss_mb"] < 300 < helped["peak_rss_children_mb"]
+    # What a process did before the first block is its start.
+    assert 0.9 * alone["cpu_s"] < alone["cpu_by_phase_s"]["starting"] <= alone["cpu_s"]
+    assert alone["pytorch"] is False
 
 
 def test_a_block_that_fails_costs_nothing(tmp_path):
@@ -126,55 +129,26 @@ def test_work_is_part_of_the_open_phase(tmp_path, ledger):
 
 
 def test_the_time_of_started_processes_is_counted(tmp_path, ledger):
-    busy = "import time\nwhile time.process_time() < 0.3: pass"
+    busy = "import time\nwhile time.process_time() < 0.1: pass"
     with cost.record(tmp_path / "t"), cost.phase("compiling"):
         subprocess.run([sys.executable, "-c", busy], check=True)
     found = written(tmp_path / "t")
-    assert found["cpu_s"] < 0.2
-    assert 0.3 <= found["cpu_children_s"] <= found["cpu_by_phase_s"]["compiling"]
-
-
-@pytest.mark.parametrize(("imported", "loaded"), [("json", False), ("torch", True)])
-def test_a_process_says_whether_it_has_pytorch_and_what_its_start_took(tmp_path, imported, loaded):
-    program = f"""
-import sys, {imported}
-from orla.provenance import cost
-with cost.record(sys.argv[1]):
-    pass
-"""
-    subprocess.run([sys.executable, "-c", program, str(tmp_path / "t")], check=True)
-    found = written(tmp_path / "t")
-    assert found["pytorch"] is loaded
-    assert 0 < found["cpu_by_phase_s"]["starting"] <= found["cpu_s"] + found["cpu_children_s"]
-    assert found["cpu_by_phase_s"]["starting"] > 0.9 * found["cpu_s"]
+    assert found["cpu_s"] < 0.1 <= found["cpu_children_s"] <= found["cpu_by_phase_s"]["compiling"]
 
 
 # Sums of cost files, and the estimate of what is planned
 
 
-def write(file, **changes):
-    about = {
-        "wall_s": 9.0,
-        "cpu_by_phase_s": {"starting": 2.0, "learners": 5.0, "compiling": 3.0},
-        "steps": {"learners": 100, "scoring": 40},
-        "programs": 1,
-        "pytorch": True,
-    }
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(about | changes))
-    return file
-
-
 @pytest.fixture
 def folders(tmp_path):
     results, reports = tmp_path / "results", tmp_path / "reports"
-    write(results / "a.parquet.cost.json")
-    second = {"learners": 9.0, "scoring": 0.04}
-    write(results / "deep" / "b.parquet.cost.json", cpu_by_phase_s=second, programs=0)
-    report = {"starting": 0.5, "reports": 0.5}
-    write(
-        reports / "page.html.cost.json", cpu_by_phase_s=report, pytorch=False, programs=0, steps={}
-    )
+    for file, spent in (
+        (results / "a.parquet", {"starting": 2.0, "learners": 5.0, "compiling": 3.0}),
+        (results / "deep" / "b.parquet", {"learners": 9.0, "scoring": 0.04}),
+        (reports / "page.html", {"starting": 0.5, "reports": 0.5}),
+    ):
+        file.parent.mkdir(parents=True)
+        file.with_name(f"{file.name}.cost.json").write_text(json.dumps({"cpu_by_phase_s": spent}))
     return results, reports
 
 
@@ -200,17 +174,10 @@ def test_files_that_are_missing_damaged_or_old_are_passed_over(folders, tmp_path
     assert cost.cpu_summary(tmp_path / "no folder") == "CPU 0 s: no job ran"
 
 
-@pytest.mark.parametrize(
-    ("planned", "measured_us"),
-    [
-        (cost.planned_cpu_s("exact", 10**6), 239.0),
-        (cost.planned_cpu_s("window", 10**6), 7.8),
-        (cost.planned_cpu_s("step", 10**6, hidden=32), 4.8),
-        (cost.planned_cpu_s("exact", 10**6, hidden=32), 59.0),
-    ],
-)
-def test_other_sizes_are_near_what_was_measured(planned, measured_us):
-    assert planned == pytest.approx(measured_us, rel=0.15)
+def test_other_sizes_are_near_what_was_measured():
+    work = [("exact", 64), ("window", 64), ("step", 32), ("exact", 32)]
+    planned = [cost.planned_cpu_s(kind, 10**6, hidden) for kind, hidden in work]
+    assert planned == pytest.approx([239.0, 7.8, 4.8, 59.0], rel=0.15)
 
 
 def test_jobs_run_beside_each_other_and_none_ends_before_its_own_time():
