@@ -35,7 +35,7 @@ def test_a_full_disk_swallows_the_log_and_not_the_error(capsys):
     ("error", "status", "message"),
     [
         (KeyError("a defect"), 1, "Traceback .*KeyError: 'a defect'\n"),
-        (OrlaError("a.mat: t is missing"), 1, "error: a.mat: t is missing\n"),
+        (OrlaError("t is missing;\n  mend it"), 1, "error: t is missing; mend it\n"),
         (KeyboardInterrupt(), 130, ""),
     ],
 )
@@ -47,13 +47,6 @@ def test_an_error_ends_a_job_with_a_line_and_a_defect_with_its_traceback(
     shown = capsys.readouterr().err
     assert ended.value.code == status and shown == (tmp_path / "a.log").read_text()
     assert re.fullmatch(message, shown, re.DOTALL)
-
-
-def test_an_orla_error_ends_with_one_line_and_status_1(capsys):
-    with pytest.raises(SystemExit) as ended, exit_in_one_line():
-        raise OrlaError("a.mat: spikes is missing;\n  download it again")
-    assert ended.value.code == 1
-    assert capsys.readouterr().err == "error: a.mat: spikes is missing; download it again\n"
 
 
 def test_another_exception_passes_through():

@@ -51,15 +51,22 @@ def test_what_a_killed_process_left_of_a_file_goes_when_it_is_written_again(tmp_
     assert {*tmp_path.iterdir()} == {path, left_of_other, running, elsewhere}
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
-def test_a_full_disk_is_named_with_file_and_mend(tmp_path, number):
-    path = tmp_path / "a.parquet"
-    message = r"a\.parquet: no space left.*free some space"
-    with pytest.raises(OrlaError, match=message) as raised, atomic(path) as partial:
+FULL = r"a\.npz: no space left.*free some space"
+FORBIDDEN = r"a\.npz: cannot be written .*make .* writable"
+
+
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [
+        *((errno.ENOSPC, FULL), (errno.EDQUOT, FULL)),
+        *((errno.EROFS, FORBIDDEN), (errno.EACCES, FORBIDDEN)),
+    ],
+)
+def test_a_full_disk_and_a_folder_that_cannot_be_written_are_named(tmp_path, number, message):
+    with pytest.raises(OrlaError, match=message) as raised, atomic(tmp_path / "a.npz") as partial:
         partial.write_text("half")
         raise OSError(number, os.strerror(number))
-    assert "\n" not in str(raised.value)
-    assert not list(tmp_path.iterdir())
+    assert "\n" not in str(raised.value) and not list(tmp_path.iterdir())
 
 
 def test_a_full_disk_is_recognised_when_a_library_wraps_it_or_handling_fails(tmp_path):
@@ -69,13 +76,6 @@ def test_a_full_disk_is_recognised_when_a_library_wraps_it_or_handling_fails(tmp
     assert is_disk_full(wrapped) and is_disk_full(late)
     assert is_disk_full(RuntimeError("HDF5: errno = 28, error message = 'No space left on device'"))
     assert not is_disk_full(PermissionError(errno.EACCES, "Permission denied"))
-
-
-@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES])
-def test_a_folder_that_cannot_be_written_is_named(tmp_path, number):
-    words = r"a\.npz: cannot be written .*make .* writable"
-    with pytest.raises(OrlaError, match=words), atomic(tmp_path / "a.npz"):
-        raise OSError(number, os.strerror(number))
 
 
 def test_another_io_error_is_not_taken_for_a_full_disk(tmp_path):

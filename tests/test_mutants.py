@@ -1,6 +1,5 @@
 """The tool that draws careless edits, on a program of one file; what it accepts is there."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -8,6 +7,7 @@ import sys
 import pytest
 import yaml
 
+from tests.mutants import __main__ as tool
 from tests.mutants.__main__ import ROOT, draw
 from tests.mutants.edits import sites
 
@@ -24,8 +24,9 @@ ACCEPTED = "- {function: orla.tiny.sums.least, kind: extreme, why: as it is}"
 
 
 @pytest.fixture
-def tiny(tmp_path):
+def tiny(tmp_path, monkeypatch):
     """A program in git whose test notices what happens to `total` alone, and the tool."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # the tiny test does without
     shutil.copytree(ROOT / "tests/mutants", tmp_path / "tests/mutants")
     _write(tmp_path / "src/orla/__init__.py", "")
     _write(tmp_path / FILE, SOURCE)
@@ -42,14 +43,9 @@ def _write(path, text):
     path.write_text(text, encoding="utf-8")
 
 
-def _run(root, *given):
-    command = [sys.executable, "-m", "tests.mutants", "--seed", "7", *given]
-    env = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # which the tiny test does without
-    return subprocess.run(command, cwd=root, env=env, capture_output=True, text=True)
-
-
 def test_survivors_that_are_not_accepted_are_printed(tiny):
-    done = _run(tiny)
+    command = [sys.executable, "-m", "tests.mutants", "--seed", "7"]
+    done = subprocess.run(command, cwd=tiny, capture_output=True, text=True)
     place, before, after, *summary = done.stdout.splitlines()
     assert place == f"{FILE}:6 orla.tiny.sums.least, constant:", done.stderr
     assert before == "    return max(a, 5)" and after.startswith(" -> return max(a, ")
@@ -57,18 +53,18 @@ def test_survivors_that_are_not_accepted_are_printed(tiny):
     assert done.returncode == 1 and (tiny / FILE).read_text() == SOURCE
 
 
-def test_edits_of_changed_lines_alone(tiny):
+def test_edits_of_changed_lines_alone(tiny, monkeypatch):
+    monkeypatch.setattr(tool, "ROOT", tiny)
+    assert draw([], "HEAD", 9, 7) == []
     _write(tiny / FILE, SOURCE.replace("a + b", "b + a"))
-    done = _run(tiny, "--since", "HEAD")
-    assert done.stdout == "tiny: 1 of 1 edits died; at least 90% have to\nseed 7\n", done.stderr
-    assert done.returncode == 0
+    assert [(edit.line, edit.new) for edit in draw([], "HEAD", 9, 7)] == [(3, "(b - a)")]
 
 
 def test_tests_that_fail_without_an_edit_end_the_run(tiny):
     _write(tiny / "tests/tiny/test_sums.py", f"{TEST}4")
-    done = _run(tiny)
-    assert "these fail without an edit: tests/tiny/test_sums.py\n" in done.stderr
-    assert "assert 3 == 4" in done.stderr and done.returncode == 1
+    words = "these fail without an edit: tests/tiny/test_sums.py\n(?s:.*)assert 3 == 4"
+    with pytest.raises(SystemExit, match=words):
+        tool._seconds(tiny, ("tests/tiny/test_sums.py",))
 
 
 def test_draw_is_of_the_seed_and_the_room():
@@ -106,9 +102,8 @@ def test_edits_of_a_line(source, edits):
 
 def test_accepted_edits_can_be_drawn():
     for entry in yaml.safe_load((ROOT / "tests/mutants/accepted.yaml").read_text("utf-8")):
-        files = [f"src/{entry['function'].rsplit('.', n)[0].replace('.', '/')}.py" for n in (1, 2)]
-        made = [
-            s[0] for f in files if (ROOT / f).exists() for s in sites(f, (ROOT / f).read_bytes())
-        ]
+        places = [entry["function"].rsplit(".", n)[0].replace(".", "/") for n in (1, 2)]
+        files = [f for f in (f"src/{place}.py" for place in places) if (ROOT / f).exists()]
+        made = [s[0] for f in files for s in sites(f, (ROOT / f).read_bytes())]
         assert (entry["function"], entry["kind"]) in {(e.function, e.kind) for e in made}, entry
         assert entry["why"]
