@@ -116,7 +116,7 @@ def test_a_class_of_a_prompt_which_stands_in_no_file_is_a_part(monkeypatch):
     assert catalogue._parts_by_name("sort")["typed"] is prompt.Typed
 
 
-@pytest.mark.parametrize("kind", ["task", "loss"])
+@pytest.mark.parametrize("kind", ["loss", "learner", "optimizer"])
 def test_each_part_of_a_room_says_what_it_is(kind):
     for name, part in catalogue.parts(kind).items():
         assert (part.part.name, part.kind) == (name, kind)
