@@ -16,15 +16,15 @@ from typing import Any
 from orla.errors import OrlaError, describe_error
 
 ENTRY_POINTS = "orla.plugins"
+FILES = "[!_]*.py"  # of a folder that are imported; helpers begin with an underscore
 # Begins the name of a module that was imported from a folder.
 PREFIX = "orla_plugin_"
 
 
 def import_plugins(folders: Sequence[Path]) -> bool:
-    """Import what entry points name and the folders' files; whether there are any.
+    """Import what entry points name and the folders' `FILES`; whether there are any.
 
-    Files that an underscore begins are left out. OrlaError where an import fails, or could take
-    another module than the one beside the file.
+    OrlaError where an import fails, or could take another module than the one beside the file.
     """
     points = entry_points(group=ENTRY_POINTS)
     for point in points:
@@ -33,24 +33,20 @@ def import_plugins(folders: Sequence[Path]) -> bool:
     if absent := [str(folder) for folder in folders if str(folder) not in sys.path]:
         _refuse_ambiguous_imports(folders)  # once: the folders are on the path from then on
         sys.path += absent
-    for folder in folders:
-        for file in sorted(folder.glob("*.py")):
-            if file.name.startswith("_"):
-                continue
-            # A name that is different for each file.
-            digest = hashlib.sha256(str(file).encode()).hexdigest()[:12]
-            module_name = f"{PREFIX}{digest}_" + re.sub(r"\W", "_", file.stem)
-            if module_name in sys.modules:
-                continue
-            spec = importlib.util.spec_from_file_location(module_name, file)
-            module = importlib.util.module_from_spec(spec)
-            sys.modules[module_name] = module
-            try:
-                with _refuse_failed_import(str(file)):
-                    spec.loader.exec_module(module)
-            except OrlaError:
-                del sys.modules[module_name]
-                raise
+    for file in (file for folder in folders for file in sorted(folder.glob(FILES))):
+        # A name that is different for each file.
+        digest = hashlib.sha256(str(file).encode()).hexdigest()[:12]
+        module_name = f"{PREFIX}{digest}_" + re.sub(r"\W", "_", file.stem)
+        if module_name in sys.modules:
+            continue
+        spec = importlib.util.spec_from_file_location(module_name, file)
+        sys.modules[module_name] = importlib.util.module_from_spec(spec)
+        try:
+            with _refuse_failed_import(str(file)):
+                spec.loader.exec_module(sys.modules[module_name])
+        except OrlaError:
+            del sys.modules[module_name]
+            raise
     return bool(points or folders)
 
 

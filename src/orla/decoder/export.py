@@ -92,20 +92,17 @@ def _find_condition(plan: Plan, path: str) -> Condition:
 
 def _make_run(plan: Plan, condition: Condition, streams_file: Path) -> ConditionRun:
     """The run of a condition on streams in a file, with the study's own networks."""
-    job, compute, task = (
-        plan.job(condition),
-        plan.compute_settings(condition.precision),
-        condition.domain,
-    )
+    compute = plan.compute_settings(condition.precision)
     device = machine.configure(compute, compute["threads"])
-    episodes = Episodes(plan.task_settings(task), condition.seeds, str(streams_file))
+    settings = plan.task_settings(condition.domain)
+    episode = Episodes(settings, condition.seeds, str(streams_file))[condition.split]
     parameters = None
     if plan.takes_pretrained(condition):
         file = Path(plan.config["pathvars"]["results"]) / f"{condition.networks_path}.safetensors"
         names = {name: condition.keys[name] for name in ("architecture", "precision")}
         parameters = networks.load(file, condition.seeds, expect=names)
-    episode = episodes[condition.split]
-    return make_run(job, episode, parameters, max_models=compute["batch_models"], device=device)
+    more = {"max_models": compute["batch_models"], "device": device}
+    return make_run(plan.job(condition), episode, parameters, **more)
 
 
 def _adapt_again(plan: Plan, condition: Condition, run: ConditionRun, seed: int) -> Parameters:
@@ -118,12 +115,8 @@ def _adapt_again(plan: Plan, condition: Condition, run: ConditionRun, seed: int)
     # As many copies as the study computes together, so that the same program serves.
     index = np.full(run.batch_models, seed)
     rates = run.tensor(np.full(len(index), model["learning_rate"]))
-    result = run.loop.run(
-        run.loop.start(run.starting_parameters(index), seeds=index.tolist()),
-        rates,
-        run.stream_tensors(run.episode.adapt, index),
-    )
-    state = result.state
+    start = run.loop.start(run.starting_parameters(index), seeds=index.tolist())
+    state = run.loop.run(start, rates, run.stream_tensors(run.episode.adapt, index)).state
     error, _ = run.frozen_scores(
         state.params, state.network, run.whole_tensors(index), run.heldout, since=run.adapt_steps
     )

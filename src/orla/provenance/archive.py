@@ -21,9 +21,11 @@ from orla.files import atomic, results_in, sha256
 from orla.provenance import collect
 
 WORKFLOW = "Snakefile"
-PROFILES = ("process", "workflow")
-_PROFILE = "https://w3id.org/ro/wfrun/{}/0.5"
-_WORKFLOW_CRATE = "https://w3id.org/workflowhub/workflow-ro-crate/1.0"
+_PROFILES = (
+    ("https://w3id.org/ro/wfrun/process/0.5", "Process Run Crate", "0.5"),
+    ("https://w3id.org/ro/wfrun/workflow/0.5", "Workflow Run Crate", "0.5"),
+    ("https://w3id.org/workflowhub/workflow-ro-crate/1.0", "Workflow RO-Crate", "1.0"),
+)
 _BIOSCHEMAS = "https://bioschemas.org/profiles/ComputationalWorkflow/1.0-RELEASE"
 _SHA256 = "https://w3id.org/ro/terms/workflow-run#sha256"
 _LICENCES = {"MIT": "https://spdx.org/licenses/MIT"}
@@ -92,12 +94,10 @@ def write_crate(
     crate.description = f"Code, settings, registrations, results and reports of the study {name}."
     crate.datePublished, root = end_time, crate.root_dataset
     licence = _add_entity(crate, _LICENCES[about["license"]], "CreativeWork", name=about["license"])
-    profiles = [(_PROFILE.format(p), f"{p.title()} Run Crate", "0.5") for p in PROFILES]
-    profiles.append((_WORKFLOW_CRATE, "Workflow RO-Crate", "1.0"))
     root["license"] = licence
     root["conformsTo"] = [
         _add_entity(crate, url, "CreativeWork", name=label, version=version)
-        for url, label, version in profiles
+        for url, label, version in _PROFILES
     ]
     [author] = about["authors"]
     root["author"] = _add_entity(crate, "#author", "Organization", name=author["name"])

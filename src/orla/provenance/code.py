@@ -73,7 +73,7 @@ def declaring_files(kind: str, form: str) -> list[Path]:
         )
     room = _HOME.joinpath("orla", *catalogue.KIND_PACKAGES[kind].split("."))
     files_by_name: dict[str, list[Path]] = {}
-    for file in [*_public_modules(room), *_plugin_files()]:
+    for file in [*sorted(room.glob(plugins.FILES)), *_plugin_files()]:
         for name in _imports_and_part_names(*_cache_key(file))[1]:
             files_by_name.setdefault(name, []).append(file)
     for name in (form, re.sub(r"(-\d+)+$", "", form)):
@@ -93,7 +93,7 @@ def files_of_parts(parts: Iterable[tuple[str, str]]) -> list[Path]:
 def _plugin_files() -> Iterator[Path]:
     """The Python files of plug-in folders and of installed plug-ins."""
     for folder in catalogue.plugin_folders():
-        yield from _public_modules(folder)
+        yield from sorted(folder.glob(plugins.FILES))
     for origin in _plugin_origins(tuple(sys.path)):
         yield from sorted(_reachable_files([origin]))
 
@@ -103,10 +103,6 @@ def _plugin_origins(path: tuple[str, ...]) -> list[Path]:
     """Files of the modules that entry points name; looking through `path` for them takes long."""
     specs = [find_spec(point.module) for point in entry_points(group=plugins.ENTRY_POINTS)]
     return [Path(spec.origin) for spec in specs if spec is not None and spec.origin]
-
-
-def _public_modules(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.glob("*.py") if not file.name.startswith("_"))
 
 
 def _reachable_files(roots: Iterable[Root]) -> set[Path]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -114,13 +115,11 @@ def _datasets_by_name(provenance: Mapping[str, Any]) -> dict[str, Any]:
 
 def _refuse_mixed(provenances: Mapping[str, Mapping[str, Any]]) -> None:
     """Refuse (OrlaError) results of different code, data, inputs or locks."""
-    paths_by_value: dict[tuple[str, str], dict[str, list[str]]] = {}
+    paths_by_value = defaultdict(lambda: defaultdict(list))
     for path, provenance in provenances.items():
         for what, name, value in _identities(path, provenance):
             for item in _mixed_values(value):
-                paths_by_value.setdefault((what, name), {}).setdefault(
-                    _canonical_json(item), []
-                ).append(path)
+                paths_by_value[what, name][_canonical_json(item)].append(path)
     different = {k: list(v.values()) for k, v in paths_by_value.items() if len(v) > 1}
     if not different:
         return
