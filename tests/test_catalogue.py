@@ -14,13 +14,16 @@ from orla.catalogue import plugins as importing
 from orla.catalogue.options import option_schema, options_of
 from orla.errors import OrlaError
 
-LOSS = '''
+
+def loss(name, order=1, label='"a plug-in"'):
+    """Code of a plug-in: the squared error by another name."""
+    return f"""
 from orla.losses.squared_error import SquaredError
 
 
-class {cls}(SquaredError, name="{name}", label="a plug-in", order={order}):
-    """Another name for the squared error."""
-'''
+class {name.title()}(SquaredError, name="{name}", label={label}, order={order}):
+    '''Another name for the squared error.'''
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -233,7 +236,7 @@ def test_parts_with_the_same_options_are_equal_and_can_be_keys(sort):
 
 def test_a_file_in_a_folder_adds_a_part_while_the_folder_is_in_use(plugins):
     assert "planted" not in catalogue.parts("loss")
-    file = plugins("planted.py", LOSS.format(cls="Planted", name="planted", order=15))
+    file = plugins("planted.py", loss("planted", 15))
     assert list(catalogue.parts("loss")) == ["squared_error", "planted", "cross_entropy"]
     first = catalogue.part("loss", "planted")
     assert catalogue.make("loss", "planted").part.label == "a plug-in"
@@ -245,14 +248,10 @@ def test_a_file_in_a_folder_adds_a_part_while_the_folder_is_in_use(plugins):
 
 def test_a_plugin_may_import_a_file_beside_it(plugins):
     plugins("_beside_for_test.py", "WORD = 'beside'\n")
-    code = "from _beside_for_test import WORD\n" + LOSS.format(cls="L", name="{WORD}", order=1)
-    plugins("part.py", code.replace('"{WORD}"', "WORD"))
+    plugins("part.py", "from _beside_for_test import WORD\n" + loss("l").replace('"l"', "WORD"))
     assert "beside" in catalogue.parts("loss")
     catalogue.use_plugins([])
     assert "_beside_for_test" not in sys.modules
-
-
-HELPED = "from _helper_for_test import WORD\n" + LOSS.replace('"a plug-in"', "WORD")
 
 
 @pytest.mark.parametrize("helper", ["_helper_for_test.py", "_helper_for_test/__init__.py"])
@@ -260,8 +259,8 @@ def test_two_folders_with_one_helper_are_refused(plugins, tmp_path, helper):
     for folder in ("a", "b"):
         (tmp_path / folder / helper).parent.mkdir(parents=True)
         (tmp_path / folder / helper).write_text(f"WORD = 'of {folder}'\n")
-    plugins("one.py", HELPED.format(cls="One", name="one", order=1), "a")
-    plugins("two.py", HELPED.format(cls="Two", name="two", order=1), "b")
+    plugins("one.py", "from _helper_for_test import WORD\n" + loss("one", label="WORD"), "a")
+    plugins("two.py", "from _helper_for_test import WORD\n" + loss("two", label="WORD"), "b")
     message = refusal(catalogue.parts, "loss")
     assert "import _helper_for_test could take either of" in message and "rename one" in message
     for folder in ("a", "b"):  # one after the other each has its own
@@ -270,57 +269,49 @@ def test_two_folders_with_one_helper_are_refused(plugins, tmp_path, helper):
         assert catalogue.part("loss", part).part.label == f"of {folder}"
 
 
-def test_a_helper_that_hides_behind_an_installed_module_is_refused(plugins):
-    file = plugins("_csv.py", "WORD = 'mine'\n")
-    plugins("part.py", "import os, _csv\n" + LOSS.format(cls="L", name="l", order=1))
-    message = refusal(catalogue.parts, "loss")
-    assert message == f"{file}: import _csv takes the installed module of that name; rename yours"
-
-
-def test_a_file_with_parts_that_another_imports_is_refused(plugins):
-    file = plugins("first_for_test.py", LOSS.format(cls="First", name="first", order=1))
-    plugins("second.py", "from first_for_test import First\n")
-    message = refusal(catalogue.parts, "loss")
-    assert message.startswith(f"{file}: another plug-in file imports it")
-    assert "begins with an underscore" in message
-
-
 def test_files_whose_names_differ_only_in_punctuation_are_both_read(plugins):
-    plugins("a-b.py", LOSS.format(cls="One", name="one", order=1))
-    plugins("a_b.py", LOSS.format(cls="Two", name="two", order=1))
+    plugins("a-b.py", loss("one"))
+    plugins("a_b.py", loss("two"))
     assert {"one", "two"} <= set(catalogue.parts("loss"))
 
 
-def test_two_parts_with_one_name_are_refused_with_both_places(plugins):
-    first = plugins("first.py", LOSS.format(cls="First", name="twice", order=1))
-    second = plugins("second.py", LOSS.format(cls="Second", name="twice", order=1), "more")
-    said = f"two parts of the kind loss are called 'twice': {second} and {first}; rename one"
-    assert refusal(catalogue.parts, "loss") == said
+BROKEN = "mine/broken.py: the plug-in cannot be imported: "
+REFUSED = [
+    (
+        {"_csv.py": "", "part.py": "import os, _csv\n"},
+        "mine/_csv.py: import _csv takes the installed module of that name; rename yours",
+    ),
+    (
+        {"first_for_test.py": loss("first"), "second.py": "from first_for_test import First\n"},
+        "mine/first_for_test.py: another plug-in file imports it, and so its parts stand twice; "
+        "move what both need to a file whose name begins with an underscore",
+    ),
+    (
+        {"first.py": loss("twice"), "second.py": loss("twice")},
+        "two parts of the kind loss are called 'twice': FOLDER/mine/first.py and "
+        "FOLDER/mine/second.py; rename one",
+    ),
+    ({"thief.py": loss("squared_error")}, "mine/thief.py and "),
+    (
+        {"mine.py": loss("mine").replace("a plug-in", "a {wide} plug-in")},
+        "mine/mine.py: the label of the loss mine names {wide}, which is none of its options",
+    ),
+    ({"broken.py": "import no_such_module"}, BROKEN + "ModuleNotFoundError: No module named"),
+    ({"broken.py": "def broken(:"}, BROKEN + "SyntaxError"),
+    ({"broken.py": loss("half") + "\n1 / 0\n"}, BROKEN + "ZeroDivisionError"),
+    ({"broken.py": loss("l").replace("label=", "units=")}, BROKEN + "TypeError: L: 'units' is not"),
+    ({"broken.py": "raise SystemExit('bye')"}, BROKEN + "SystemExit: bye"),
+]
 
 
-def test_a_plugin_cannot_take_the_name_of_a_built_in_part(plugins):
-    file = plugins("thief.py", LOSS.format(cls="Thief", name="squared_error", order=1))
-    message = refusal(catalogue.parts, "loss")
-    assert str(file) in message and "squared_error.py" in message
-
-
-@pytest.mark.parametrize(
-    "code, reason",
-    [
-        ("import no_such_module_here", "ModuleNotFoundError: No module named"),
-        ("def broken(:", "SyntaxError"),
-        (LOSS.format(cls="Half", name="half", order=1) + "\n1 / 0\n", "ZeroDivisionError"),
-        ("from orla.losses.base import Loss\nclass L(Loss, name='l', units='m'): pass", '"unit"'),
-        ("raise SystemExit('bye')", "SystemExit: bye"),
-    ],
-)
-def test_a_broken_plugin_is_one_line_that_names_its_file(plugins, code, reason):
-    file = plugins("broken.py", code)
-    message = refusal(catalogue.parts, "loss")
-    assert message.startswith(f"{file}: the plug-in cannot be imported: ")
-    assert reason in message
+@pytest.mark.parametrize(("texts", "message"), REFUSED)
+def test_what_cannot_be_a_plugin_is_one_line_that_names_its_file(tmp_path, plugins, texts, message):
+    for file, text in texts.items():
+        plugins(file, text, "mine")
+    said = refusal(catalogue.parts, "loss")
+    assert message.replace("FOLDER", str(tmp_path)) in said and f"{tmp_path}/mine" in said
     # It stays refused, and is forgotten where its folder is left.
-    assert reason in refusal(catalogue.parts, "loss")
+    assert refusal(catalogue.parts, "loss") == said
     catalogue.use_plugins([])
     assert list(catalogue.parts("loss")) == ["squared_error", "cross_entropy"]
 
@@ -328,7 +319,7 @@ def test_a_broken_plugin_is_one_line_that_names_its_file(plugins, code, reason):
 def test_a_broken_plugin_is_read_again_when_it_is_mended(plugins):
     plugins("mended.py", "1 / 0")
     refusal(catalogue.parts, "loss")
-    plugins("mended.py", LOSS.format(cls="Mended", name="mended", order=1))
+    plugins("mended.py", loss("mended"))
     assert "mended" in catalogue.parts("loss")
 
 
@@ -352,7 +343,7 @@ def test_a_broken_entry_point_is_one_line(monkeypatch):
 
 
 def test_an_error_of_a_part_from_outside_names_its_file_and_line(plugins):
-    code = LOSS.format(cls="F", name="failing", order=1) + "    def f(self): return 1 / 0\n"
+    code = loss("failing") + "    def f(self): return 1 / 0\n"
     file, division = plugins("failing.py", code), "ZeroDivisionError: division by zero"
     part = catalogue.make("loss", "failing")
     with pytest.raises(OrlaError) as failed, importing.name_failing_part(part):
@@ -398,12 +389,6 @@ def test_a_marker_that_matplotlib_does_not_have_is_refused():
 def test_an_option_whose_default_breaks_its_limits_is_refused(default, limits):
     with pytest.raises(TypeError, match="its own limits forbid its default"):
         option(default, "A number.", **limits)
-
-
-def test_a_label_with_a_field_that_is_no_option_is_refused(plugins):
-    text = LOSS.format(cls="Mine", name="mine", order=1).replace("a plug-in", "a {wide} plug-in")
-    said = f"{plugins('mine.py', text)}: the label of the loss mine names {{wide}}, which is none"
-    assert refusal(catalogue.parts, "loss") == f"{said} of its options"
 
 
 def test_a_part_of_the_package_is_found_without_importing_plug_ins(plugins):
