@@ -7,6 +7,9 @@ import pytest
 from orla.errors import OrlaError
 from orla.yaml_files import read_yaml
 
+LAUGHS = "a: &a [1]\n"
+LAUGHS += "".join(f"{n}: &{n} [{f'*{m},' * 9}]\n" for m, n in pairwise("abcdefgh"))
+
 
 @pytest.mark.parametrize(
     ("text", "words"),
@@ -18,11 +21,7 @@ from orla.yaml_files import read_yaml
         ("a: 1\n2016-06-30: 1", 'key at line 2 is no text; write "2016-06-30"'),
         ("? [a, b]\n: 1", "key at line 1 is no text; name it"),
         ("a: &x\n  b: *x", "endless or huge"),
-        (
-            "a: &a [1]\n"
-            + "".join(f"{n}: &{n} [{f'*{m},' * 9}]\n" for m, n in pairwise("abcdefgh")),
-            "endless or huge",
-        ),
+        (LAUGHS, "endless or huge"),
         ("[" * 100_000, "nested more than 50 deep at line 1"),
         ("a: 2016-13-45", r"cannot be read \(month must be"),
         ("a: " + "9" * 5000, "cannot be read"),

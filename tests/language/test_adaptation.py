@@ -93,7 +93,7 @@ def test_tables_are_whole_at_the_rate_that_stays_finite(saved):
     words = {"code": "x = f(x)\n\n" * 60, "prose": "A word. Another. " * 60}
     given = {name: dict.fromkeys(texts.PARTS, text) for name, text in words.items()}
     settings = {"seeds": 2, "streams": [["code", "prose"], ["code", "prose"] * 2], "tokens": 20}
-    settings |= {"choosing": 20, "heldout": 0.2, "bin": 5}
+    settings |= {"choosing": 20, "heldout": 0.25, "bin": 5}
     adapters = {"learners": ["immediate", "tbptt-64"], "optimizers": ["adam", "sgd"]}
     grids = {name: {"step": [0.01, 1e30], "window": [0.01, 1e30]} for name in ("adam", "sgd")}
     rates = rates_to_try(adapters, grids)
@@ -101,6 +101,8 @@ def test_tables_are_whole_at_the_rate_that_stays_finite(saved):
     assert set(losses["rate"]) == {0.01} and losses["edge"].all()
     assert len(losses) == 2 * 2 * 2 * 2 * 4 and losses[["loss", "frozen"]].notna().all(axis=None)
     assert (norms["norm"] >= 0).all()
+    last = (losses["token"] == 15) & (losses["learner"] == "immediate")  # a window has no second
+    assert (losses["heldout"].notna() == last).all()
     losses = losses.assign(model="m", parameters=1)
     table = recovery_table(losses)
     proxy = table[(table["learner"] == "tbptt-64") & (table["optimizer"] == "adam")]["proxy"]

@@ -59,6 +59,20 @@ def write_files(folder, texts):
         (folder / name).write_text(text)
 
 
+def hash_of(name):
+    """The hash of the code of an optimizer's sweep, or of the simulator."""
+    if name == "simulated":
+        return code.code_hash("orla.simulator")
+    return code.code_hash("orla.study.sweep", *code.declaring_files("optimizer", name))
+
+
+def moved_by(file, before):
+    """The names whose hash is another one after a change of a file."""
+    with file.open("a") as open_file:
+        open_file.write("# changed\n")
+    return {name for name, digest in before.items() if hash_of(name) != digest}
+
+
 @pytest.fixture
 def house(tmp_path, monkeypatch):
     """A small package that stands in the place of orla."""
@@ -73,15 +87,14 @@ def house(tmp_path, monkeypatch):
 @pytest.fixture
 def plugins(tmp_path):
     """A plug-in folder with one optimizer, its base class and a helper beside it."""
-    folder = tmp_path / "plugins"
-    folder.mkdir()
-    (folder / "rms.py").write_text(
-        "from orla.optimizers.adam import Adam\nimport shared_by_parts\nimport json\n"
-        'class RMS(Adam, name="rms"): pass\n'
-    )
-    (folder / "shared_by_parts.py").write_text("x = 1\n")
-    (folder / "other.py").write_text("class Other(Adam, name='other'): pass\n")
-    (folder / "_hidden.py").write_text("class Hidden(Adam, name='hidden'): pass\n")
+    imports = "from orla.optimizers.adam import Adam\nimport shared_by_parts\nimport json\n"
+    texts = {
+        "rms.py": imports + 'class RMS(Adam, name="rms"): pass\n',
+        "shared_by_parts.py": "x = 1\n",
+        "other.py": "class Other(Adam, name='other'): pass\n",
+        "_hidden.py": "class Hidden(Adam, name='hidden'): pass\n",
+    }
+    write_files(folder := tmp_path / "plugins", texts)
     catalogue.use_plugins([folder])
     yield folder
     catalogue.use_plugins([])
@@ -128,28 +141,17 @@ def test_an_import_is_found_in_any_block(house, block):
 
 @pytest.mark.parametrize("changed", HOUSE)
 def test_one_changed_line_changes_what_depends_on_it(house, changed):
-    def hashes():
-        return {
-            optimizer: code.code_hash(
-                "orla.study.sweep", *code.declaring_files("optimizer", optimizer)
-            )
-            for optimizer in ("adam", "sgd")
-        } | {"simulated": code.code_hash("orla.simulator")}
-
-    before = hashes()
-    assert hashes() == before and len(set(before.values())) == 3
-    with (house / changed).open("a") as file:
-        file.write("# changed\n")
-    after = hashes()
-    moved = {name for name in before if before[name] != after[name]}
+    names = "adam", "sgd", "simulated"
     both = {*code.source_digests("orla.study.sweep"), "orla/optimizers/base.py"}
     expected = {name: {"adam", "sgd"} for name in [*both, "orla/optimizers/__init__.py"]} | {
-        "orla/__init__.py": {"adam", "sgd", "simulated"},
+        "orla/__init__.py": {*names},
         "orla/optimizers/adam.py": {"adam"},
         "orla/optimizers/sgd.py": {"sgd"},
         "orla/simulator.py": {"simulated"},
     }
-    assert moved == expected.get(changed, set())
+    before = {name: hash_of(name) for name in names}
+    assert before == {name: hash_of(name) for name in names} and len({*before.values()}) == 3
+    assert moved_by(house / changed, before) == expected.get(changed, set())
 
 
 def test_the_hash_is_that_of_the_contents_wherever_they_stand(house, tmp_path, monkeypatch):
@@ -186,24 +188,18 @@ def test_a_part_is_found_by_its_name_or_short_form(house, plugins):
 
 
 def test_a_plug_in_counts_with_its_helpers_and_bases(house, plugins):
-    def of(name):
-        return code.code_hash("orla.study.sweep", *code.declaring_files("optimizer", name))
-
-    assert {"plugins/rms.py", "plugins/shared_by_parts.py", "orla/optimizers/adam.py"} == {
-        name
-        for name in code.source_digests(*code.declaring_files("optimizer", "rms"))
-        if "__init__" not in name
-    } - {"orla/optimizers/base.py"}
+    sources = set(code.source_digests(*code.declaring_files("optimizer", "rms")))
+    packages = {name for name in sources if name.endswith("__init__.py")}
+    expected = {"orla/optimizers/adam.py", "orla/optimizers/base.py"}
+    assert sources - packages == expected | {"plugins/rms.py", "plugins/shared_by_parts.py"}
     for file, expected in {
         plugins / "rms.py": {"rms"},
         plugins / "shared_by_parts.py": {"rms"},
         plugins / "other.py": {"other"},
         house / "orla/optimizers/adam.py": {"rms", "adam"},
     }.items():
-        before = {name: of(name) for name in ("rms", "other", "adam", "sgd")}
-        with file.open("a") as open_file:
-            open_file.write("# changed\n")
-        assert {name for name in before if of(name) != before[name]} == expected
+        before = {name: hash_of(name) for name in ("rms", "other", "adam", "sgd")}
+        assert moved_by(file, before) == expected
 
 
 def test_helpers_in_any_plug_in_folder_are_followed(tmp_path):
@@ -248,9 +244,9 @@ def test_a_plug_in_package_is_followed_within_itself(house, tmp_path):
     }
     write_files(tmp_path, texts)
     site = tmp_path / "site-packages"
-    found = {Path(name).name for name in code.source_digests(site / "gru" / "parts.py")}
-    assert found == {"__init__.py", "parts.py", "words.py", "maths.py", "tables.py"}
-    assert not any("torch" in name for name in code.source_digests(site / "gru" / "parts.py"))
+    names = ["__init__", "parts", "words", "deep/__init__", "deep/maths", "tables"]
+    expected = {f"site-packages/gru/{name}.py" for name in names}
+    assert set(code.source_digests(site / "gru" / "parts.py")) == expected
     assert list(code.source_digests(site / "single.py")) == ["site-packages/single.py"]
 
 
@@ -265,24 +261,18 @@ def test_what_cannot_be_read_is_refused(house):
 
 def test_of_the_real_package_imports_agree_with_what_python_loads():
     """Every module of orla that importing the sweep loads is a source of it, silent ones apart."""
-    loaded = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "import sys, orla.study.sweep\n"
-            "print(*(m.__file__ for n, m in sys.modules.items() if n.split('.')[0] == 'orla'))",
-        ],
-        capture_output=True, text=True, check=True,
-    ).stdout.split()  # fmt: skip
+    program = (
+        "import sys, orla.study.sweep\n"
+        "print(*(m.__file__ for n, m in sys.modules.items() if n.split('.')[0] == 'orla'))"
+    )
+    loaded = subprocess.check_output([sys.executable, "-c", program], text=True).split()
     modules = {Path(file).relative_to(HOME).as_posix() for file in loaded}
     silent = {name for name in modules if name[:-3].replace("/", ".").startswith(code.SILENT)}
     assert len(modules) > 20 and len(silent) < 10
     found = set(code.source_digests("orla.study.sweep"))
     assert modules - silent <= found and not silent & found
-    assert "orla/programs/kernels.cpp" not in found
-    assert "orla/programs/kernels.cpp" in code.source_digests(
-        *code.declaring_files("learner", "rtrl")
-    )
+    kernels, rtrl = "orla/programs/kernels.cpp", code.declaring_files("learner", "rtrl")
+    assert kernels not in found and kernels in code.source_digests(*rtrl)
     assert "orla/sessions/simulator/days.py" not in found
     simulated = set(code.source_digests("orla.sessions.simulator"))
     assert "orla/engine/loop.py" not in simulated and "orla/study/sweep.py" not in simulated

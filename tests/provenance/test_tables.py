@@ -30,6 +30,9 @@ def with_file(name, digest, **more):
     return given
 
 
+LOOP = with_file("orla/engine/loop.py", "2", learner="immediate")
+
+
 def test_merging_equal_provenances_leaves_them_as_they_are():
     given = source()
     kept = {k: v for k, v in given.items() if k not in ("inputs", "dataset")}
@@ -77,10 +80,7 @@ def test_order_does_not_matter_and_merging_again_changes_nothing():
 @pytest.mark.parametrize(
     ("other", "words"),
     [
-        (
-            with_file("orla/engine/loop.py", "2", learner="immediate"),
-            r"different code .*: r/x differs from r/y in orla/engine/loop\.py;",
-        ),
+        (LOOP, r"different code .*: r/x differs from r/y in orla/engine/loop\.py;"),
         (source(dataset={"label": "other"}), r"different data .* in recordings/50-50;"),
         (source(inputs={"../stream.npz": "s2"}), r"different data .* in stream\.npz;"),
         # The same path, seen from another folder.
