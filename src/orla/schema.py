@@ -85,7 +85,7 @@ def _error_message(error: ValidationError) -> str:
     """What is wrong, and what to do, in one line."""
     key = _dotted_key(error.absolute_path)
     at = f'"{key}"' if key else "the document"
-    expected = error.validator_value
+    expected, given = error.validator_value, _short_json(error.instance)
     if error.validator in ("anyOf", "oneOf"):
         if error.context:
             return _error_message(_alternative(error))
@@ -100,19 +100,14 @@ def _error_message(error: ValidationError) -> str:
         case "type":
             kinds = [expected] if isinstance(expected, str) else expected
             words = " or ".join(_WORDS[kind] for kind in kinds)
-            return (
-                f"{at} must be {words}, not {_short_json(error.instance)}{_yaml_hint(error, kinds)}"
-            )
-        case "enum":
-            near = nearest(str(error.instance), expected)
-            return f"{at} cannot be {_short_json(error.instance)}; {near}"
+            return f"{at} must be {words}, not {given}{_yaml_hint(error, kinds)}"
         case bound if bound in _BOUNDS:
-            return f"{at} must be {_BOUNDS[bound]} {expected}, not {_short_json(error.instance)}"
-        case "pattern" if "examples" in error.schema:
-            near = nearest(str(error.instance), error.schema["examples"])
-            return f"{at} cannot be {_short_json(error.instance)}; {near}"
-        case "pattern":
-            return f"{at} must match {expected}, which {_short_json(error.instance)} does not"
+            return f"{at} must be {_BOUNDS[bound]} {expected}, not {given}"
+        case "pattern" if "examples" not in error.schema:
+            return f"{at} must match {expected}, which {given} does not"
+        case "enum" | "pattern":
+            words = expected if error.validator == "enum" else error.schema["examples"]
+            return f"{at} cannot be {given}; {nearest(str(error.instance), words)}"
         case "minItems":
             return f"{at} must have at least {expected} entries, not {len(error.instance)}"
         case _:
@@ -153,7 +148,7 @@ def _dotted_key(path: Iterable[str | int]) -> str:
 
 def _short_json(value: Any) -> str:
     """A value as JSON of 60 characters at most."""
-    text = json.dumps(value, default=str)
+    text = json.dumps(value, default=str, skipkeys=True)
     return text if len(text) <= 60 else text[:57] + "..."
 
 

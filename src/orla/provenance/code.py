@@ -208,7 +208,9 @@ def _imports_and_part_names(file: Path, stamp: tuple[Any, ...]) -> tuple[set[str
         if isinstance(node, ast.Import):
             modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            module = ".".join([*_package(file, node.level), *filter(None, [node.module])])
+            folder = file.parent.relative_to(_top_folder(file)).parts if node.level else ()
+            package = folder[: len(folder) - node.level + 1]  # what leading dots stand for
+            module = ".".join([*package, *filter(None, [node.module])])
             modules |= {f"{module}.{alias.name}" for alias in node.names} | {module}
         elif isinstance(node, ast.ClassDef):
             keywords = {keyword.arg: keyword.value for keyword in node.keywords}
@@ -243,11 +245,3 @@ def _syntax_tree_hash(file: Path, stamp: tuple[Any, ...]) -> str:
         if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
             node.body[0] = ast.Pass()
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
-
-
-def _package(file: Path, level: int) -> tuple[str, ...]:
-    """The package that `level` leading dots stand for in a file; () for none."""
-    if not level:
-        return ()
-    package = file.parent.relative_to(_top_folder(file)).parts
-    return package[: len(package) - level + 1]
