@@ -49,16 +49,9 @@ def site(tmp_path):
 
 def asked(cache, *path):
     """What a process of its own knows of losses, with these folders beside the package's."""
-    home = Path(plugins.__file__).parents[2]
-    done = subprocess.run(
-        [sys.executable, "-c", ASKED],
-        env=os.environ
-        | {"PYTHONPATH": os.pathsep.join(map(str, (home, *path))), "ORLA_CACHE": str(cache)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    folders = os.pathsep.join(map(str, (Path(plugins.__file__).parents[2], *path)))
+    env = os.environ | {"PYTHONPATH": folders, "ORLA_CACHE": str(cache)}
+    return json.loads(subprocess.check_output([sys.executable, "-c", ASKED], env=env))
 
 
 def test_a_distribution_adds_a_part(site, tmp_path):

@@ -15,10 +15,8 @@ from orla.tasks import base
 def checkout(tmp_path):
     def git(*arguments):
         identity = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
-        return subprocess.run(
-            ["git", "-C", tmp_path, *identity, *arguments],
-            check=True, capture_output=True, text=True,
-        ).stdout.strip()  # fmt: skip
+        command = ["git", "-C", tmp_path, *identity, *arguments]
+        return subprocess.check_output(command, text=True).strip()
 
     source = tmp_path / "code.py"
     source.write_text("a = 1\n")

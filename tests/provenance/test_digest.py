@@ -27,24 +27,23 @@ NETWORKS["turned"] = NETWORKS["W"].transpose(1, 2)
 ARRAYS = {"mse": np.arange(6.0).reshape(2, 3), "frozen_mse": np.float32([1, np.nan])}
 
 
-def table(path, source=SOURCE, **more):
-    write_table(FRAME, path, source, **more)
-    return path, read_table
+KINDS = {
+    "table": (FRAME, write_table, read_table),
+    "network": (NETWORKS, networks.save, networks.load),
+    "array": (ARRAYS, write_arrays, read_arrays),
+}
 
 
-def network(path, source=SOURCE, **more):
-    networks.save(NETWORKS, path, source, **more)
-    return path, networks.load
-
-
-def array(path, source=SOURCE, **more):
-    write_arrays(ARRAYS, path, source, **more)
-    return path, read_arrays
-
-
-@pytest.fixture(params=[table, network, array], ids=["table", "network", "array"])
+@pytest.fixture(params=KINDS)
 def make(request):
-    return request.param
+    """Writes a result of a kind; answers its path and what reads it."""
+    content, write, read = KINDS[request.param]
+
+    def make(path, source=SOURCE, **more):
+        write(content, path, source, **more)
+        return path, read
+
+    return make
 
 
 def refused(read, path, words, **more):
@@ -55,7 +54,8 @@ def refused(read, path, words, **more):
 
 
 def test_a_table_comes_back_with_its_provenance(tmp_path):
-    path, _ = table(tmp_path / "deep" / "t.parquet")
+    path = tmp_path / "deep" / "t.parquet"
+    write_table(FRAME, path, SOURCE)
     back = read_table(path)
     pd.testing.assert_frame_equal(back, FRAME, check_dtype=False)
     provenance = back.attrs["provenance"]
@@ -75,7 +75,8 @@ def test_a_table_comes_back_with_its_provenance(tmp_path):
 
 
 def test_networks_come_back_in_their_precision(tmp_path):
-    path, _ = network(tmp_path / "rnn" / "float64.safetensors")
+    path = tmp_path / "rnn" / "float64.safetensors"
+    networks.save(NETWORKS, path, SOURCE)
     back = networks.load(path)
     assert list(back) == sorted(NETWORKS)
     for name, tensor in NETWORKS.items():
@@ -87,7 +88,8 @@ def test_networks_come_back_in_their_precision(tmp_path):
 
 
 def test_arrays_come_back_from_a_sound_archive_that_numpy_reads(tmp_path):
-    path, _ = array(tmp_path / "t.npz")
+    path = tmp_path / "t.npz"
+    write_arrays(ARRAYS, path, SOURCE)
     back, provenance = read_arrays(path, expect={"seeds": [0, 1]})
     assert back.keys() == ARRAYS.keys() and provenance == SOURCE | {"inputs": {}}
     assert zipfile.ZipFile(path).testzip() is None
@@ -98,7 +100,7 @@ def test_arrays_come_back_from_a_sound_archive_that_numpy_reads(tmp_path):
             np.testing.assert_array_equal(plain[name], values)
 
 
-def test_any_flipped_byte_is_refused(make, tmp_path):
+def test_any_flipped_byte_and_a_missing_or_foreign_file_are_refused(make, tmp_path):
     path, read = make(tmp_path / "result.npz")
     whole = path.read_bytes()
     places = [*range(0, len(whole), 47), *range(len(whole) - 12, len(whole))]
@@ -110,11 +112,14 @@ def test_any_flipped_byte_is_refused(make, tmp_path):
         path.write_bytes(spoilt)
         with pytest.raises(OrlaError, match="delete it and run again"):
             read(path)
-    for spoilt in (whole[:-1], whole + b"\0", b"", whole + whole):
+    for spoilt in (whole[:-1], whole + b"\0", b"", whole + whole, b"PAR1 and nothing of the kind"):
         path.write_bytes(spoilt)
         refused(read, path, "damaged")
     path.write_bytes(whole)
     read(path)
+    path.unlink()
+    with pytest.raises(OrlaError, match="no such result; let snakemake make it"):
+        read(path)
 
 
 def test_the_digest_is_sha256_with_zeros_in_its_place(make, tmp_path):
@@ -143,10 +148,10 @@ def test_a_table_with_rows_of_other_keys_than_expected_is_refused(tmp_path):
 def test_a_result_of_other_inputs_copied_over_is_refused(make, tmp_path):
     """Two studies of the same condition, that differ in the stream only; a folder may be moved."""
     for study in ("one", "two"):
-        (tmp_path / study / "deep").mkdir(parents=True)
-        (tmp_path / study / "stream.npz").write_bytes(study.encode())
+        (tmp_path / study).mkdir()
         stream = tmp_path / study / "stream.npz"
-        path, read = make(tmp_path / study / "deep" / "result.npz", inputs=[stream])
+        stream.write_bytes(study.encode())
+        path, read = make(tmp_path / study / "deep/result.npz", inputs=[stream])
         read(path)
     shutil.copytree(tmp_path / "two", tmp_path / "elsewhere")
     read(tmp_path / "elsewhere/deep/result.npz")
@@ -159,21 +164,12 @@ def test_a_result_of_other_inputs_copied_over_is_refused(make, tmp_path):
 def test_inputs_are_named_from_the_result_with_their_sha256(make, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a").mkdir()
-    (tmp_path / "a" / "in.npz").write_bytes(b"content")
+    (tmp_path / "a/in.npz").write_bytes(b"content")
     expected = hashlib.sha256(b"content").hexdigest()
     assert digest.input_digests("results/x/t.parquet", ["a/in.npz"]) == {"../../a/in.npz": expected}
     path, read = make(tmp_path / "result.npz", inputs=["a/in.npz"])
     module = sys.modules[read.__module__]
     assert module.read_provenance(path)["inputs"] == {"a/in.npz": expected}
-
-
-def test_missing_and_foreign_results_are_named(make, tmp_path):
-    _, read = make(tmp_path / "result.npz")
-    with pytest.raises(OrlaError, match=r"none: no such result; let snakemake make it"):
-        read(tmp_path / "none")
-    (tmp_path / "x").write_bytes(b"PAR1 and nothing of the kind")
-    with pytest.raises(OrlaError, match="x: written by another program, or damaged"):
-        read(tmp_path / "x")
 
 
 def test_equal_results_are_equal_bytes(make, tmp_path):

@@ -120,23 +120,19 @@ def test_blurs_are_those_of_one_image(pictures):
 def test_simple_corruptions_are_their_formulas(pictures):
     x = pictures / 255
     means = x.mean((1, 2), keepdims=True)
-    np.testing.assert_allclose(
-        corrupt(pictures, "contrast"), 255 * ((x - means) * 0.15 + means), atol=1
-    )
+    dull = 255 * ((x - means) * 0.15 + means)
+    np.testing.assert_allclose(corrupt(pictures, "contrast"), dull, atol=1)
     # Of a pixel the largest colour is its value in HSV.
     brighter = corrupt(pictures, "brightness").max(-1)
     np.testing.assert_allclose(brighter, 255 * np.minimum(x.max(-1) + 0.3, 1), atol=1)
-    noise = corrupt(np.full((40, 32, 32, 3), 128, np.uint8), "gaussian_noise") / 255
-    assert noise.std() == pytest.approx(0.1, rel=0.02)
-    flipped = corrupt(np.full((40, 32, 32, 3), 128, np.uint8), "impulse_noise")
-    assert (flipped != 128).mean() == pytest.approx(0.07, rel=0.05)
-    maps = corruptions._plasma_fractal(50, np.random.default_rng(1), 1.75)
-    assert maps.min() == 0 and maps.max() == 1
+    grey = np.full((40, 32, 32, 3), 128, np.uint8)
+    assert (corrupt(grey, "gaussian_noise") / 255).std() == pytest.approx(0.1, rel=0.02)
+    assert (corrupt(grey, "impulse_noise") != 128).mean() == pytest.approx(0.07, rel=0.05)
+    draw = np.random.default_rng(1)
+    rough, smooth = (corruptions._plasma_fractal(50, draw, decay) for decay in (1.2, 3.0))
+    assert rough.min() == smooth.min() == 0 and rough.max() == smooth.max() == 1
     # Neighbours are alike, and the more so the faster the roughness falls.
-    rough, smooth = (
-        np.abs(np.diff(corruptions._plasma_fractal(50, np.random.default_rng(1), d), axis=1)).mean()
-        for d in (1.2, 3.0)
-    )
+    rough, smooth = (np.abs(np.diff(maps, axis=1)).mean() for maps in (rough, smooth))
     assert smooth < rough / 2
 
 
