@@ -30,8 +30,8 @@ TOKENS = torch.randint(0, 20, (3, 13), generator=torch.Generator().manual_seed(2
 ROOM = {"models": 3, "tokens": 1000, "most_hours": 1}
 
 
-def started(seeds, dtype=torch.float64):
-    steps = FAMILIES["mamba"](tiny("mamba", dtype))
+def started(seeds):
+    steps = FAMILIES["mamba"](tiny("mamba", torch.float64))
     return steps, models.insert_adapters(steps, 2, seeds)
 
 
