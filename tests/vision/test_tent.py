@@ -1,6 +1,8 @@
 """TENT against plain PyTorch; adapters; networks trained, and from a checkpoint."""
 
 import copy
+import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,7 +12,6 @@ from torch import nn
 
 from orla import catalogue
 from orla.errors import OrlaError
-from orla.study import rates
 from orla.vision import images, networks, tent
 from orla.vision.corruptions import EXTRA, SCORED
 
@@ -106,21 +107,26 @@ def test_norms_are_those_of_each_layers_gradient(network, batches):
     assert norms["conv1"] == pytest.approx(float(params["conv1.B"].grad.norm()), rel=1e-4)
 
 
-def test_a_table_has_the_rate_that_is_best_on_other_corruptions(tmp_path):
-    network = networks.build_network(SMALL)
+def test_a_table_has_the_rate_that_is_best_on_other_corruptions(tmp_path, monkeypatch):
     streams = images.corruption_streams(fashion_mnist(tmp_path), 4)
-    grid = [0.001, 0.003]
-    settings = {"batch": 4, "rank": 2, "seeds": 1, "rates": {"bn": {"adam": grid}}}
-    table = tent.adaptation_table(network, streams, settings, "bn", "adam", {"kind": "adam"}, 2)
-    tuned = table[table["tuning"] & (table["measure"] == "error")]
-    means = tuned.groupby("learning_rate")["value"].mean()
-    assert set(tuned["corruption"]) == {*EXTRA} and len(tuned) == 4 * len(means)
-    assert all(rates.half_decade_index(rate) is not None for rate in means.index)
-    [rate] = table[~table["tuning"]]["learning_rate"].unique()
-    assert means[rate] == means.min() and set(grid) <= set(means.index)
-    assert table["edge"].all() == (rate in (means.index.min(), means.index.max()))
-    frozen = tent.adaptation_table(network, streams, settings, "none", "-", {}, 2)
+    settings = {"batch": 4, "rank": 2, "seeds": 1, "rates": {"bn": {"adam": [0.001, 0.003]}}}
+    table = partial(tent.adaptation_table, networks.build_network(SMALL), streams, settings)
+    frozen = table("none", "-", {}, 2)
     assert set(frozen["corruption"]) == {"clean", *SCORED} and frozen["learning_rate"].isna().all()
+    adapted = table("bn", "adam", {"kind": "adam"}, 0)
+    assert set(adapted["measure"]) == {"error", "gradient_norm"}
+    assert set(adapted[~adapted["tuning"]]["corruption"]) == {*SCORED}
+    # The best rate of all is 0.01, which the grid reaches where it may grow.
+    error = lambda *given: (abs(math.log(given[-1] / 0.01)), {})  # noqa: E731
+    monkeypatch.setattr(tent, "error_and_gradient_norms", error)
+    for growth, rates in ((0, [0.001, 0.003]), (2, [0.001, 0.003, 0.01, 0.03])):
+        found = table("bn", "adam", {"kind": "adam"}, growth)
+        tuned = found[found["tuning"]]
+        assert sorted(tuned["learning_rate"].unique()) == pytest.approx(rates)
+        assert set(tuned["corruption"]) == {*EXTRA} and len(tuned) == 4 * len(rates)
+        [rate] = found[~found["tuning"]]["learning_rate"].unique()
+        assert rate == pytest.approx([0.003, 0.01][growth > 0])
+        assert found["edge"].all() == (growth == 0)
 
 
 def test_training_learns(tmp_path):
