@@ -37,9 +37,9 @@ def test_too_many_components_and_a_constant_column_are_refused(rows):
         Projection.fit(rows[:5], 5, "x")
     columns = np.column_stack([np.arange(50.0), np.full(50, 0.1)])
     with pytest.raises(OrlaError, match=r"session A: y is constant over the pretraining part"):
-        Scaling.fit(columns, ["x", "y"], "session A")
+        Scaling.fit(columns, ["x", "y"], "session A", "leave it out")
     columns[40:, 1] = 3.0
-    Scaling.fit(columns, ["x", "y"], "session A")
+    Scaling.fit(columns, ["x", "y"], "session A", "")
 
 
 def test_factor_analysis_is_that_of_statsmodels(rows):

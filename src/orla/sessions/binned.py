@@ -61,18 +61,15 @@ class Source:
 
 @dataclass
 class Binned:
-    """A binned recording.
+    """A binned recording: a step is `bin_s` seconds.
 
     Attributes:
         inputs: (steps, units), counts or other numbers.
         targets: (steps, outputs) float64 in the file's own unit; or (steps,) int64 categories.
-        bin_s: seconds a step.
-        begins: (steps,) bool, True where a stretch begins, the first step included; None where
-            the file is one stretch.
-        name: its name in messages.
+        begins: (steps,) bool, True where a stretch begins, the first step included; None for one.
         state: "kept" or "reset" where a stretch begins, as in `Boundaries`.
         keys: what each column of inputs is on every day; its number where that is all there is.
-        columns, outputs: names of the columns of inputs and targets, in messages.
+        name, columns, outputs: of the recording and its columns of inputs and targets, in messages.
         about: what the dataset record says of targets and inputs.
         account: fields of an `Account` that are known before the stream is made.
     """
@@ -131,7 +128,7 @@ def read_binned(
     categories, or counts for their root, bin_s of 0), or more is NaN than `preparation` allows.
     """
     bounds = source.boundaries
-    order = [*bounds.changes, *([bounds.counter] if bounds.counter else [])]
+    order = [*bounds.changes, *filter(None, [bounds.counter])]
     names = [source.inputs, source.target, "bin_s", *order]
     arrays, present = load_arrays(path, names)
     with prefix_errors(path):
@@ -153,12 +150,12 @@ def read_binned(
         inputs, targets = arrays[source.inputs][whole], arrays[source.target][whole]
         bin_s, steps = float(clocks.restore_time_decimals(arrays["bin_s"])), len(whole)
         if len(inputs) < max(1, preparation.least_kept * steps):
-            lost = np.flatnonzero(~np.isfinite(arrays[source.inputs]).any(axis=0))
-            mend = f"leave out column {[*lost, 0][0]} of {source.inputs}, which has no number"
+            mend = "mend them, or lower preparation.least_kept"
+            if (lost := np.flatnonzero(~np.isfinite(arrays[source.inputs]).any(axis=0))).size:
+                mend = f"leave out column {lost[0]} of {source.inputs}, which has no number"
             raise OrlaError(
                 f"{source.inputs}, {source.target}: {steps - len(inputs)} of {steps} steps hold NaN"
-                " or infinite values; "
-                + (mend if lost.size else "mend them, or lower preparation.least_kept")
+                f" or infinite values; {mend}"
             )
         if bin_s > _LONGEST_BIN_S and not np.isclose(bin_s, preparation.bin_s, rtol=1e-6, atol=0):
             raise OrlaError(
@@ -176,19 +173,14 @@ def read_binned(
                 file=sys.stderr,
             )
     seconds_lost = round((steps - len(inputs)) * bin_s, 3)
+    dropped = {"NaN": seconds_lost} if seconds_lost else {}
     return Binned(
         inputs.astype(np.float64),
         targets.astype(np.int64 if source.kind == "categories" else np.float64),
-        bin_s,
-        begins,
-        str(path),
-        bounds.state,
+        *(bin_s, begins, str(path), bounds.state),
         columns=[f"{source.inputs} column {i}" for i in range(inputs.shape[1])],
         about={"target": source.target},
-        account={
-            "seconds": round(steps * bin_s, 3),
-            "seconds_dropped": {"NaN": seconds_lost} if seconds_lost else {},
-        },
+        account={"seconds": round(steps * bin_s, 3), "seconds_dropped": dropped},
     )
 
 

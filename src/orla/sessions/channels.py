@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -45,20 +46,21 @@ def find_correspondence(a: Session, b: Session, columns: str | None = None) -> C
     """
     if columns is not None:
         return Correspondence(columns, "the config says so")
+    different = partial(Correspondence, "different", names_last=False)
     for session in (a, b):
         if not all(session.arrays):
-            why = f"units of {session.name} have no electrodes of their own, and each sorting "
-            why += "numbers units anew"
-            return Correspondence("different", why, names_last=False)
+            return different(
+                f"units of {session.name} have no electrodes of their own, and each sorting "
+                "numbers units anew"
+            )
     is_one_subject = a.subject.casefold() == b.subject.casefold()
     if a.subject and b.subject and not is_one_subject:
-        why = f"{a.name} is of subject {a.subject}, {b.name} of {b.subject}"
-        return Correspondence("different", why, names_last=False)
+        return different(f"{a.name} is of subject {a.subject}, {b.name} of {b.subject}")
     numbers = all(name.startswith("electrode ") for name in (*a.channels, *b.channels))
     if numbers and (a.channels, a.arrays) != (b.channels, b.arrays):
-        why = f"electrodes have numbers alone: {len(a.channels)} of {a.name}, {len(b.channels)} of "
-        return Correspondence("different", why + b.name)
-    for words, attribute in (("is in", "areas"), ("lies at", "places")):
+        counts = f"{len(a.channels)} of {a.name}, {len(b.channels)} of {b.name}"
+        return different(f"electrodes have numbers alone: {counts}", names_last=True)
+    for verb, word, attribute in (("is", "in", "areas"), ("lies", "at", "places")):
         places_a, places_b = (
             dict(zip(zip(s.arrays, s.channels, strict=True), getattr(s, attribute), strict=False))
             for s in (a, b)
@@ -66,9 +68,8 @@ def find_correspondence(a: Session, b: Session, columns: str | None = None) -> C
         for array, name in sorted(places_a.keys() & places_b.keys()):
             here, there = places_a[array, name], places_b[array, name]
             if here.casefold() != there.casefold() and "unknown" not in (here, there):
-                why = f"{array} {name} {words} {here} in {a.name} and {words.partition(' ')[2]} "
-                why += f"{there} in {b.name}"
-                return Correspondence("different", why, names_last=False)
+                at = f"{word} {here} in {a.name} and {word} {there} in {b.name}"
+                return different(f"{array} {name} {verb} {at}")
     is_named = is_one_subject and a.subject
     whose = f"subject {a.subject}" if is_named else "no other subject is named"
     return Correspondence("same", f"names of arrays and electrodes; {whose}")
@@ -129,14 +130,13 @@ def require_compatible(
             + (f'{option} to "same" where they are, else ' if option else "")
             + "features to {method: pca, of: own}"
         )
-    options = {"of": "own" if features.of == "own" else None, "align": features.align}
-    for key, value in options.items():
-        if value and features.method not in METHODS:
-            raise OrlaError(
-                f'config: preparation.features.{key} is "{value}", but method is '
-                f'"{features.method}", which takes the same channels of both sessions; set method '
-                f"to pca or factors, or leave {key} out"
-            )
+    key = "of" if features.of == "own" else "align"
+    if features.method not in METHODS and (features.of == "own" or features.align):
+        raise OrlaError(
+            f'config: preparation.features.{key} is "{getattr(features, key)}", but method is '
+            f'"{features.method}", which takes the same channels of both sessions; set method to '
+            f"pca or factors, or leave {key} out"
+        )
     if features.align:
         _require_alignable(a, b, correspondence, features)
     if a is not b:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from orla.errors import OrlaError
-from orla.sessions.checks import as_vector, find_runs, read_numbers
+from orla.sessions.checks import find_runs
 from orla.sessions.session import Session
 
 # A clock that starts again does so once or twice a unit, and goes on for a while.
@@ -43,19 +43,19 @@ def restore_time_decimals(values: Any) -> np.ndarray:
     return values
 
 
-def require_time_resolution(name: str, values: np.ndarray) -> None:
-    """Refuse times (s) that were stored in single precision, which late ones are too coarse for."""
+def convert_stored_times(name: str, values: np.ndarray) -> np.ndarray:
+    """Times (s) by `restore_time_decimals`; late ones in single precision are too coarse."""
     most = np.abs(values).max(initial=0.0)
     step = float(np.spacing(np.float32(min(most, 1e38))))
-    if not step > _COARSEST_S or not np.array_equal(values.astype(np.float32), values):
-        return
-    late = np.abs(values)[np.abs(values) > most / 2]
-    # Of a coarser grid, such as 1/128 s, no time needs the last digit.
-    if (late / step % 2 == 1).any():
-        raise OrlaError(
-            f"{name}: times of up to {most:.6g} s are stored in single precision, in steps of "
-            f"{1e3 * step:.3g} ms; write them in double precision, or count from the start"
-        )
+    if step > _COARSEST_S and np.array_equal(values.astype(np.float32), values):
+        late = np.abs(values)[np.abs(values) > most / 2]
+        # Of a coarser grid, such as 1/128 s, no time needs the last digit.
+        if (late / step % 2 == 1).any():
+            raise OrlaError(
+                f"{name}: times of up to {most:.6g} s are stored in single precision, in steps of "
+                f"{1e3 * step:.3g} ms; write them in double precision, or count from the start"
+            )
+    return restore_time_decimals(values)
 
 
 def require_sample_times(name: str, time_s: np.ndarray) -> None:
@@ -103,17 +103,6 @@ def check_intervals(name: str, intervals: np.ndarray, start_s: float, end_s: flo
         )
 
 
-def read_times(name: str, data: Any) -> np.ndarray:
-    """A whole array of times (s), as float64; see `restore_time_decimals`."""
-    return convert_stored_times(name, as_vector(read_numbers(name, data)))
-
-
-def convert_stored_times(name: str, values: np.ndarray) -> np.ndarray:
-    """Stored times (s) with their decimals restored; refused where too coarse."""
-    require_time_resolution(name, values)
-    return restore_time_decimals(values)
-
-
 def require_ascending(names: Sequence[str], trains: Sequence[np.ndarray]) -> None:
     """Refuse event times (seconds) that are not finite or step back.
 
@@ -121,13 +110,11 @@ def require_ascending(names: Sequence[str], trains: Sequence[np.ndarray]) -> Non
     """
     back = []
     for name, times in zip(names, trains, strict=True):
-        bad = np.flatnonzero(~np.isfinite(times))
-        if bad.size:
+        if (bad := np.flatnonzero(~np.isfinite(times))).size:
             raise OrlaError(
                 f"{name}: event {bad[0] + 1} has no finite time; remove the events without a time"
             )
-        steps = np.flatnonzero(np.diff(times) < 0) + 1
-        if steps.size:
+        if (steps := np.flatnonzero(np.diff(times) < 0) + 1).size:
             back.append((name, steps, times))
     if not back:
         return
@@ -139,10 +126,10 @@ def require_ascending(names: Sequence[str], trains: Sequence[np.ndarray]) -> Non
     )
     name, steps, times = back[0]
     if starts_again:
+        here, there = times[steps - 1].max(), times[steps].min()
         raise OrlaError(
-            f"{name}: the clock of {len(back)} of {len(trains)} units starts again, from "
-            f"{times[steps - 1].max():g} s back to {times[steps].min():g} s; add the time at which "
-            "the second part begins to its events"
+            f"{name}: the clock of {len(back)} of {len(trains)} units starts again, from {here:g} s"
+            f" back to {there:g} s; add the time at which the second part begins to its events"
         )
     raise OrlaError(
         f"{name}: event times are not in ascending order (event {steps[0] + 1} at "

@@ -30,18 +30,16 @@ def prepare_binned(
     tail_steps: int | float,
     dataset: dict[str, Any],
 ) -> Streams:
-    """Make the streams of two binned sessions: one to pretrain on, one to adapt to.
+    """The streams of two binned sessions: one to pretrain on, one to adapt to.
 
     Where columns correspond, channels or components are chosen on A's pretraining part and used on
     both, unless `features.of` is "own" or they are aligned. Else each session is reduced to
-    components of its own inputs, B's fitted on its first `features.own_fit` steps, after which its
-    stream begins, so that no input depends on a later step. (Components fitted anew as steps arrive
-    would turn and change places.) On the same steps `features.align` turns B's components onto A's,
+    components of its own, B's fitted on its first `features.own_fit` steps, after which its stream
+    begins, so that no input depends on a later step; on these `features.align` turns them onto A's,
     by the channels of one name. Scaling is by A alone. A's tail is `tail_steps` as in
-    `parts.cut_sessions`; the record is `dataset` with what was done. OrlaError: bins of another
-    width than the config's, too few columns or steps, columns that cannot correspond or that B
-    lacks, features that the columns do not allow, a constant input or target, or a category that
-    A's pretraining part lacks.
+    `parts.cut_sessions`; the record is `dataset` with what was done. OrlaError: as
+    `channels.require_compatible`; too few columns or steps, columns that B lacks, a constant input
+    or target, or a category that A's pretraining part lacks.
     """
     channels.require_compatible(a, b, correspondence, preparation)
     features, days = preparation.features, (a, b)
@@ -70,10 +68,8 @@ def prepare_binned(
     inputs, readings, stable_pairs = _prepare_inputs(days, columns, n, preparation, fit_steps)
     if features.align:
         stable, pairs = stable_pairs
-        about |= {
-            "align": features.align,
-            "stable": [a.channel_labels[i] for i in pairs[stable, 0]],
-        }
+        names = [a.channel_labels[i] for i in pairs[stable, 0]]
+        about |= {"align": features.align, "stable": names}
         alignment += (
             f", B's turned onto A's by {features.align} over {len(stable)} of the {len(pairs)} "
             "channels that both have"
@@ -107,7 +103,15 @@ def prepare_binned(
             **account,
         )
     if not dataset.get("simulated"):
-        _print_accounts(days, accounts)
+        for day, account in zip(days, accounts.values(), strict=True):
+            print(f"{day.name}: {account}", file=sys.stderr)
+        of_a = accounts["a"]
+        if 2 * of_a.channels < of_a.of_channels:
+            print(
+                f"warning: only {of_a.channels} of {of_a.of_channels} channels are inputs; "
+                "features.count says how many",
+                file=sys.stderr,
+            )
     account_records = {side: asdict(account) for side, account in accounts.items()}
     record = dataset | {"features": about, "account": account_records}
     return Streams(*streams, preparation.bin_s, record, categories, readings)
@@ -122,15 +126,14 @@ def _prepare_inputs(
 ) -> tuple[list[np.ndarray], dict[str, Any], tuple[np.ndarray, np.ndarray] | None]:
     """Inputs of both sessions (steps, inputs) of their `columns`, scaled by A's first `n` steps.
 
-    B's components are A's, or its own, fitted on its first `b_fit_steps`. The second are how inputs
-    are made of bins, the `InputTransform` of "a" and of "b" as records. The third, where B's
-    components are aligned with A's: the rows of pairs that are stable; and the pairs (channels, 2),
-    columns of A and B of one array and name.
+    B's components are A's, or its own, fitted on its first `b_fit_steps`. Also the records of the
+    `InputTransform` of "a" and of "b"; and, where B's components are aligned, the rows of pairs
+    that are stable, and the pairs (channels, 2), columns of A and B of one array and name.
     """
     features, (a, b), alignment = preparation.features, days, None
     transform, method, count = TRANSFORMS[preparation.transform], features.method, features.count
     rows = [transform(day.inputs[:, part]) for day, part in zip(days, columns, strict=True)]
-    projections: tuple[Projection, ...] = ()
+    projections: tuple[Projection | None, ...] = (None, None)
     if method in METHODS:
         names = [f"component {i + 1}" for i in range(count)]
         projection_b = projection_a = Projection.fit(rows[0][:n], count, a.name, method)
@@ -151,43 +154,28 @@ def _prepare_inputs(
     if preparation.units == "sorted":
         mend = f'set preparation.units to "all", {mend}'
     scaling, readings = Scaling.fit(rows[0][:n], names, a.name, mend), {}
-    for side, (day, part) in enumerate(zip(days, columns, strict=True)):
+    for side, day, part, projection in zip("ab", days, columns, projections, strict=True):
         weights, offset = np.eye(len(scaling.sd)), -scaling.mean
-        if projections:
-            weights = projections[side].weights
-            offset = offset - projections[side].mean @ weights
+        if projection:
+            weights, offset = projection.weights, offset - projection.mean @ projection.weights
         numbers = np.arange(day.inputs.shape[1])[part]
-        weights, offset = weights / scaling.sd, offset / scaling.sd
-        parts = preparation.transform, day.channel_labels, numbers, weights, offset
-        readings["ab"[side]] = InputTransform(*parts).to_record()
+        affine = weights / scaling.sd, offset / scaling.sd
+        whole = InputTransform(preparation.transform, day.channel_labels, numbers, *affine)
+        readings[side] = whole.to_record()
     return [scaling(each) for each in rows], readings, alignment
 
 
 def _other_target_hint(a: Binned, n: int) -> str:
     """What may be decoded where a column of the target is constant over A's first `n` steps."""
-    vary = np.flatnonzero(np.ptp(a.targets[:n], axis=0)).tolist()
-    if not vary:
+    if not (vary := np.flatnonzero(np.ptp(a.targets[:n], axis=0)).tolist()):
         return "decode another series or array"
     return "leave that column out of the array" if a.by_number else f"set nwb.columns to {vary}"
 
 
-def _print_accounts(days: tuple[Binned, Binned], accounts: dict[str, Account]) -> None:
-    """Print the account of each session, and a warning where few channels of A are inputs."""
-    for day, account in zip(days, accounts.values(), strict=True):
-        print(f"{day.name}: {account}", file=sys.stderr)
-    of_a = accounts["a"]
-    if 2 * of_a.channels < of_a.of_channels:
-        print(
-            f"warning: only {of_a.channels} of {of_a.of_channels} channels are inputs; "
-            "features.count says how many",
-            file=sys.stderr,
-        )
-
-
 def _own_fit_steps(b: Binned, correspondence: channels.Correspondence, features: Features) -> int:
     """First steps of B that its own components are fitted on; 0 where A's serve both."""
-    separate = features.align or correspondence.columns != "same"
-    if (features.of or ("own" if separate else "shared")) == "shared":
+    is_own = features.align or correspondence.columns != "same"
+    if features.of == "shared" or not (features.of or is_own):
         return 0
     size, steps = features.own_fit, len(b.inputs)
     fit_steps = size if isinstance(size, int) else int(size * steps + 1e-9)

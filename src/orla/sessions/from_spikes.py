@@ -18,7 +18,6 @@ from orla.sessions.stand_ins import position_jumps, refuse_stand_ins
 from orla.sessions.streams import Streams
 
 _VALUES = "cursor_values"
-_AXES = "xyz"
 _MM_PER_M = 1000.0
 
 
@@ -32,12 +31,7 @@ def prepare_sessions(
     channels: str | None = None,
     option: str = "",
 ) -> Streams:
-    """Make the streams of two sessions; channels are matched by their array and name.
-
-    `channels` is "same" or "different" where the user says so, by the key `option` of the config;
-    `tail_steps` and `dataset` (name, source, simulated, label) are as in `prepare_binned`.
-    OrlaError: as `bin_pair` and `prepare_binned`.
-    """
+    """The streams of two sessions, by `bin_pair` and `prepare_binned`, of which errors are too."""
     a, b, match = bin_pair(session_a, session_b, preparation, channels, option)
     return prepare_binned(a, b, match, preparation, tail_steps=tail_steps, dataset=dataset)
 
@@ -51,6 +45,7 @@ def bin_pair(
 ) -> tuple[Binned, Binned, Correspondence]:
     """Both sessions in bins, and whether their channels are the same: declared, or proved.
 
+    `channels` is "same" or "different" where the user says so, by the key `option` of the config.
     OrlaError: as `bin_session`; series of different names or units.
     """
     days = session_a, session_b
@@ -132,14 +127,14 @@ def bin_session(session: Session, preparation: Preparation) -> Binned:
             f"stretches ({reasons}); mend the recording, or lower preparation.least_kept"
         )
     inputs = np.concatenate(counts) if len(counts) > 1 else counts[0]  # large: no copy
-    numbers = range(values.shape[1])
-    outputs = [f"{session.cursor} column {i}" for i in numbers]
-    if not is_values:
-        axes = _AXES[: len(numbers)] if len(numbers) <= len(_AXES) else numbers
-        outputs = [f"velocity {axis}" for axis in axes]
+    columns = range(values.shape[1])
+    axes = "xyz"[: len(columns)] if len(columns) <= 3 else columns
+    outputs = [f"velocity {axis}" for axis in axes]
+    if is_values:
+        outputs = [f"{session.cursor} column {i}" for i in columns]
     account = {"seconds": round(whole, 3), "seconds_dropped": seconds_dropped, "bridged": holes}
-    account |= {"jumps": int(np.count_nonzero(jumps))}
-    account |= {"source": session.source} | _spike_account(session, preparation, int(inputs.sum()))
+    account |= {"jumps": int(np.count_nonzero(jumps)), "source": session.source}
+    account |= _spike_account(session, preparation, int(inputs.sum()))
     return Binned(
         inputs,
         np.concatenate(targets),

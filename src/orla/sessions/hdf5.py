@@ -22,10 +22,6 @@ _OUTSIDE = (
     "lies in another file; use one file that holds it itself, such as pynwb.NWBHDF5IO.export or "
     "h5repack writes"
 )
-_LOCKED = (
-    "it is locked: another program has it open, or its disk knows no locks; close that program, or "
-    "set HDF5_USE_FILE_LOCKING=FALSE"
-)
 _OTHERS = {
     b"version https://git-lfs": "a pointer of Git LFS (git lfs pull)",
     b"/annex/": "a pointer of git-annex (git annex get)",
@@ -111,11 +107,10 @@ def _find_external_or_missing_data(path: Path) -> str:
         if item.external or item.is_virtual:
             faults.append(f"{name} {_OUTSIDE}")
         most_numbers = _MOST_PACKED * item.id.get_storage_size() // item.dtype.itemsize
-        if name.startswith(_CELLS):
-            return
-        if (item.size or 0) > max(MOST_NUMBERS, most_numbers):
-            faults.append(f"{name}: {item.size} numbers are said to be there, and are not; mend it")
-        elif item.dtype.kind == "O" and (item.size or 0) < MOST_NUMBERS >> 6:
+        size = 0 if name.startswith(_CELLS) else item.size or 0
+        if size > max(MOST_NUMBERS, most_numbers):
+            faults.append(f"{name}: {size} numbers are said to be there, and are not; mend it")
+        elif item.dtype.kind == "O" and 0 < size < MOST_NUMBERS >> 6:
             item[()]
 
     with suppress(Exception), h5py.File(path) as file:
@@ -136,7 +131,10 @@ def _error_cause(path: Path, error: Exception) -> str:
     if isinstance(error, PermissionError) or not os.access(path, os.R_OK):
         return "you have no permission to; ask its owner, or chmod u+r it"
     if "unable to lock file" in message:
-        return _LOCKED
+        return (
+            "it is locked: another program has it open, or its disk knows no locks; close that "
+            "program, or set HDF5_USE_FILE_LOCKING=FALSE"
+        )
     if extension := re.search(r"'([^']+)' not a namespace", message):
         return (
             f"it uses the extension {extension[1]}, whose definition it does not hold; "
@@ -163,11 +161,13 @@ def _missing_filter(path: Path) -> str:
         for i in range(plan.get_nfilters() if plan else 0):
             number, _, _, label = plan.get_filter(i)
             if not h5py.h5z.filter_avail(number):
-                return f"{name} is packed by HDF5 filter {number} {label.decode(errors='replace')}"
+                which = f"{number} {label.decode(errors='replace')}".strip()
+                return (
+                    f"{name} is packed by HDF5 filter {which}, for which there is no plug-in; "
+                    "pip install hdf5plugin, or repack the file with gzip"
+                )
         return None
 
-    mend = ", for which there is no plug-in; pip install hdf5plugin, or repack the file with gzip"
     with suppress(Exception), h5py.File(path) as file:
-        if fault := file.visititems(look):
-            return fault.strip() + mend
+        return file.visititems(look) or ""
     return ""

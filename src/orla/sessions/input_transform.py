@@ -64,13 +64,7 @@ class Scaling:
     sd: np.ndarray
 
     @classmethod
-    def fit(
-        cls,
-        rows: np.ndarray,
-        names: Sequence[str],
-        where: str,
-        mend: str = "ask for fewer inputs",
-    ) -> Self:
+    def fit(cls, rows: np.ndarray, names: Sequence[str], where: str, mend: str) -> Self:
         """Fit to rows (steps, columns); `mend` is what may be done where one is constant."""
         mean, sd = rows.mean(axis=0), rows.std(axis=0)
         constant = np.flatnonzero(~(sd > _CONSTANT * np.maximum(1.0, np.abs(mean))))
@@ -114,15 +108,13 @@ class Projection:
         """Fit to `rows` (steps, columns). Each component's loadings sum to a positive number."""
         available = min(rows.shape[1], len(rows) - 1)
         require_enough(available, n_components, where, METHODS[method])
-        mean = rows.mean(axis=0)
+        mean, unique = rows.mean(axis=0), None
         if method == "factors":
             loadings, unique = factor_analysis(np.cov(rows.T, bias=True), n_components)
         else:
-            _, _, directions = np.linalg.svd(rows - mean, full_matrices=False)
-            loadings = directions[:n_components].T
-        loadings = loadings * np.where(loadings.sum(axis=0) < 0, -1.0, 1.0)
-        weights = loadings
-        if method == "factors":
+            loadings = np.linalg.svd(rows - mean, full_matrices=False)[2][:n_components].T
+        weights = loadings = loadings * np.where(loadings.sum(axis=0) < 0, -1.0, 1.0)
+        if unique is not None:
             weights = np.linalg.solve(loadings @ loadings.T + np.diag(unique), loadings)
         return cls(mean, weights, loadings)
 

@@ -1,6 +1,5 @@
 """Sessions read from MATLAB v7.3 files in the layout of O'Doherty et al."""
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import h5py
@@ -19,15 +18,14 @@ _MEND = "use a file in the layout of O'Doherty et al."
 
 
 def read_session(path: str | Path, *, source: str = "", spikes_outside: str = "refuse") -> Session:
-    """Read a session of O'Doherty et al. from its MATLAB v7.3 file, whose stem names it.
+    """A session of O'Doherty et al. from its MATLAB v7.3 file, whose stem names it.
 
     Layout: Zenodo record 3854034 (doi 10.5281/zenodo.3854034). Positions are in metres, the
     fingertip as x, y in the cursor's orientation (the file holds z, -x, -y). The waveforms, most of
     the file, are never read. Of the `source` "odoherty" the file's name begins with the subject's.
-    `spikes_outside` are those before the first or after the last sample of ``t``: "refuse", or
-    "drop" where most are inside. OrlaError: the file is no MATLAB v7.3 file or is cut short; a
-    variable is missing or misshapen, or its number of channels differs; events are not in order or
-    on another clock than the positions; nothing was recorded.
+    `spikes_outside` the samples of ``t``: "refuse", or "drop" where most are inside. OrlaError: no
+    MATLAB v7.3 file or cut short; a variable is missing or misshapen, or its number of channels
+    differs; events out of order or on another clock than the positions; nothing was recorded.
     """
     path = Path(path)
     with hdf5.open_checked(path, "MATLAB v7.3 (save -v7.3)", h5py.File) as file:
@@ -40,27 +38,25 @@ def read_session(path: str | Path, *, source: str = "", spikes_outside: str = "r
         behavior = {name: _read_position(file, name, len(time_s)) for name in _COLUMNS}
         spikes = _read_cell_references(file, "spikes")
         names = _read_cell_references(file, "chan_names").ravel()
-        if len(names) != spikes.shape[0]:
+        if len(names) != len(spikes):
             raise OrlaError(
-                f"spikes has {spikes.shape[0]} channels but chan_names {len(names)}; "
-                "give both one row a channel"
+                f"spikes has {len(spikes)} channels but chan_names {len(names)}; give both one row "
+                "a channel"
             )
         texts = [_read_cell(file, "chan_names", reference) for reference in names]
         if strange := [codes.dtype for codes in texts if codes.dtype != np.uint16]:
             raise OrlaError(f"chan_names: a cell holds {strange[0]}, not text; name every channel")
         channels = [codes.tobytes().decode("utf-16-le") for codes in texts]
         checks.require_distinct("chan_names", channels)
-        trains = _read_spike_trains(
-            file, spikes, bar(range(len(names)), f"reading {path.name}", "channel")
-        )
-        clocks.require_ascending([_cell_name(*cell) for cell in trains], [*trains.values()])
-        rows, columns = np.array([*trains], dtype=int).reshape(-1, 2).T
+        trains = _read_spike_trains(file, spikes, f"reading {path.name}")
+        clocks.require_ascending([*trains], [times for *_, times in trains.values()])
+        rows, columns, times = zip(*trains.values(), strict=True) if trains else ((), (), ())
         session = Session(
             name=path.stem,
             channels=channels,
-            unit_spikes=[*trains.values()],
+            unit_spikes=[*times],
             unit_channel=rows,
-            unit_sorted=columns > 0,
+            unit_sorted=np.array(columns) > 0,
             time_s=time_s,
             behavior=behavior,
             source=source,
@@ -130,18 +126,14 @@ def _read_cell_references(file: h5py.File, name: str) -> np.ndarray:
     return _read_dataset(name, dataset).T
 
 
-def _cell_name(row: int, column: int) -> str:
-    return f"spikes{{{row + 1},{column + 1}}}"
-
-
 def _read_spike_trains(
-    file: h5py.File, spikes: np.ndarray, channels: Iterable[int]
-) -> dict[tuple[int, int], np.ndarray]:
-    """Event times (s) of every cell that holds an event, by its channel and column."""
+    file: h5py.File, spikes: np.ndarray, words: str
+) -> dict[str, tuple[int, int, np.ndarray]]:
+    """Channel, column and event times (s) of every cell that holds an event, by its name."""
     trains, addresses, numbers = {}, set(), 0
-    for row in channels:
+    for row in bar(range(len(spikes)), words, "channel"):
         for column, reference in enumerate(spikes[row]):
-            variable = _cell_name(row, column)
+            variable = f"spikes{{{row + 1},{column + 1}}}"
             times = _read_cell(file, variable, reference)
             if not times.size:
                 continue
@@ -154,5 +146,5 @@ def _read_spike_trains(
             if (address := file[reference].id) in addresses or numbers > MOST_NUMBERS:
                 raise OrlaError(f"{variable}: the events of another cell, or too many; mend it")
             addresses.add(address)
-            trains[row, column] = clocks.restore_time_decimals(times.ravel())
+            trains[variable] = row, column, clocks.restore_time_decimals(times.ravel())
     return trains

@@ -37,16 +37,14 @@ _SORTED = ("good", "single", "su", "sua")
 
 
 def read_session(path: str | Path, source: Source = Source()) -> Session:
-    """Read units and positions of any NWB file, such as those of DANDI 000129 (MC_RTT).
+    """Units and positions of any NWB file, such as those of DANDI 000129 (MC_RTT).
 
     A folder of NWB in Zarr takes the extra ``zarr``. The session has `finger_pos` too where that
-    has the cursor's times. Time that the file excludes (invalid_times, obs_intervals, trials)
-    stands in `left_out`, lost samples are NaN. Without a column ``sorted`` all units count as
-    sorted, those of quality "mua" aside, and those of quality "noise" are left out; units without
-    electrodes, or whose electrodes overlap, get a channel each. Time in which all units are silent
-    is left out too. OrlaError: not an NWB file or a damaged one, no units, no such
-    series, a series that is not what it is taken for, two channels of one name, spikes not in order
-    or, like intervals to exclude, on another clock.
+    has the cursor's times. Time that the file excludes (invalid_times, obs_intervals, trials), or
+    in which all units are silent, stands in `left_out`; lost samples are NaN. Units count as
+    sorted without a column ``sorted``, those of quality "mua" aside; those of quality "noise" are
+    left out. OrlaError: no NWB file or a damaged one, no units, no such series or another than it
+    is taken for, two channels of one name, spikes or intervals out of order or on another clock.
     """
     path = Path(path)
     with hdf5.open_checked(path, "NWB", _open_nwb, zarr=True) as file:
@@ -102,8 +100,7 @@ def recording_facts(path: str | Path) -> dict[str, str]:
     OrlaError: not an NWB file or a damaged one.
     """
     with hdf5.open_checked(Path(path), "NWB", _open_nwb, zarr=True) as file:
-        electrodes = file.electrodes
-        areas = [] if electrodes is None else _read_texts(electrodes, "location")
+        areas = [] if file.electrodes is None else _read_texts(file.electrodes, "location")
         entries = {
             "subject": _subject_name(file),
             "species": file.subject.species if file.subject else None,
@@ -130,11 +127,12 @@ def _find_units(file: pynwb.NWBFile, name_or_path: str | None) -> Units:
         return tables[find_path("units", name_or_path, tables, list(tables))]
     if not tables:
         raise OrlaError("units: no unit with spike_times; use a file with sorted spikes")
-    if "units" not in tables:
+    path = "units" if "units" in tables else next(iter(tables))
+    if path != "units":
         if len(tables) > 1:
             raise OrlaError(f"units: which of {', '.join(tables)}? Name one as nwb.units")
-        print(f"units are those of {next(iter(tables))}", file=sys.stderr)
-    return tables.get("units") or next(iter(tables.values()))
+        print(f"units are those of {path}", file=sys.stderr)
+    return tables[path]
 
 
 def _read_channels(file: pynwb.NWBFile, units: Units) -> tuple[dict[str, list[str]], np.ndarray]:
@@ -249,18 +247,18 @@ def _read_spikes(
     spikes = checks.read_ragged_rows(name, units["spike_times"], len(ids), kind)
     clocks.require_ascending([f"units, unit {unit}, spike_times" for unit in ids], spikes)
     _print_doubts(units, spikes)
+    n_spikes = np.array([*map(len, spikes)])
     is_sorted, good = np.ones(len(ids), dtype=bool), np.ones(len(ids), dtype=bool)
     if "sorted" in units.colnames:
-        values = checks.read_values(
-            "units, sorted", _column_data(units, "sorted"), "biu", "true or false"
-        )
+        data = _column_data(units, "sorted")
+        values = checks.read_values("units, sorted", data, "biu", "true or false")
         if not np.isin(values, (0, 1)).all():
             raise OrlaError("units, sorted: holds numbers but 0 and 1; give true or false")
         is_sorted = values.astype(bool)
     spikes_dropped, is_judged = {}, False
     for column, words in _quality_words(units):
         noise = good & np.isin(words, _NOISE)
-        if n_noise := sum(len(spikes[i]) for i in np.flatnonzero(noise)):
+        if n_noise := int(n_spikes[noise].sum()):
             reason = f"units of {column} {' or '.join(sorted({*words[noise]}))}"
             spikes_dropped[reason] = n_noise
         good &= ~noise
@@ -268,7 +266,7 @@ def _read_spikes(
             is_sorted, is_judged = is_sorted & ~np.isin(words, _UNSORTED), True
     if (brief := good & observed_briefly(observed_by_unit)).any():
         reason = "units observed for less than half of the usual time"
-        spikes_dropped[reason] = sum(len(spikes[i]) for i in np.flatnonzero(brief))
+        spikes_dropped[reason] = int(n_spikes[brief].sum())
         good &= ~brief
     fields = {
         "unit_spikes": [spikes[i] for i in np.flatnonzero(good)],

@@ -50,15 +50,12 @@ def excluded_intervals(
     """
     intervals, events = [], np.concatenate([time_s[[0, -1]], *spikes])
     span = float(events.min()), float(events.max())
-    if file.invalid_times is not None:
-        tags = [""] * len(file.invalid_times)
-        if "tags" in file.invalid_times.colnames:
-            tags = [", ".join(map(str, row)) for row in file.invalid_times["tags"][:]]
-        for tag, (start, stop) in zip(
-            tags, _interval_bounds(file.invalid_times, span), strict=True
-        ):
+    if (table := file.invalid_times) is not None:
+        rows = table["tags"][:] if "tags" in table.colnames else [()] * len(table)
+        for row, bounds in zip(rows, _interval_bounds(table, span), strict=True):
+            tag = ", ".join(map(str, row))
             reason = tag if by_orla else "invalid_times" + (f" ({tag})" if tag else "")
-            intervals.append((reason, start, stop))
+            intervals.append((reason, *bounds))
     for spans in {x.tobytes(): x for x in observed_by_unit if len(x)}.values():
         clocks.check_intervals(_OBSERVED, spans, *span)
         gaps = _gaps_between(spans, time_s, _SHORTEST_GAP_S)

@@ -136,7 +136,7 @@ def read_series(file: pynwb.NWBFile, source: Source, by_orla: bool = False) -> d
                 f"cursor: {items[0].name} and {item.name} have other times or units; name series of"
                 " one clock and one unit"
             )
-    only_xy = is_position and not by_orla
+    only_xy, unit = is_position and not by_orla, str(items[0].unit or "")
     values = np.hstack([_series_values(item, source.columns, only_xy) for item in items])
     if is_position:
         values *= max(_position_scale(item, source.metres_per_unit) for item in items)
@@ -147,11 +147,14 @@ def read_series(file: pynwb.NWBFile, source: Source, by_orla: bool = False) -> d
                 " writes 'meters' where no unit is given; velocities are then in no unit of length",
                 file=sys.stderr,
             )
-    elif _ANGLE.match(str(items[0].unit or "")) and _wraps(values):
-        raise OrlaError(
-            f"{items[0].name} is in '{items[0].unit}' and jumps by its whole range, as an angle "
-            "that goes round: means over bins are none of its; save its sine and cosine"
-        )
+    elif _ANGLE.match(unit):
+        ranges = np.fmax.reduce(values) - np.fmin.reduce(values)
+        least = _WRAPS * np.maximum(ranges, np.finfo(float).tiny)
+        if (np.abs(np.diff(values, axis=0)) > least).any():
+            raise OrlaError(
+                f"{items[0].name} is in '{unit}' and jumps by its whole range, as an angle that "
+                "goes round: means over bins are none of its; save its sine and cosine"
+            )
     for item in items:
         values[_lost_samples(item, source.least_confidence)] = np.nan
     return {
@@ -159,15 +162,8 @@ def read_series(file: pynwb.NWBFile, source: Source, by_orla: bool = False) -> d
         "about_series": "" if by_orla else "; ".join(map(_describe_series, paths, items)),
         "time_s": time_s,
         "behavior": {CURSORS[not is_position]: values},
-        "unit": "m" if is_position else str(items[0].unit or "").strip(),
+        "unit": "m" if is_position else unit.strip(),
     }
-
-
-def _wraps(values: np.ndarray) -> bool:
-    """Whether a column (k, columns) goes from one end of its range to the other in one step."""
-    steps = np.abs(np.diff(values, axis=0))
-    ranges = np.fmax.reduce(values) - np.fmin.reduce(values)
-    return bool((steps > _WRAPS * np.maximum(ranges, np.finfo(float).tiny)).any())
 
 
 def _lost_samples(series: pynwb.TimeSeries, least: float | None) -> np.ndarray:
@@ -191,8 +187,8 @@ def _lost_samples(series: pynwb.TimeSeries, least: float | None) -> np.ndarray:
 def _describe_series(path: str, series: pynwb.TimeSeries) -> str:
     """Where a series lies, and its frame and description, as far as the file has them."""
     texts = (getattr(series, name, "") for name in ("reference_frame", "description"))
-    texts = (str(text).strip() for text in texts if text)
-    return ", ".join([path, *(t for t in texts if t not in ("", "no description", "unknown"))])
+    words = (str(text or "").strip() for text in texts)
+    return ", ".join([path, *(w for w in words if w not in ("", "no description", "unknown"))])
 
 
 def _find_series_paths(name: str, series: Series, labels: Sequence[str]) -> list[str]:
@@ -202,25 +198,23 @@ def _find_series_paths(name: str, series: Series, labels: Sequence[str]) -> list
         before, inside, _ = f"/{path}".partition(f"/{name}/")
         if inside:
             containers.setdefault(f"{before}/{name}"[1:], []).append(path)
-    columns = {
-        container: paths
-        for container, paths in containers.items()
-        if all(np.ndim(series[path].data) == 1 for path in paths)
-    }
-    within = {path for paths in columns.values() for path in paths}
-    choices = {path: [path] for path in series if path not in within} | columns
+    choices = {path: [path] for path in series}
+    for container, paths in containers.items():
+        if all(np.ndim(series[path].data) == 1 for path in paths):
+            others = {path: own for path, own in choices.items() if path not in paths}
+            choices = others | {container: paths}
     return choices[find_path("cursor", name, choices, labels)]
 
 
 def _default_series_path(series: Series, labels: Sequence[str]) -> str:
     """The path of the series called as in our own files, or of the only SpatialSeries."""
-    by_name = [path for path in series if path.endswith(tuple(f"/{name}" for name in CURSORS))]
+    by_name = [path for path in series if path.rpartition("/")[2] in CURSORS]
     places = by_name or [path for path, item in series.items() if isinstance(item, SpatialSeries)]
     if len(places) != 1:
+        mend = "name one as nwb.cursor" if series else "use a file that has one"
         raise OrlaError(
             "which series is the cursor's position? "
-            f"There are: {', '.join(places or labels) or 'none'}; "
-            + ("name one as nwb.cursor" if series else "use a file that has one")
+            f"There are: {', '.join(places or labels) or 'none'}; {mend}"
         )
     if not by_name:
         print(f"{places[0]}, the only SpatialSeries, is taken as the cursor", file=sys.stderr)
@@ -231,7 +225,8 @@ def _sample_times(series: pynwb.TimeSeries) -> np.ndarray:
     """Sample times (s) of a series, ascending."""
     name = f"{series.name}, timestamps"
     if series.timestamps is not None:
-        time_s = clocks.read_times(name, series.timestamps)
+        times = checks.as_vector(checks.read_numbers(name, series.timestamps))
+        time_s = clocks.convert_stored_times(name, times)
     elif not 0 < (series.rate or 0) < np.inf:
         raise OrlaError(f"{series.name}: its rate is {series.rate}; give samples a second")
     else:
@@ -282,13 +277,15 @@ def _series_values(
 def _position_scale(series: pynwb.TimeSeries, metres_per_unit: float | None) -> float:
     """Metres a unit of a position; a velocity, an angle, or what is no length is refused."""
     unit = str(series.unit or "").strip()
-    mend = "name a position as nwb.cursor, or decode the series itself with nwb.series: values"
-    if _RATE.search(unit) or _RATE_NAME.search(series.name):
-        raise OrlaError(f"{series.name} is in '{unit}': a velocity and no position; {mend}")
-    if _ANGLE.match(unit):
-        raise OrlaError(f"{series.name} is in '{unit}': an angle and no position; {mend}")
+    is_rate = _RATE.search(unit) or _RATE_NAME.search(series.name)
+    if is_rate or _ANGLE.match(unit):
+        raise OrlaError(
+            f"{series.name} is in '{unit}': {'a velocity' if is_rate else 'an angle'} and no "
+            "position; name a position as nwb.cursor, or decode the series itself with "
+            "nwb.series: values"
+        )
     length = _LENGTHS.get(unit.lower().partition("(")[0].strip(" ."))  # "mm." or "meter(s)"
-    if length is None and metres_per_unit is None:
+    if not length and metres_per_unit is None:
         raise OrlaError(f"{series.name} is in '{unit}', which is no length; give metres_per_unit")
     if length and metres_per_unit not in (None, length):
         print(f"{series.name} is in '{unit}', so metres_per_unit is not used", file=sys.stderr)

@@ -67,11 +67,11 @@ def _content_hash(session: Session) -> str:
     arrays = [session.unit_channel, session.unit_sorted, session.time_s, *session.unit_spikes]
     arrays += session.behavior.values()
     texts = [
-        v
-        for n, v in vars(session).items()
-        if isinstance(v, (str, list, dict)) and (v or n not in ("about_series", "places"))
+        value
+        for name, value in vars(session).items()
+        if isinstance(value, (str, list, dict)) and name not in ("unit_spikes", "behavior")
+        if value or name not in ("about_series", "places")
     ]
-    texts = [v for v in texts if v is not session.unit_spikes and v is not session.behavior]
     shapes = [np.shape(array) for array in arrays]
     digest = hashlib.sha256(json.dumps([texts, list(session.behavior), shapes]).encode())
     for array in arrays:
@@ -109,22 +109,12 @@ def _add_electrodes(file: pynwb.NWBFile, session: Session) -> None:
 def _units_table(file: pynwb.NWBFile, session: Session) -> Units:
     """The units as a table, in whole columns: add_unit converts every spike to a Python float."""
     count = len(session.unit_spikes)
-    spikes = VectorData(
-        name="spike_times",
-        description="the spike times for each unit in seconds",
-        data=_compress(np.concatenate(session.unit_spikes)),
-    )
-    electrodes = DynamicTableRegion(
-        name="electrodes",
-        description="the electrodes that each spike unit came from",
-        table=file.electrodes,
-        data=session.unit_channel,
-    )
-    is_sorted = VectorData(
-        name="sorted",
-        description="whether a sorter made the unit; False for unsorted threshold crossings",
-        data=session.unit_sorted,
-    )
+    what = "the spike times for each unit in seconds"
+    spikes = VectorData("spike_times", what, _compress(np.concatenate(session.unit_spikes)))
+    what = "the electrodes that each spike unit came from"
+    electrodes = DynamicTableRegion("electrodes", session.unit_channel, what, file.electrodes)
+    what = "whether a sorter made the unit; False for unsorted threshold crossings"
+    is_sorted = VectorData("sorted", what, session.unit_sorted)
     ends = np.cumsum([len(times) for times in session.unit_spikes])
     indices = [
         VectorIndex(name=f"{column.name}_index", target=column, data=index.astype(np.uint64))
@@ -143,22 +133,17 @@ def _units_table(file: pynwb.NWBFile, session: Session) -> Units:
 
 
 def _add_behavior(file: pynwb.NWBFile, session: Session) -> None:
-    module = file.create_processing_module(
-        name="behavior", description="Positions on the recording's own time base"
-    )
-    first = None
+    about_all = "Positions on the recording's own time base"
+    module = file.create_processing_module(name="behavior", description=about_all)
+    times: Any = _compress(session.time_s)
     for name, values in session.behavior.items():
-        about = {
-            "name": name,
-            "description": f"{name} of the recording",
-            "data": _compress(values),
-            "timestamps": _compress(session.time_s) if first is None else first,
-        }
+        about = {"name": name, "description": f"{name} of the recording"}
+        about |= {"data": _compress(values), "timestamps": times}
         if name == CURSORS[1]:
             series = pynwb.TimeSeries(unit=session.unit or UNKNOWN, **about)
         else:
             series = SpatialSeries(unit="meters", reference_frame="the workspace's own", **about)
-        first = first or series
+        times = series if isinstance(times, H5DataIO) else times  # the others link to the first's
         module.add(series)
 
 

@@ -14,7 +14,7 @@ class Session:
     channel are a unit too, with ``unit_sorted`` False. Units without a spike may be absent.
 
     Attributes:
-        name: the session's name, such as ``indy_20160630_01``.
+        name: such as ``indy_20160630_01``.
         channels: names of the n channels, such as ``M1 001``, in the file's order.
         unit_spikes: one ascending float64 array of spike times (seconds) a unit.
         unit_channel, unit_sorted: (units,) index into ``channels``; False for crossings.
@@ -23,8 +23,8 @@ class Session:
             ``target_pos``), or ``cursor_values``, which are decoded as they are; NaN where lost.
         areas: the brain area of each channel, such as ``M1``; "unknown" where none is named.
         source: one sentence on the origin of the recording, such as that it is simulated.
-        cursor: the name in the original file of the series that is decoded.
-        about_series: where that series lies in the file, and what the file says of it.
+        cursor, about_series: the series that is decoded: its name in the original file; where it
+            lies there, and what the file says of it.
         arrays: the array of each channel; "" for a channel that is a unit and no electrode. An
             array and a name are what a channel is, on every day.
         places: where each channel lies on its array; [] where the file does not say.
@@ -55,7 +55,9 @@ class Session:
     def __post_init__(self) -> None:
         self.unit_channel = np.asarray(self.unit_channel, dtype=np.int64)
         self.unit_sorted = np.asarray(self.unit_sorted, dtype=bool)
-        self.arrays = self.arrays or [_area_name(channel) for channel in self.channels]
+        # The word that a name begins with: ``M1`` of ``M1 001``; "" if there is none.
+        words = [channel.strip().partition(" ") for channel in self.channels]
+        self.arrays = self.arrays or [head if number else "" for head, _, number in words]
         self.areas = self.areas or [area or "unknown" for area in self.arrays]
 
     def left_out_interval_index(self) -> np.ndarray:
@@ -65,12 +67,6 @@ class Session:
             span = slice(*np.searchsorted(self.time_s, [start, np.nextafter(stop, np.inf)]))
             inside[span][inside[span] == 0] = i
         return inside
-
-
-def _area_name(channel: str) -> str:
-    """The brain area that a channel name begins with: ``M1`` of ``M1 001``; "" if none."""
-    head, _, number = channel.strip().partition(" ")
-    return head if head and number else ""
 
 
 @dataclass(frozen=True)
@@ -128,7 +124,8 @@ class Account:
         if self.units is not None and self.units > self.of_channels:
             words[-1] += f", on which {self.units} units are pooled"
         words.append(f"channels are {self.correspondence}: {self.because}")
-        return "; ".join([*words, *([f"inputs: {self.alignment}"] if self.alignment else [])])
+        words += [f"inputs: {self.alignment}"] * bool(self.alignment)
+        return "; ".join(words)
 
 
 def _reasons_text(by_reason: Mapping[str, object]) -> str:

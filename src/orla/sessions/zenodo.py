@@ -126,12 +126,11 @@ def download(session: str, path: str | Path, source: Source, backoff_s: float = 
     """Download a session's ``.mat`` unless it is there already, whole and of the right checksum.
 
     Data is written to ``<path>.part`` until the MD5 checksum (`expected_md5`, pinned in
-    ``checksums.csv`` beside the file) is right. An interrupted download is resumed, in this run or
-    the next, by HTTP range requests (RFC 9110 section 14); after a wrong checksum it starts once
-    more. The count of retries starts anew with each further megabyte. `backoff_s` is the pause
-    before the first one, doubled each time up to two minutes, unless the server names one.
-    OrlaError: the server refuses the file, stays unreachable, or serves another one; a folder or
-    link in its place; a full disk.
+    ``checksums.csv`` beside it) is right. An interrupted download is resumed, in this run or the
+    next, by range requests (RFC 9110 section 14); after a wrong checksum it starts once more.
+    Retries count anew with each megabyte. `backoff_s` is the pause before the first, doubled each
+    time up to two minutes, unless the server names one. OrlaError: the server refuses the file,
+    stays unreachable, or serves another one; a folder or link in its place; a full disk.
     """
     path = Path(path)
     url = f"{source.base_url.rstrip('/')}/{quote(session)}.mat"
@@ -166,9 +165,9 @@ def _download_rest(url: str, part: Path, source: Source, backoff_s: float) -> No
             return _request_once(url, part, source.timeout_s)
         except _Interrupted as interruption:
             # Only failures without progress count: a poor line may break often.
-            reason, pause_s = interruption.args
-            failures = 1 if _file_size(part) >= furthest + _PROGRESS_BYTES else failures + 1
-            furthest = max(furthest, _file_size(part))
+            (reason, pause_s), size = interruption.args, _file_size(part)
+            failures = 1 if size >= furthest + _PROGRESS_BYTES else failures + 1
+            furthest = max(furthest, size)
             if failures > source.retries:
                 raise OrlaError(
                     f"{part}: {url} failed {failures} times, at last: {reason}; "
@@ -222,8 +221,8 @@ def _save_body(
 ) -> None:
     """Write the body as it arrives, which is neither endless nor slower than a least rate."""
     total = start + (answer.raw.length_remaining or 0)
+    progress = bar(total, f"downloading {part.stem}", "B")
     try:
-        progress = bar(total, f"downloading {part.stem}", "B")
         with open(part, "ab" if start else "wb") as file, progress:
             progress.update(start)
             size, before, since = start, start, time.monotonic()

@@ -113,14 +113,12 @@ def simulate_spikes(
     """Event times (s) of every channel: unsorted crossings, sorted units, then empty cells."""
     latents, *seeds = seed.spawn(1 + len(units))
     rates = _firing_rates(units, reaching, settings, np.random.default_rng(latents))
-    columns = max(_MIN_COLUMNS, len(settings.array.sorted_shares))
-    spikes = [[np.empty(0)] * columns for _ in range(settings.array.n_channels)]
-    next_cell = [0] * settings.array.n_channels
+    spikes: Spikes = [[] for _ in range(settings.array.n_channels)]
     for channel, rate_hz, unit_seed in zip(units.channel.tolist(), rates, seeds, strict=True):
         rng = np.random.default_rng(unit_seed)
-        spikes[channel][next_cell[channel]] = _poisson_times(rate_hz, reaching.t, rng)
-        next_cell[channel] += 1
-    return spikes
+        spikes[channel].append(_poisson_times(rate_hz, reaching.t, rng))
+    columns = max(_MIN_COLUMNS, len(settings.array.sorted_shares))
+    return [cells + [np.empty(0)] * (columns - len(cells)) for cells in spikes]
 
 
 def _firing_rates(

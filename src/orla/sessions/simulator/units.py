@@ -122,18 +122,16 @@ def silence_channels(units: Units, silent: np.ndarray, array: ArraySettings) -> 
     is_silent = silent[units.channel]
     total = array.noise_rate * np.bincount(units.channel, np.exp(units.log_rate))
     noise = np.where(units.is_sorted, -np.inf, np.log(total[units.channel]))
-    before = {name: vars(units)[name] for name in ("depth", "speed", "position", "fast", "slow")}
-    weights_after = {
-        name: _replace_rows(is_silent, 0.0, weights) for name, weights in before.items()
-    }
-    return replace(units, log_rate=np.where(is_silent, noise, units.log_rate), **weights_after)
+    names = ("depth", "speed", "position", "fast", "slow")
+    tuning = {name: _replace_rows(is_silent, 0.0, vars(units)[name]) for name in names}
+    return replace(units, log_rate=np.where(is_silent, noise, units.log_rate), **tuning)
 
 
 def units_of_both_days(settings: Settings, *seeds: np.random.SeedSequence) -> tuple[Units, Units]:
     """The units of day A and day B: seeds of the population, of its drift, of silent channels."""
-    population, drift, silence = (np.random.default_rng(seed) for seed in seeds)
-    units = draw_units(settings.array, population)
-    units_b = drift_units(units, settings.array, settings.drift, drift)
-    silent_a, silent_b = draw_silent_masks(settings.array, settings.drift, silence)
-    days = (units, silent_a), (units_b, silent_b)
+    population, drift, silence = map(np.random.default_rng, seeds)
+    units_a = draw_units(settings.array, population)
+    units_b = drift_units(units_a, settings.array, settings.drift, drift)
+    masks = draw_silent_masks(settings.array, settings.drift, silence)
+    days = zip((units_a, units_b), masks, strict=True)
     return tuple(silence_channels(day, silent, settings.array) for day, silent in days)
