@@ -41,13 +41,13 @@ class AR1(
         change = self.delay + self.pretraining  # the first step of the changed rho
         stationary = _ar1_process(innovations, self.rho)
         shift = _ar1_process(innovations[:, change:], self.shifted, stationary[:, change - 1])
-        shift = np.concatenate([stationary[:, :change], shift], axis=1)[:, self.pretraining :]
-        shift = shift + white[:, self.pretraining :]
-        return shift_targets(stationary + white, -self.delay), shift_targets(shift, -self.delay)
+        shift = np.concatenate([stationary[:, :change], shift], axis=1)
+        branches = stationary + white, (shift + white)[:, self.pretraining :]
+        return shift_targets(branches, -self.delay)
 
     def describe(self) -> dict[str, Any]:
-        process = f"AR(1), {self.inputs} independent, noise {self.noise:g}"
-        return {"source": f"{process}, copied after {self.delay} steps"}
+        copied = f"copied after {self.delay} steps"
+        return {"source": f"AR(1), {self.inputs} independent, noise {self.noise:g}, {copied}"}
 
 
 def _ar1_process(
@@ -96,38 +96,29 @@ class AR2(
     def streams(self, rngs: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
         change = self.delay + self.pretraining  # the first step of the changed frequency
         normals = np.stack([rng.standard_normal(2 + change + self.after) for rng in rngs])
-        start = self._start_factor() @ normals[:, :2].T
-        innovations = normals[:, 2:]
-        z = self._complex_ar1(innovations, self.frequency, start[0] + 1j * start[1])
-        shift = self._complex_ar1(innovations[:, change:], self.shifted, z[:, change - 1])
-        stationary = self._observation(z, self.frequency)
-        shift = np.concatenate(
-            [stationary[:, :change], self._observation(shift, self.shifted)], axis=1
-        )
+        start, innovations = self._start_factor() @ normals[:, :2].T, normals[:, 2:]
+        z, stationary = self._process(innovations, self.frequency, start[0] + 1j * start[1])
+        _, shift = self._process(innovations[:, change:], self.shifted, z[:, change - 1])
+        shift = np.concatenate([stationary[:, :change], shift], axis=1)
         branches = stationary[..., None], shift[:, self.pretraining :, None]
-        return tuple(shift_targets(branch, -self.delay) for branch in branches)
-
-    def _pole(self, frequency: float) -> complex:
-        return self.radius * np.exp(2j * np.pi * frequency)
+        return shift_targets(branches, -self.delay)
 
     def _start_factor(self) -> np.ndarray:
         """Factor (2, 2) of the stationary covariance of z's real and imaginary part."""
-        power, square = 1 / (1 - self.radius**2), 1 / (1 - self._pole(self.frequency) ** 2)
+        pole = self.radius * np.exp(2j * np.pi * self.frequency)
+        power, square = 1 / (1 - self.radius**2), 1 / (1 - pole**2)
         real, imaginary, cross = power + square.real, power - square.real, square.imag
         return np.linalg.cholesky(np.array([[real, cross], [cross, imaginary]]) / 2)
 
-    def _complex_ar1(
-        self, innovations: np.ndarray, frequency: float, previous_state: np.ndarray
-    ) -> np.ndarray:
-        """z (seeds, steps) with these innovations, after `previous_state` (seeds,)."""
-        pole = self._pole(frequency)
-        return lfilter([1.0], [1.0, -pole], innovations, zi=(pole * previous_state)[:, None])[0]
-
-    def _observation(self, z: np.ndarray, frequency: float) -> np.ndarray:
-        """x of unit variance, made of z."""
+    def _process(
+        self, innovations: np.ndarray, frequency: float, previous: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """z (seeds, steps) with these innovations, after `previous` (seeds,); x of variance 1."""
         turn, square = np.exp(2j * np.pi * frequency), self.radius**2
+        pole = self.radius * turn
+        z, _ = lfilter([1.0], [1.0, -pole], innovations, zi=(pole * previous)[:, None])
         variance = (1 - square) * ((1 + square) ** 2 - 4 * square * turn.real**2) / (1 + square)
-        return np.sqrt(variance) * (turn * z).imag / turn.imag
+        return z, np.sqrt(variance) * (turn * z).imag / turn.imag
 
     def describe(self) -> dict[str, Any]:
         return {"source": f"AR(2), pole radius {self.radius:g}, copied after {self.delay} steps"}

@@ -51,9 +51,8 @@ class Bytes(
     )
 
     def streams(self, rngs: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
-        table, count = _category_table(self.vocabulary)
+        (table, count), streams = _category_table(self.vocabulary), []
         excerpts = (self.first, self.pretraining + self.after), (self.second, self.after)
-        streams = []
         for name, steps in excerpts:
             values = table[np.frombuffer(read_text(name), np.uint8)]
             if len(values) <= steps:

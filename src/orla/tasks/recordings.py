@@ -137,14 +137,13 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
     ) -> Streams:
         """The streams of a pair, from two NWB files of `sessions.nwb` or two binned .npz files.
 
-        The dataset record holds the SHA-256 of both files under "files". OrlaError: as in `prepare`
-        and `prepare_binned`, or a part would be empty.
+        The dataset record holds the SHA-256 of both files under "files". OrlaError: as in
+        `prepare_sessions` and `prepare_binned`, or a part would be empty.
         """
-        dataset = self.dataset_record(pair, study) | {
-            "files": {"a": sha256(path_a), "b": sha256(path_b)}
-        }
+        files = {"files": {"a": sha256(path_a), "b": sha256(path_b)}}
         reader = self.read_binned if self.source == "binned" else nwb_files.read_session
-        return self.prepare_streams(pair, map(reader, (path_a, path_b)), dataset)
+        days = map(reader, (path_a, path_b))
+        return self.prepare_streams(pair, days, self.dataset_record(pair, study) | files)
 
     def prepare_streams(
         self, pair: str, days: Iterator[Session | Binned], dataset: dict[str, Any]
@@ -156,10 +155,9 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
             why = "binned.columns of the config says so"
             match = Correspondence(self.binned.columns, why, "binned.columns")
             return prepare_binned(a, b, match, self.preparation, **about)
-        options = {"channels": self.nwb.channels, "option": "nwb.channels"}
-        return prepare_sessions(
-            a, b, self.preparation, **(options if self.source == "nwb" else {}), **about
-        )
+        if self.source == "nwb":
+            about |= {"channels": self.nwb.channels, "option": "nwb.channels"}
+        return prepare_sessions(a, b, self.preparation, **about)
 
     def read_binned(self, path: Path | str) -> Binned:
         """A binned recording; errors as in `sessions.binned.read_binned`."""
@@ -202,12 +200,12 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
             simulated=bool(streams.dataset.get("simulated", False)),
             dataset=streams.dataset,
         )
-        side = "A" if session is a else "B"
-        parts = {f"{side}'s adapt part": episode.adapt, f"{side}'s held-out part": episode.heldout}
+        side, place = "A" if session is a else "B", f"{episode.label}: session"
+        _require_varying(episode.adapt, f"{place} {side}'s adapt part of {split}")
+        _require_varying(episode.heldout, f"{place} {side}'s held-out part of {split}")
         if reference is not None:
-            parts["A's held-out part"] = reference.slice_steps(slice(reference_from, None))
-        for name, part in parts.items():
-            _require_varying(part, f"{episode.label}: session {name} of {split}")
+            scored = reference.slice_steps(slice(reference_from, None))
+            _require_varying(scored, f"{place} A's held-out part of {split}")
         return episode
 
 

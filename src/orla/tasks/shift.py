@@ -1,7 +1,7 @@
 """The base class of the synthetic tasks: a stream that changes once, when pretraining ends."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -41,10 +41,7 @@ class Shift(Task):
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """`source` (text) for the dataset's record, and fields of `Episode`: `loss` if it is set.
-
-        Also `n_out`, where targets are categories.
-        """
+        """`source` (text) for the record, and fields of `Episode`, as `n_out` of categories."""
 
     @property
     def after(self) -> int:
@@ -82,8 +79,8 @@ class Shift(Task):
         return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(key,)))
 
 
-def shift_targets(values: np.ndarray, lag: int) -> Stream:
-    """A stream of values (seeds, steps, inputs): targets are inputs `lag` steps later or before."""
-    if lag < 0:
-        return Stream(values[:, -lag:], values[:, :lag])
-    return Stream(values[:, :-lag], values[:, lag:])
+def shift_targets(branches: Iterable[np.ndarray], lag: int) -> tuple[Stream, ...]:
+    """Streams of values (seeds, steps, inputs): targets are inputs `lag` steps later or before."""
+    ahead, behind = slice(abs(lag), None), slice(None, -abs(lag))
+    inputs, targets = (behind, ahead) if lag > 0 else (ahead, behind)
+    return tuple(Stream(values[:, inputs], values[:, targets]) for values in branches)

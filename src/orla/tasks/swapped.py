@@ -102,14 +102,13 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
     ) -> Streams:
         """The streams of a pair, of which the recording is the first day; the other is not read.
 
-        A random order of the units that inputs are drawn from, drawn from the pair's seed, says
-        which are inputs: the first ones. From the step on the first round(share * inputs) of these
-        columns hold the units that follow in that order; the others go on. So one seed has the same
-        session A at every share, and the columns that a larger share replaces include those of a
-        smaller one. Each unit keeps its own scale: the drift is of tuning, not of rate. The dataset
-        record has what was done under "swap": the columns, or channels, of the recording that are
-        inputs `before` and `after` the step. OrlaError: As in `bin_session` and `prepare_binned`;
-        the step is not inside the recording; fewer units than inputs are drawn from.
+        The first of a random order of units, drawn from the pair's seed, are inputs. From the step
+        on the first round(share * inputs) of these columns hold the units that follow in that
+        order. So one seed has the same session A at every share, and a larger share replaces what a
+        smaller one does, and more. Each unit keeps its own scale: the drift is of tuning, not of
+        rate. "swap" of the record has the columns, or channels, that are inputs `before` and
+        `after` the step. OrlaError: as in `bin_session` and `prepare_binned`; the step is not
+        inside the recording; fewer units than inputs are drawn from.
         """
         day, draw = next(days), self.pairs[pair]
         day = day if isinstance(day, Binned) else bin_session(day, self.preparation)
@@ -136,7 +135,7 @@ class Swapped(Recordings, name="swapped", label="swapped units", order=11):
         )
         count = self.preparation.features.count
         n_new, about = round(draw.share * count), whole.dataset["features"]
-        names = about["channels"] if "channels" in about else about["columns"]
+        names = about.get("channels") or about["columns"]
         order = np.random.default_rng(draw.seed).permutation(len(names))
         first, second = order[:count], order[:count].copy()
         second[:n_new] = order[count : count + n_new]

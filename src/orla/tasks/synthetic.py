@@ -31,9 +31,8 @@ class Sine(Shift, name="sine", label="sine, {frequency:g} to {shifted:g} cycles 
     noise: float = option(0.0, "Standard deviation of the noise; the sine's is 1.", least=0)
 
     def streams(self, rngs: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
-        pairs = [self._draw_variants(rng) for rng in rngs]
-        stationary, shift = (np.stack(values)[..., None] for values in zip(*pairs, strict=True))
-        return shift_targets(stationary, self.ahead), shift_targets(shift, self.ahead)
+        variants = zip(*map(self._draw_variants, rngs), strict=True)
+        return shift_targets((np.stack(curves)[..., None] for curves in variants), self.ahead)
 
     def _draw_variants(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """The unchanged sine of a seed, and the changed one."""
@@ -71,21 +70,19 @@ class Lorenz(Shift, name="lorenz", label="Lorenz, rho {rho:g} to {shifted:g}", o
         shift = lorenz_trajectory(stationary[self.pretraining], self.shifted, self.dt, self.after)
         if not (np.isfinite(stationary).all() and np.isfinite(shift).all()):
             raise OrlaError("task lorenz: the system leaves all bounds; lower rho or shifted")
-        paths = (stationary, shift)
-        stationary, shift = (np.ascontiguousarray(path.transpose(2, 0, 1)) for path in paths)
-        baseline = stationary[:, : self.pretraining]
+        paths = [np.ascontiguousarray(path.transpose(2, 0, 1)) for path in (stationary, shift)]
+        baseline = paths[0][:, : self.pretraining]
         mean, scale = baseline.mean(1, keepdims=True), baseline.std(1, keepdims=True)
         if not (scale > 1e-3).all():  # about 8 on the attractor at rho = 28
             raise OrlaError("task lorenz: the state stands still in pretraining; raise rho")
-        white = np.stack([rng.standard_normal(stationary.shape[1:]) for rng in rngs])
-        noise = self.noise * white
-        stationary = (stationary - mean) / scale + noise
-        shift = (shift - mean) / scale + noise[:, self.pretraining :]
-        return shift_targets(stationary, 1), shift_targets(shift, 1)
+        noise = self.noise * np.stack([rng.standard_normal(paths[0].shape[1:]) for rng in rngs])
+        noises = noise, noise[:, self.pretraining :]
+        scaled = [(path - mean) / scale + n for path, n in zip(paths, noises, strict=True)]
+        return shift_targets(scaled, 1)
 
     def describe(self) -> dict[str, Any]:
-        source = f"Lorenz (1963), a step each {self.dt:g} time units, noise {self.noise:g}"
-        return {"source": source}
+        every = f"a step each {self.dt:g} time units"
+        return {"source": f"Lorenz (1963), {every}, noise {self.noise:g}"}
 
 
 def lorenz_trajectory(start: np.ndarray, rho: float, dt: float, steps: int) -> np.ndarray:
@@ -112,11 +109,7 @@ def lorenz_trajectory(start: np.ndarray, rho: float, dt: float, steps: int) -> n
 def _lorenz_slope(state: np.ndarray, rho: float) -> np.ndarray:
     """Time derivative of states (3, systems)."""
     x, y, z = state
-    slope = np.empty_like(state)
-    slope[0] = SIGMA * (y - x)
-    slope[1] = x * (rho - z) - y
-    slope[2] = x * y - BETA * z
-    return slope
+    return np.array([SIGMA * (y - x), x * (rho - z) - y, x * y - BETA * z])
 
 
 @dataclass(frozen=True)
@@ -156,22 +149,16 @@ class Mapping(Shift, name="mapping", label="linear mapping of recent inputs", or
         second = _unit_rows((1 - self.turn) * first + self.turn * goal)
         steps = self.pretraining + self.after
         x = inputs.standard_normal((self.delay + steps, self.inputs))
-
-        def noisy_targets(
-            mapping: np.ndarray, share: float, rng: np.random.Generator
-        ) -> np.ndarray:
-            present, past = x[self.delay :] @ mapping.T, x[:steps] @ past_mapping.T
+        now, past, targets = x[self.delay :], x[:steps] @ past_mapping.T, []
+        branches = (first, self.share), (second, self.shifted_share)
+        for (mapping, share), rng in zip(branches, noises, strict=True):
             noise = self.noise * rng.standard_normal((steps, self.outputs))
-            return np.sqrt(1 - share) * present + np.sqrt(share) * past + noise
-
-        stationary = x[self.delay :], noisy_targets(first, self.share, noises[0])
-        shift = x[self.delay :], noisy_targets(second, self.shifted_share, noises[1])
-        return stationary, tuple(array[self.pretraining :] for array in shift)
+            targets.append(np.sqrt(1 - share) * (now @ mapping.T) + np.sqrt(share) * past + noise)
+        return (now, targets[0]), (now[self.pretraining :], targets[1][self.pretraining :])
 
     def describe(self) -> dict[str, Any]:
         shares = f"{self.share:g} then {self.shifted_share:g}"
-        text = f"M x_t and D x_(t-{self.delay}), share {shares}, noise {self.noise:g}"
-        return {"source": text}
+        return {"source": f"M x_t and D x_(t-{self.delay}), share {shares}, noise {self.noise:g}"}
 
 
 def _unit_rows(mapping: np.ndarray) -> np.ndarray:
