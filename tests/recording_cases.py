@@ -16,6 +16,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pynwb
+import tables_of_docs
 from pynwb.behavior import BehavioralTimeSeries, Position, SpatialSeries
 from pynwb.misc import Units
 
@@ -210,18 +211,15 @@ def lost(rows, name="hand"):
     return series
 
 
-def invalid(file):
-    file.add_invalid_time_interval(start_time=30.0, stop_time=40.0, tags=["tracking lost"])
+def invalid(start, stop):
+    tags = {"tags": ["tracking lost"]}
+    return {"fill": lambda f: f.add_invalid_time_interval(start_time=start, stop_time=stop, **tags)}
 
 
 def random_at_the_end(t, p):
     values = p.copy()
     values[t >= 30] = np.random.default_rng(3).normal(0, 0.2, values[t >= 30].shape)
     return [hand(values)]
-
-
-def invalid_in_ms(file):
-    file.add_invalid_time_interval(start_time=30e3, stop_time=40e3, tags=["tracking lost"])
 
 
 def paused(trains):
@@ -252,26 +250,19 @@ def late_in_single_precision():
 
 def as_columns(path):
     """Electrodes of units as MATLAB writes them."""
-    with h5py.File(path, "r+") as file:
-        for name in ("electrodes", "electrodes_index"):
-            about, values = dict(file[f"units/{name}"].attrs), file[f"units/{name}"][:]
-            del file[f"units/{name}"]
-            file[f"units/{name}"] = values[:, None]
-            file[f"units/{name}"].attrs.update(about)
+    for name in ("electrodes", "electrodes_index"):
+        rewritten(path, f"units/{name}", lambda values: values[:, None])
 
 
-def every_other_second(file):
-    for start in range(0, 40, 2):
-        file.add_trial(start_time=float(start), stop_time=start + 1.5)
+EVERY_OTHER_SECOND = np.array([(start, start + 1.5) for start in range(0, 40, 2)])
 
 
-def trials_in_ms(file):
-    for start in range(0, 40, 2):
-        file.add_trial(start_time=1e3 * start, stop_time=1e3 * start + 1500)
+def trials(rows):
+    def fill(file):
+        for start, stop in rows:
+            file.add_trial(start_time=start, stop_time=stop)
 
-
-def seen(trains):
-    return [[[start, start + 1.5] for start in range(0, 40, 2)]] * len(trains)
+    return {"fill": fill}
 
 
 def crossings(*names):
@@ -287,34 +278,34 @@ def crossings(*names):
     return {"own_units": False, "fill": fill}
 
 
-def muscles(file, names=("APB", "FCR", "FDS")):
-    day = file.session_start_time.day
-    emg = np.random.default_rng(day).normal(size=(int(SECONDS * HZ) + 1, 3))
-    series = [
-        pynwb.TimeSeries(name=n, data=x, unit="V", rate=float(HZ))
-        for n, x in zip(names, emg.T, strict=True)
-    ]
-    file.add_acquisition(BehavioralTimeSeries(name="emg", time_series=series))
+def muscles(*names, filtered=False):
+    """EMG of muscles, three by default; also filtered, in a second container of that name."""
+
+    def emg(seed):
+        values = np.random.default_rng(seed).normal(size=(3, int(SECONDS * HZ) + 1))
+        called = zip(names or ("APB", "FCR", "FDS"), values, strict=True)
+        series = [pynwb.TimeSeries(name=n, data=x, unit="V", rate=float(HZ)) for n, x in called]
+        return BehavioralTimeSeries(name="emg", time_series=series)
+
+    def fill(file):
+        file.add_acquisition(emg(file.session_start_time.day))
+        if filtered:
+            file.processing["behavior"].add(emg(9))
+
+    return {"fill": fill}
 
 
-def raw_and_filtered(file):
-    muscles(file)
-    names = [*file.acquisition["emg"].time_series]
-    values = np.random.default_rng(9).normal(size=(len(names), int(SECONDS * HZ) + 1))
-    series = [
-        pynwb.TimeSeries(name=n, data=x, unit="V", rate=float(HZ))
-        for n, x in zip(names, values, strict=True)
-    ]
-    file.processing["behavior"].add(BehavioralTimeSeries(name="emg", time_series=series))
+def rewritten(path, name, change):
+    """Put other values in the place of a dataset, whose attributes stay."""
+    with h5py.File(path, "r+") as file:
+        about, values = dict(file[name].attrs), file[name][:]
+        del file[name]
+        file[name] = change(values)
+        file[name].attrs.update(about)
 
 
 def turned(path):
-    with h5py.File(path, "r+") as file:
-        group = file["processing/behavior/hand"]
-        about, values = dict(group["data"].attrs), group["data"][:]
-        del group["data"]
-        group["data"] = values.T
-        group["data"].attrs.update(about)
+    rewritten(path, "processing/behavior/hand/data", np.transpose)
 
 
 def copied(path):
@@ -347,15 +338,14 @@ def replaced(content):
     return {"after": lambda path: path.write_bytes(content(path.read_bytes()))}
 
 
-def zarr(path):
-    path.unlink()
-    path.mkdir()
-    (path / ".zgroup").write_text("{}")
-
-
 def folder(path):
     path.unlink()
     path.mkdir()
+
+
+def zarr(path):
+    folder(path)
+    (path / ".zgroup").write_text("{}")
 
 
 PATH = "processing/behavior"
@@ -404,10 +394,10 @@ CASES = [
     Case(CLOCKS, "positions' clock that starts again half way",
         {"series": at(timestamps=lambda t: t % 20)},
         refused=r"hand, timestamps: .* 0 s follows 19\.996 s; where the clock starts again add"),
-    Case(CLOCKS, "trials in milliseconds, `trials: true`", {"fill": trials_in_ms},
-        a={"fill": every_other_second}, nwb={"trials": True},
+    Case(CLOCKS, "trials in milliseconds, `trials: true`", trials(1e3 * EVERY_OTHER_SECOND),
+        a=trials(EVERY_OTHER_SECOND), nwb={"trials": True},
         refused="trials: 19 of 20 intervals, which start at 0 to 38000 s, lie outside the record"),
-    Case(CLOCKS, "`invalid_times` in milliseconds", {"fill": invalid_in_ms},
+    Case(CLOCKS, "`invalid_times` in milliseconds", invalid(30e3, 40e3),
         refused="invalid_times: 1 of 1 intervals, .* lie outside the recording, 0 to 40 s; give"),
     Case(CLOCKS, "samples farther apart than bins",
         {"series": lambda t, p: [hand(p[::25], rate=10.0)]},
@@ -536,17 +526,16 @@ CASES = [
         **both({"series": lambda t, p: [Position(spatial_series=[
             hand(p[:, 1], "y"), hand(p[:, 0], "x")])]}), nwb={"cursor": "Position"}),
     Case(MEANING, "muscles in a container, as FALCON M1 has: `cursor: emg`, `series: values`, both",
-        **both({"fill": muscles}), nwb={"cursor": "emg", "series": "values"},
+        **both(muscles()), nwb={"cursor": "emg", "series": "values"},
         told="taken; each is decoded", held=lambda found, _: found.b.Y.shape == (800, 3)),
     Case(MEANING, "muscles in two containers of one name, raw and filtered",
-        {"fill": raw_and_filtered}, nwb={"cursor": "emg", "series": "values"},
-        a={"fill": muscles}, refused=f"emg is one of acquisition/emg, {PATH}/emg; name one"),
+        muscles(filtered=True), muscles(), nwb={"cursor": "emg", "series": "values"},
+        refused=f"emg is one of acquisition/emg, {PATH}/emg; name one"),
     Case(MEANING, "the same, by its path: `cursor: acquisition/emg`",
-        {"fill": raw_and_filtered}, nwb={"cursor": "acquisition/emg", "series": "values"},
-        a={"fill": muscles}, told="taken; each is decoded",
-        held=lambda found, _: found.b.Y.shape == (800, 3)),
+        muscles(filtered=True), muscles(), nwb={"cursor": "acquisition/emg", "series": "values"},
+        told="taken; each is decoded", held=lambda found, _: found.b.Y.shape == (800, 3)),
     Case(MEANING, "a container with another muscle on day B: `cursor: emg`",
-        {"fill": lambda file: muscles(file, ("APB", "FDI", "FDS"))}, a={"fill": muscles},
+        muscles("APB", "FDI", "FDS"), muscles(),
         nwb={"cursor": "emg", "series": "values"},
         refused=r"day_2: its cursor is emg \(APB, FDI, FDS\), but emg \(APB, FCR, FDS\) in day_1"),
     Case(MEANING, "a position from a HighSpeedCamera, in `meter(s)`, both days",
@@ -579,18 +568,18 @@ CASES = [
         told="taken; bridged", held=account(bridged=20, stretches=1, steps=800)),
     Case(HOLES, "a hand that is lost most of the time", {"series": lost(lambda t: t % 3 > 1)},
         refused=r"day_2: 1\d\.\d of 40\.0 s are left, in 14 stretches \(gaps in the positions: "),
-    Case(HOLES, "`invalid_times`", {"fill": invalid, "series": random_at_the_end},
+    Case(HOLES, "`invalid_times`", invalid(30.0, 40.0) | {"series": random_at_the_end},
         told="taken without them", held=account(steps=599, seconds_dropped=GAPPED)),
-    Case(HOLES, "`invalid_times` of 2 ms, between two samples", {"fill": lambda file:
-        file.add_invalid_time_interval(start_time=10.001, stop_time=10.003)},
+    Case(HOLES, "`invalid_times` of 2 ms, between two samples", invalid(10.001, 10.003),
         told="taken without that bin", held=account(steps=799, stretches=2)),
     Case(HOLES, "`obs_intervals` of each trial",
-        {"columns": {"obs_intervals": seen(range(UNITS))}}, told="taken without the time between",
+        {"columns": {"obs_intervals": [EVERY_OTHER_SECOND] * UNITS}},
+        told="taken without the time between",
         held=account(steps=600, scored=581, stretches=20)),
     Case(HOLES, "`obs_intervals` of one unit for a third of the time",
         {"columns": {"obs_intervals": [[[0.0, 40.0]]] * 7 + [[[0.0, 13.0]]]}},
         told="taken without that unit", held=account(steps=800, stretches=1, units=7)),
-    Case(HOLES, "trials, `trials: true`, both days", **both({"fill": every_other_second}),
+    Case(HOLES, "trials, `trials: true`, both days", **both(trials(EVERY_OTHER_SECOND)),
         nwb={"trials": True}, told="taken without the time between",
         held=account(steps=600, stretches=20)),
     Case(HOLES, "no trials, `trials: true`", nwb={"trials": True},
@@ -640,19 +629,13 @@ CASES = [
 ]  # fmt: skip
 
 
-def table() -> str:
-    """The rows as Markdown."""
-    rows = ["| kind | met | answer |", "|---|---|---|"]
-    for one in CASES:
-        answer = "refused" if one.refused else one.told
-        rows.append(f"| {one.kind} | {one.what} | {answer} |")
-    return "\n".join(rows)
+HEAD = ["kind", "met", "answer"]
+
+
+def rows() -> list[list[str]]:
+    """Cells of the table."""
+    return [[one.kind, one.what, "refused" if one.refused else one.told] for one in CASES]
 
 
 if __name__ == "__main__":
-    page = Path(__file__).parents[1] / "docs/reliability.md"
-    before, _, rest = page.read_text(encoding="utf-8").partition("<!-- met -->\n")
-    after = rest.partition("<!-- end of met -->")[2]
-    page.write_text(
-        f"{before}<!-- met -->\n{table()}\n<!-- end of met -->{after}", encoding="utf-8"
-    )
+    tables_of_docs.write("met", HEAD, rows())
