@@ -1,6 +1,7 @@
 """NWB files of our own and of others; recordings as they are met, test_recording_cases.py has."""
 
 import errno
+import itertools
 import os
 import shutil
 import subprocess
@@ -24,8 +25,6 @@ from orla.sessions.session import Session
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 K = 400
-WORDS = ["name", "channels", "arrays", "areas", "source", "subject", "cursor", "unit"]
-WORDS += ["left_out", "spikes_dropped", "about_series", "places"]
 
 
 def session(**changes):
@@ -70,10 +69,7 @@ def path(tmp_path):
 def test_what_is_written_is_read_back_and_passes_the_validator_and_the_inspector(path, make):
     nwb.write_session(make(), path)
     ours, theirs = nwb.read_session(path), make()
-    for name in WORDS:
-        assert getattr(ours, name) == getattr(theirs, name), name
-    for name in ("unit_channel", "unit_sorted", "time_s", "unit_spikes", "behavior"):
-        np.testing.assert_equal(getattr(ours, name), getattr(theirs, name))
+    np.testing.assert_equal(vars(ours), vars(theirs))
     assert pynwb.validate(path=str(path)) == []
     inspector = pytest.importorskip("nwbinspector")
     found = inspector.inspect_nwbfile(nwbfile_path=str(path))
@@ -128,14 +124,9 @@ def test_writing_is_deterministic_across_processes_and_refuses_empty_sessions(pa
 # Files of others
 
 
-def foreign(**changes):
-    about = {
-        "session_description": "Data from monkey Indy.",
-        "identifier": "an id",
-        "session_start_time": datetime(2017, 2, 2, tzinfo=UTC),
-        "session_id": "20170202_02",
-    }
-    return pynwb.NWBFile(**{**about, **changes})
+def foreign(session_id="20170202_02"):
+    start = datetime(2017, 2, 2, tzinfo=UTC)
+    return pynwb.NWBFile("Data from monkey Indy.", "an id", start, session_id=session_id)
 
 
 def save(file, path):
@@ -182,8 +173,11 @@ def test_the_layout_of_mc_rtt_is_read_with_its_hole(path, tmp_path):
     assert velocity.unit == "m/s"
 
 
+HUNDREDTHS = np.arange(101) / 100
+
+
 def cursor(name="cursor_pos", k=101, **changes):
-    about = {"data": np.ones((k, 2)), "timestamps": np.arange(k) / 100, "unit": "cm"}
+    about = {"data": np.ones((k, 2)), "timestamps": HUNDREDTHS[:k], "unit": "cm"}
     return SpatialSeries(name=name, **{**about, "reference_frame": "table", **changes})
 
 
@@ -232,111 +226,73 @@ def test_channel_names_and_sorting_of_others_are_kept(path):
     np.testing.assert_array_equal(read.unit_sorted, [False, True])
 
 
-FINGER = [cursor("finger_pos"), cursor("hand_pos", data=np.full((101, 2), 7.0))]
-TENTHS = cursor("finger_pos", k=11, timestamps=np.arange(11) / 10)
-LATE = cursor("finger_pos", timestamps=0.001 + np.arange(101) / 100)
-
-
 @pytest.mark.parametrize(
     ("series", "source", "metres"),
     [
-        ([cursor(conversion=2.0, offset=3.0)], {}, {"cursor_pos": 0.05}),
-        ([cursor(unit="pixels")], {"metres_per_unit": 0.25}, {"cursor_pos": 0.25}),
+        ([cursor(conversion=2.0, offset=3.0)], {}, 0.05),
+        ([cursor(unit="pixels")], {"metres_per_unit": 0.25}, 0.25),
         # A length that the file names holds.
-        ([cursor(unit="cm")], {"metres_per_unit": 0.25}, {"cursor_pos": 0.01}),
-        (
-            [cursor("x"), cursor("y")],
-            {"cursor": ["x", "y"], "metres_per_unit": 0.25},
-            {"cursor_pos": 0.01},
-        ),
-        # No finger is taken for a cursor, and none of other times is kept beside one.
-        (FINGER, {"cursor": "hand_pos"}, {"cursor_pos": 0.07, "finger_pos": 0.01}),
-        ([cursor(), TENTHS], {}, {"cursor_pos": 0.01}),
-        ([cursor(), LATE], {}, {"cursor_pos": 0.01}),
+        ([cursor(unit="cm")], {"metres_per_unit": 0.25}, 0.01),
+        ([cursor("x"), cursor("y")], {"cursor": ["x", "y"], "metres_per_unit": 0.25}, 0.01),
     ],
 )
-def test_positions_are_read_in_metres(path, series, source, metres):
-    for one in series:
-        one.parent = None
-    read = nwb.read_session(save(with_series(*series), path), nwb.Source(**source))
-    assert {name: values.mean() for name, values in read.behavior.items()} == pytest.approx(metres)
-
-
-RATES = ["m/s", "m s**-1", "m s^-1", "m s-1", "m*s^{-1}", "m·s⁻¹", "m s^(-1)", "mm/ms", "mm/msec"]
-RATES += [
-    "um / us",
-    "µm/µs",
-    "m s^-2",
-    "cm.s-2",
-    "m s⁻²",
-    "m/min",
-    "km/h",
-    "m per second",
-    "pixel/frame",
-]
-RATES += ["mm per ms", "m/sample"]
-RATE_NAMES = [
-    "CursorVel",
-    "cursorVel",
-    "hand_vel",
-    "vel",
-    "velX",
-    "VEL",
-    "HandAcc",
-    "acc_x",
-    "Vel2D",
-]
-RATE_NAMES += ["HandVelocity", "cursor_speed", "acceleration", "HandAccel"]
-PLACES = ["n/a", "a.u.", "pixels", "screen units", "unknown", "steps", "pixels per screen", "m"]
-PLACE_NAMES = [
-    "VelvetPosition",
-    "novel_object",
-    "LevelPress",
-    "accuracy",
-    "Access",
-    "travel",
-    "Vela",
-]
-
-
-@pytest.mark.parametrize("metres", [None, 0.001])
-@pytest.mark.parametrize(
-    ("unit", "name"), [(unit, "hand") for unit in RATES] + [("m", name) for name in RATE_NAMES]
-)
-def test_a_velocity_by_its_unit_or_name_is_refused_as_a_position(unit, name, metres):
-    file = with_series(cursor(name, unit=unit))
-    with pytest.raises(OrlaError, match=f"{name} is in .*: a velocity and no position; name a"):
-        read_series(file, nwb.Source(cursor=name, metres_per_unit=metres))
+def test_positions_are_read_in_metres(series, source, metres):
+    behavior = read_series(with_series(*series), nwb.Source(**source))["behavior"]
+    assert [values.mean() for values in behavior.values()] == pytest.approx([metres])
 
 
 @pytest.mark.parametrize(
-    ("unit", "name"), [(unit, "hand") for unit in PLACES] + [("m", name) for name in PLACE_NAMES]
+    ("time_s", "kept"),
+    [(HUNDREDTHS, True), (np.arange(11) / 10, False), (0.001 + HUNDREDTHS, False)],
 )
-def test_units_and_names_that_only_resemble_a_velocity_are_read_as_positions(unit, name):
-    read_series(with_series(cursor(name, unit=unit)), nwb.Source(cursor=name, metres_per_unit=1.0))
+def test_a_finger_is_no_cursor_and_is_kept_beside_one_of_the_same_times(path, time_s, kept):
+    finger = cursor("finger_pos", k=len(time_s), timestamps=time_s)
+    hand = cursor("hand_pos", data=np.full((101, 2), 7.0))
+    read = nwb.read_session(save(with_series(finger, hand), path), nwb.Source(cursor="hand_pos"))
+    means = {name: values.mean() for name, values in read.behavior.items()}
+    assert means == pytest.approx({"cursor_pos": 0.07} | ({"finger_pos": 0.01} if kept else {}))
+
+
+RATES = "m/s, m s**-1, m s^-1, m s-1, m*s^{-1}, m·s⁻¹, m s^(-1), mm/ms, mm/msec, um / us, µm/µs, "
+RATES += "m s^-2, cm.s-2, m s⁻², m/min, km/h, m per second, pixel/frame, mm per ms, m/sample"
+RATE_NAMES = "CursorVel, cursorVel, hand_vel, vel, velX, VEL, HandAcc, acc_x, Vel2D, HandVelocity, "
+RATE_NAMES += "cursor_speed, acceleration, HandAccel"
+PLACES = "n/a, a.u., pixels, screen units, unknown, steps, pixels per screen, m"
+PLACE_NAMES = "VelvetPosition, novel_object, LevelPress, accuracy, Access, travel, Vela"
+
+
+def test_a_velocity_by_its_unit_or_name_is_no_position_and_what_resembles_one_is():
+    def series(units, names):
+        pairs = [(unit, "hand") for unit in units.split(", ")]
+        pairs += [("m", name) for name in names.split(", ")]
+        return [SimpleNamespace(unit=unit, name=name) for unit, name in pairs]
+
+    for one, metres in itertools.product(series(RATES, RATE_NAMES), (None, 0.001)):
+        with pytest.raises(OrlaError, match=f"{one.name} is in .*: a velocity and no position; na"):
+            nwb_series._position_scale(one, metres)
+    for one in series(PLACES, PLACE_NAMES):
+        assert nwb_series._position_scale(one, 1.0) == 1.0, one
 
 
 def column(name):
     return cursor(name, data=np.ones(101))
 
 
-@pytest.mark.parametrize(
-    ("contents", "taken"),
-    [
-        # A container may have the name of what it holds; one of series of columns is none of axes.
-        ([Position(name="hand", spatial_series=[column("hand"), column("y")])], 2),
-        ([Position(name="hand", spatial_series=cursor("hand"))], 2),
-        ([Position(name="hand", spatial_series=cursor("y")), cursor("x")], None),
-    ],
-)
-def test_a_container_is_taken_by_its_name(contents, taken):
-    file = with_series(*contents)
-    if taken:
-        found = read_series(file, nwb.Source(cursor="hand"))
-        assert found["behavior"]["cursor_pos"].shape == (101, taken)
-    else:
-        with pytest.raises(OrlaError, match="cursor: there is no hand; there are: processing/beh"):
-            read_series(file, nwb.Source(cursor="hand"))
+def test_a_container_is_taken_by_its_name_and_told_apart_from_a_series():
+    def taken(file, name="hand"):
+        return read_series(file, nwb.Source(cursor=name))["behavior"]["cursor_pos"].shape
+
+    # A container may have the name of what it holds; one of series of columns is none of axes.
+    for inside in ([column("hand"), column("y")], cursor("hand")):
+        assert taken(with_series(Position(name="hand", spatial_series=inside))) == (101, 2)
+    with pytest.raises(OrlaError, match="cursor: there is no hand; there are: processing/beh"):
+        taken(with_series(Position(name="hand", spatial_series=cursor("y")), cursor("x")))
+    file = with_series(Position(name="hand", spatial_series=[column("x"), column("y")]))
+    file.add_acquisition(cursor("hand"))
+    both = "acquisition/hand, processing/behavior/hand"
+    with pytest.raises(OrlaError, match=f"cursor: hand is one of {both}; name one of these"):
+        taken(file)
+    assert [taken(file, path) for path in both.split(", ")] == [(101, 2)] * 2
 
 
 def test_columns_have_their_own_gain_after_the_series_conversion():
@@ -362,17 +318,6 @@ def test_units_of_a_tetrode_are_of_one_channel_whichever_electrode_stands_first(
     written(path, 1, columns={"electrodes": sites})
     read = nwb.read_session(path, nwb.Source(cursor="hand"))
     assert read.unit_channel.tolist() == [0] * 4 + [4] * 4
-
-
-def test_a_container_and_a_series_of_one_name_are_told_apart():
-    file = with_series(Position(name="hand", spatial_series=[column("x"), column("y")]))
-    file.add_acquisition(cursor("hand"))
-    both = "acquisition/hand, processing/behavior/hand"
-    with pytest.raises(OrlaError, match=f"cursor: hand is one of {both}; name one of these"):
-        read_series(file, nwb.Source(cursor="hand"))
-    for path in both.split(", "):
-        found = read_series(file, nwb.Source(cursor=path))
-        assert found["behavior"]["cursor_pos"].shape == (101, 2)
 
 
 def with_enumerations():
@@ -422,7 +367,7 @@ def fingers():
 
 def late(sample, as_sample):
     """A cursor on a clock since 1970, with a sample that has the time of another."""
-    time_s = 1.6e9 + np.arange(101) / 100
+    time_s = 1.6e9 + HUNDREDTHS
     time_s[sample] = time_s[as_sample]
     return cursor(timestamps=time_s)
 
@@ -460,7 +405,7 @@ BAD_FILES = [
     ),
     (
         lambda: with_series(
-            cursor(timestamps=1.6e9 + np.arange(101) / 100), spikes=[[1.6e9 + 0.5, 1.6e9 + 0.25]]
+            cursor(timestamps=1.6e9 + HUNDREDTHS), spikes=[[1.6e9 + 0.5, 1.6e9 + 0.25]]
         ),
         r"event 2 at 1600000000.25 s follows 1600000000.5 s\); sort them",
     ),
@@ -475,7 +420,7 @@ BAD_FILES = [
 ]
 
 
-def over(name, *value):
+def over(name, *value, **how):
     """Write a value over part of a dataset of a file, or put another dataset in its place."""
 
     def edit(file):
@@ -484,22 +429,15 @@ def over(name, *value):
             return
         attributes = dict(file[name].attrs)
         del file[name]
-        file[name] = value[0]
+        file.create_dataset(name, data=value[0] if value else None, **how)
         file[name].attrs.update(attributes)
 
     return edit
 
 
-def huge(file):
-    for name, shape in (("data", (1 << 29, 2)), ("timestamps", (1 << 29,))):
-        attributes = dict(file[CURSOR][name].attrs)
-        del file[CURSOR][name]
-        # Chunks that nobody wrote take no room on the disk.
-        file[CURSOR].create_dataset(name, shape, "f8", chunks=(4096, *shape[1:]))
-        file[CURSOR][name].attrs.update(attributes)
-
-
 INDEX, CURSOR = "units/spike_times_index", "processing/behavior/cursor_pos"
+# Chunks that nobody wrote take no room on the disk.
+HUGE = {"shape": (1 << 29, 2), "dtype": "f8", "chunks": (4096, 2)}
 DAMAGE = [
     (over(INDEX, -1, 8), "spike_times_index: does not share 9 values out"),
     (over(INDEX, -1, 90), "spike_times_index: holds 5 to 90, .* 0 to 9"),
@@ -511,7 +449,7 @@ DAMAGE = [
     (over(f"{CURSOR}/timestamps", 3, np.nan), "timestamps: not finite and asc"),
     (over(f"{CURSOR}/data", np.full((K, 2), b"x")), "cursor_pos: holds .*, not numbers"),
     (over("units/spike_times", np.full(9, b"x")), "spike_times: holds .*, not numbers"),
-    (huge, "cursor_pos/.* numbers are said to be there, and are not"),
+    (over(f"{CURSOR}/data", **HUGE), "cursor_pos/.* numbers are said to be there, and are not"),
 ]
 
 
@@ -578,12 +516,9 @@ def test_nwb_in_zarr_is_read_as_in_hdf5(tmp_path):
         with source, zarr.NWBZarrIO(str(folder), "w") as target:
             target.export(src_io=source, write_args={"link_data": False})
     ours, theirs = (nwb.read_session(p, nwb.Source(cursor="hand")) for p in (path, other))
-    for name, value in vars(ours).items():
-        np.testing.assert_equal(getattr(theirs, name), value, err_msg=name)
-    assert (
-        nwb.recording_facts(path) == nwb.recording_facts(other)
-        and {"date", "area"} <= nwb.recording_facts(other).keys()
-    )
+    np.testing.assert_equal(vars(theirs), vars(ours))
+    facts = nwb.recording_facts(other)
+    assert facts == nwb.recording_facts(path) and {"date", "area"} <= facts.keys()
     # A study of two such folders can be written.
     pair = files.read_pair("nwb", [str(other), str(next_day)], cursor="hand")
     assert pair.names == ("day.nwb", "next") and pair.inputs > 0
