@@ -188,7 +188,7 @@ def _blank_steps(inputs: np.ndarray) -> int:
     """Steps of runs without any input that are too long for chance, at the mean rate."""
     blank = ~inputs.any(axis=1)
     lengths = np.diff(checks.find_runs(blank), axis=1)
-    per_step = np.abs(inputs[~blank]).sum() / max(np.count_nonzero(~blank), 1)
+    per_step = np.abs(inputs).sum() / max(np.count_nonzero(~blank), 1)
     return int(lengths[lengths * per_step > clocks.NO_CHANCE].sum())
 
 
@@ -210,22 +210,20 @@ def _steps_without_nan(
             f"{source.inputs} is {inputs.shape} and {source.target} {targets.shape}: steps come "
             f"first in both; transpose what has its {most} steps second"
         )
-    _require_shape(source.inputs, inputs, (steps, "units"))
+    whole = _is_finite(source.inputs, inputs, (steps, "units")).all(axis=1)
     if inputs.size == 0:
         raise OrlaError(f"{source.inputs}: the recording is empty; use a file with steps and units")
     columns = ("outputs",) if source.kind == "values" and targets.ndim > 1 else ()
-    _require_shape(source.target, targets, (steps, *columns))
-    _require_shape("bin_s", bin_s, ())
-    whole = np.ones(steps, dtype=bool)
-    for name in (source.inputs, source.target):
-        whole &= _is_finite(name, arrays[name]).reshape(steps, -1).all(axis=1)
+    is_finite = _is_finite(source.target, targets, (steps, *columns))
+    whole &= is_finite.reshape(steps, -1).all(axis=1)
+    is_number = _is_finite("bin_s", bin_s, ())
     inputs, targets = inputs[whole], targets[whole]
     if transform == "sqrt" and ((inputs < 0).any() or (inputs != np.floor(inputs)).any()):
         raise OrlaError(
             f"{source.inputs}: negative or fractional values; give the spikes of each bin,"
             ' or set preparation.transform to "none"'
         )
-    if not (_is_finite("bin_s", bin_s).all() and float(bin_s) > 0):
+    if not (is_number and float(bin_s) > 0):
         raise OrlaError(f"bin_s: {float(bin_s):g} is no length of a bin; give it in seconds")
     if source.kind == "categories" and ((targets != np.floor(targets)) | (targets < 0)).any():
         raise OrlaError(
@@ -235,8 +233,7 @@ def _steps_without_nan(
     for name in order:
         if arrays[name].dtype.kind in "SU":  # names of trials
             arrays[name] = np.unique(arrays[name], return_inverse=True)[1].reshape(-1)
-        _require_shape(name, arrays[name], (steps,))
-        if bad := steps - np.count_nonzero(_is_finite(name, arrays[name])):
+        if bad := steps - np.count_nonzero(_is_finite(name, arrays[name], (steps,))):
             raise OrlaError(f"{name}: {bad} values are NaN or infinite; remove those bins")
     return whole
 
@@ -259,16 +256,15 @@ def _stretch_begins(
     return np.diff(np.cumsum(begins)[whole], prepend=0) > 0
 
 
-def _require_shape(name: str, array: np.ndarray, shape: tuple[int | str, ...]) -> None:
-    """Refuse an array of another shape; a word in `shape` stands for any length."""
+def _is_finite(name: str, array: np.ndarray, shape: tuple[int | str, ...]) -> np.ndarray:
+    """Which values are finite; an array of another shape, or of no numbers, is refused.
+
+    A word in `shape` stands for any length.
+    """
     fits = [isinstance(n, str) or n == m for n, m in zip(shape, array.shape, strict=False)]
     if array.ndim != len(shape) or not all(fits):
         words = ", ".join(map(str, shape))
         raise OrlaError(f"{name}: shape {array.shape}, expected ({words}); mend the array")
-
-
-def _is_finite(name: str, array: np.ndarray) -> np.ndarray:
-    """Which values are finite; an array of no numbers is refused."""
     if array.dtype.kind not in "biuf":
         raise OrlaError(f"{name}: holds {array.dtype}, not numbers; save numbers")
     return np.isfinite(array)

@@ -109,12 +109,22 @@ def _add_electrodes(file: pynwb.NWBFile, session: Session) -> None:
 def _units_table(file: pynwb.NWBFile, session: Session) -> Units:
     """The units as a table, in whole columns: add_unit converts every spike to a Python float."""
     count = len(session.unit_spikes)
-    what = "the spike times for each unit in seconds"
-    spikes = VectorData("spike_times", what, _compress(np.concatenate(session.unit_spikes)))
-    what = "the electrodes that each spike unit came from"
-    electrodes = DynamicTableRegion("electrodes", session.unit_channel, what, file.electrodes)
-    what = "whether a sorter made the unit; False for unsorted threshold crossings"
-    is_sorted = VectorData("sorted", what, session.unit_sorted)
+    spikes = VectorData(
+        name="spike_times",
+        description="the spike times for each unit in seconds",
+        data=_compress(np.concatenate(session.unit_spikes)),
+    )
+    electrodes = DynamicTableRegion(
+        name="electrodes",
+        description="the electrodes that each spike unit came from",
+        table=file.electrodes,
+        data=session.unit_channel,
+    )
+    is_sorted = VectorData(
+        name="sorted",
+        description="whether a sorter made the unit; False for unsorted threshold crossings",
+        data=session.unit_sorted,
+    )
     ends = np.cumsum([len(times) for times in session.unit_spikes])
     indices = [
         VectorIndex(name=f"{column.name}_index", target=column, data=index.astype(np.uint64))
