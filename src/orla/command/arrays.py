@@ -10,8 +10,10 @@ from orla.errors import OrlaError
 from orla.files import load_arrays
 
 # Names under which arrays of inputs and of targets are looked for, the first ones first.
-INPUTS = ("counts", "spikes", "emg", "events", "inputs", "X")
-TARGETS = ("vel", "velocity", "label", "labels", "targets", "y", "Y", "position", "pos")
+NAMES = {
+    "inputs": ("counts", "spikes", "emg", "events", "inputs", "X"),
+    "target": ("vel", "velocity", "label", "labels", "targets", "y", "Y", "position", "pos"),
+}
 # Arrays by which steps are cut into stretches: where one changes, and where one does not count on.
 CHANGES, COUNTER = "trial", "timestep"
 # What a target's name says of it; else whole numbers are categories where few of them, each often.
@@ -24,13 +26,11 @@ def are_categories(name: str, targets: np.ndarray) -> bool:
     column = targets[:, 0] if targets.shape[1:] == (1,) else targets
     if column.ndim != 1 or column.dtype.kind not in "biuf":
         return False
-    column = column[np.isfinite(column)]
-    values, counts = np.unique(column, return_counts=True)
+    values, counts = np.unique(column[np.isfinite(column)], return_counts=True)
     if not values.size or (values != np.floor(values)).any() or np.median(counts) < _OFTEN:
         return False
-    if _LABELS.search(name.lower()):
-        return True
-    return values[0] >= 0 and len(values) <= _MOST_CATEGORIES and not _VALUES.search(name.lower())
+    is_few = values[0] >= 0 and len(values) <= _MOST_CATEGORIES
+    return bool(_LABELS.search(name.lower()) or (is_few and not _VALUES.search(name.lower())))
 
 
 def target_type_text(name: str, targets: np.ndarray) -> str:
@@ -51,11 +51,10 @@ def stretch_arrays(path: Path, target: str) -> set[str]:
     return {name for name, array in arrays.items() if array.shape == steps}
 
 
-def find_array_name(names: Sequence[str], present: Sequence[str], what: str, path: Path) -> str:
-    """The first of `names` that is present in a file."""
-    for name in names:
-        if name in present:
-            return name
+def find_array_name(what: str, present: Sequence[str], path: Path) -> str:
+    """The first of `NAMES` of inputs or of a target that is present in a file."""
+    if fits := [name for name in NAMES[what] if name in present]:
+        return fits[0]
     raise OrlaError(
         f"{path}: which array holds the {what}? There are {', '.join(present)}; name one with "
         f"--{what}"

@@ -12,28 +12,14 @@ from typing import Any
 import numpy as np
 
 from orla.catalogue.options import parse_settings
-from orla.command.arrays import (
-    CHANGES,
-    COUNTER,
-    INPUTS,
-    TARGETS,
-    are_categories,
-    find_array_name,
-    stretch_arrays,
-    target_type_text,
-)
+from orla.command import arrays as named
 from orla.command.new import MOST_INPUTS, TAIL
 from orla.errors import OrlaError
 from orla.files import load_arrays
 from orla.reports.paper import load
 from orla.schema import nearest
-from orla.sessions import binned, from_spikes, nwb
-from orla.sessions.channels import (
-    Correspondence,
-    find_same_channels,
-    require_compatible,
-    top_channels,
-)
+from orla.sessions import binned, channels, from_spikes, nwb
+from orla.sessions.channels import Correspondence
 from orla.sessions.hdf5 import is_zarr
 from orla.sessions.parts import pretraining_steps
 from orla.sessions.preparation import Features, Preparation
@@ -121,9 +107,8 @@ def read_pair(
 
 def _parse_assignments(source: str, assignments: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The settings of `source` and of "preparation" that are given as SECTION.KEY=VALUE."""
-    kinds = {}
-    if source in _READERS:
-        kinds = {source: _READERS[source][0], "preparation": Preparation}
+    is_read = source in _READERS
+    kinds = {source: _READERS[source][0], "preparation": Preparation} if is_read else {}
     settings: dict[str, dict[str, Any]] = {section: {} for section in kinds}
     for word in assignments:
         match = re.fullmatch(r"(\w+)\.(\w+)=(.+)", word)
@@ -142,8 +127,8 @@ def _read_pair(source: str, recordings: Sequence[str], **settings: dict[str, Any
         if recordings:
             raise OrlaError(f"simulated sessions are made, not read; leave {recordings[0]} out")
         task = Settings().task
-        seconds = (task.duration_a_s, task.duration_b_s)
-        return Pair(source, ("day_1", "day_2"), tuple(int(s / BIN_S) for s in seconds), 96, 96)
+        steps = int(task.duration_a_s / BIN_S), int(task.duration_b_s / BIN_S)
+        return Pair(source, ("day_1", "day_2"), steps, 96, 96)
     if source == "odoherty":
         papers = tuple(load().stand_in_sessions)
         names = tuple(recordings) or papers
@@ -157,7 +142,7 @@ def _read_pair(source: str, recordings: Sequence[str], **settings: dict[str, Any
         raise OrlaError(f"{files[0]} and {files[1]} are the same file; give two recordings")
     preparation = settings["preparation"]
     bins, match, transform, options = _READERS[source][1](files, settings[source], preparation)
-    steps, (a, b) = tuple(len(day.inputs) for day in bins), bins
+    (a, b), steps = bins, tuple(len(day.inputs) for day in bins)
     for count, path in zip(steps, files, strict=True):
         if count < FEWEST_STEPS:
             raise OrlaError(
@@ -167,13 +152,13 @@ def _read_pair(source: str, recordings: Sequence[str], **settings: dict[str, Any
     same, in_b = match.columns == "same", {*b.keys}
     features = Features(method="top_channels" if same else "pca")
     bin_s = preparation.get("bin_s", a.bin_s)
-    require_compatible(a, b, match, Preparation(bin_s=bin_s, features=features))
+    channels.require_compatible(a, b, match, Preparation(bin_s=bin_s, features=features))
     columns = [i for i, key in enumerate(a.keys) if key in in_b or not same]
     fit_inputs = a.inputs[: pretraining_steps(steps[0], TAIL)]
     live = np.count_nonzero(fit_inputs[:, columns].std(axis=0))
     if same:
-        top = top_channels(fit_inputs, min(max(live, 1), MOST_INPUTS["top_channels"]))
-        find_same_channels([a.keys[i] for i in top], b.keys, a.name, b.name)
+        top = channels.top_channels(fit_inputs, min(max(live, 1), MOST_INPUTS["top_channels"]))
+        channels.find_same_channels(top, a, b)
     if not live:
         raise OrlaError(
             f"{a.name}: no input varies over the first {len(fit_inputs)} steps, which networks are "
@@ -190,7 +175,7 @@ def _read_pair(source: str, recordings: Sequence[str], **settings: dict[str, Any
         transform=transform,
         same=same,
         because=match.because,
-        target=target_type_text(options["target"], a.targets) if source == "binned" else "",
+        target=named.target_type_text(options["target"], a.targets) if source == "binned" else "",
     )
 
 
@@ -237,8 +222,10 @@ def _read_binned_pair(
     files: tuple[Path, ...], settings: dict[str, Any], preparation: dict[str, Any]
 ) -> _PairFacts:
     _, present = load_arrays(files[0], [])
-    inputs = settings.get("inputs") or find_array_name(INPUTS, present, "inputs", files[0])
-    target = settings.get("target") or find_array_name(TARGETS, present, "target", files[0])
+    inputs, target = (
+        settings.get(what) or named.find_array_name(what, present, files[0])
+        for what in ("inputs", "target")
+    )
     arrays, _ = load_arrays(files[0], [inputs, target])
     if absent := [name for name in (inputs, target) if name not in arrays]:
         raise OrlaError(f"{files[0]}: no array {absent[0]}; there are {', '.join(present)}")
@@ -246,7 +233,7 @@ def _read_binned_pair(
     finite = values[np.isfinite(values)] if values.dtype.kind in "biuf" else values[:0]
     counts = finite.size and (finite == np.floor(finite)).all() and finite.min() >= 0
     transform = "sqrt" if counts else "none"
-    of_a, of_b = (stretch_arrays(path, target) for path in files)
+    of_a, of_b = (named.stretch_arrays(path, target) for path in files)
     if of_a != of_b and "boundaries" not in settings:
         name = min(of_a ^ of_b)
         lacks, other = files if name in of_b else files[::-1]
@@ -254,12 +241,12 @@ def _read_binned_pair(
             f"{lacks}: no array {name}, by which {other} is cut into stretches; save it in both, or"
             " set binned.boundaries"
         )
-    boundaries = {"changes": [CHANGES] * (CHANGES in of_a)}
-    boundaries |= {"counter": COUNTER} if COUNTER in of_a else {}
+    boundaries = {"changes": [named.CHANGES] * (named.CHANGES in of_a)}
+    boundaries |= {"counter": named.COUNTER} if named.COUNTER in of_a else {}
     options = {
         "inputs": inputs,
         "target": target,
-        "kind": "categories" if are_categories(target, targets) else "values",
+        "kind": "categories" if named.are_categories(target, targets) else "values",
         "columns": "different",
         **({"boundaries": boundaries} if of_a else {}),
         **settings,

@@ -55,12 +55,11 @@ def estimate_run(study: Study) -> dict[str, Any]:
     jobs = list(_dry_run_jobs(study))
     forecast = Forecast(plan, session_lengths(plan))
     groups = {group.path: group.conditions for group in plan.condition_groups}
-    conditions = [
-        c for job in jobs if job["rule_name"] == "adapt" for c in groups[_condition_group_path(job)]
-    ]
+    adapt = [job for job in jobs if job["rule_name"] == "adapt"]
+    conditions = [c for job in adapt for c in groups[_condition_group_path(job)]]
     costs = _job_costs(plan, forecast, jobs, groups)
     table = pd.DataFrame(costs, columns=["rule", "cpu_s", "mb"])
-    compiles = "programs" in table["rule"].to_list()
+    compiles = (table["rule"] == "programs").any()
     compiling_s = forecast.compiling_cpu_s(conditions) if compiles else 0.0
     stage_of = {rule: i for i, stage in enumerate(STAGES) for rule in stage}
     cores, memory_mb = os.cpu_count() or 1, SNAKEMAKE_MB

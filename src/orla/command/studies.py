@@ -84,10 +84,9 @@ class Study:
 
     def files_newer_than_answer(self) -> list[str]:
         """Paths of the configs and registrations that are newer than the last answer."""
-        config = self.enter_and_plan().config
-        folders = config["registrations"]["folders"]
-        registrations = (path for f in folders for path in sorted(Path(f).glob("*.yaml")))
-        paths = [Path(CONFIG), *self.overlays, *registrations]
+        config, paths = self.enter_and_plan().config, [Path(CONFIG), *self.overlays]
+        for folder in config["registrations"]["folders"]:
+            paths += sorted(Path(folder).glob("*.yaml"))
         answer_time = self._answer_file(config).stat().st_mtime
         return [os.path.relpath(path) for path in paths if path.stat().st_mtime > answer_time]
 
@@ -98,10 +97,17 @@ class Study:
         """Snakemake's command line; its working directory is to be `folder`."""
         if find_spec("snakemake") is None:
             raise OrlaError("Snakemake is not installed; run: pip install 'orla[workflow]'")
+        # The workflow stands beside the package, unless the package alone was installed.
+        snakefile = Path(orla.__file__).parents[2] / "Snakefile"
+        if not snakefile.is_file():
+            raise OrlaError(
+                f"the workflow is not beside the package ({snakefile} is missing); install orla "
+                "from its checkout: pip install --editable '.[workflow]'"
+            )
         overlays = ["--configfile", *map(str, self.overlays)] if self.overlays else []
         return [
             *(sys.executable, "-m", "snakemake", *(["--logger", logger] if logger else [])),
-            *("--snakefile", str(find_snakefile()), *arguments, *self.options, *overlays),
+            *("--snakefile", str(snakefile), *arguments, *self.options, *overlays),
         ]
 
     @property
@@ -171,26 +177,13 @@ def _sigint_on_parent_death() -> None:
     processes.end_with_parent(signal.SIGINT)
 
 
-def find_snakefile() -> Path:
-    """The workflow beside the package; OrlaError where the package alone was installed."""
-    path = Path(orla.__file__).parents[2] / "Snakefile"
-    if not path.is_file():
-        raise OrlaError(
-            f"the workflow is not beside the package ({path} is missing); install orla from its "
-            "checkout: pip install --editable '.[workflow]'"
-        )
-    return path
-
-
 def failure_reason(watch: Watch, status: int, log: Path) -> str:
     """Why a run failed, in one line without ``error:``."""
     if watch.errors:
         return watch.errors[0]
     if watch.failed_job:
-        return (
-            f"{watch.failed_job}: {watch.exception or 'killed, perhaps for memory'}; all that was "
-            f"said stands in {log}"
-        )
+        why = watch.exception or "killed, perhaps for memory"
+        return f"{watch.failed_job}: {why}; all that was said stands in {log}"
     return f"Snakemake ended with status {status}; all that it said stands in {log}"
 
 

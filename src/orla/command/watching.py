@@ -118,30 +118,7 @@ class Watch:
                 log = ", ".join(event["log"] or [])
                 self.failed_job = f"the job {event['rule_name']} failed ({log})"
             case "error":
-                self.errors += [e for e in [self._snakemake_error(event)] if e]
-
-    def _snakemake_error(self, event: Mapping[str, Any]) -> str:
-        """Snakemake's own message in one line; "" where a job has said why it failed."""
-        text = event.get("message") or ""
-        exception = event.get("exception")
-        if any(words in text for words in _REPETITIONS) or exception in _OF_JOBS:
-            return ""
-        if exception == "LockException" or "could not be locked" in text.lower():
-            return (
-                "the folder is locked: another run of this study goes on, or one was "
-                "killed; in that case: orla run -- --unlock"
-            )
-        if exception == "MissingInputException":
-            files = text.rpartition("affected files:")[2].split()
-            return f"{', '.join(files[:3])}: there is no such file; mend the path"
-        if (target := _NO_RULE.search(text)) and target[1].endswith((".yaml", ".yml")):
-            return f"{target[1]} is a config: orla run --configfile {target[1]}"
-        if target:
-            return (
-                f"{target[1]}: there is no such target; give all, a chapter such as headline, or "
-                "the path of a result or report"
-            )
-        return " ".join(text.split())[:400]
+                self.errors += filter(None, [_snakemake_error(event)])
 
     def _time_left(self) -> str:
         """How long the rest takes: as foreseen at first, more and more as measured."""
@@ -153,6 +130,29 @@ class Watch:
 
     def _with_time(self, text: str) -> str:
         return f"[{duration_text(time.time() - self.start_time):>7}] {text}"
+
+
+def _snakemake_error(event: Mapping[str, Any]) -> str:
+    """Snakemake's own message in one line; "" where a job has said why it failed."""
+    text, exception = event.get("message") or "", event.get("exception")
+    if any(words in text for words in _REPETITIONS) or exception in _OF_JOBS:
+        return ""
+    if exception == "LockException" or "could not be locked" in text.lower():
+        return (
+            "the folder is locked: another run of this study goes on, or one was killed; in that "
+            "case: orla run -- --unlock"
+        )
+    if exception == "MissingInputException":
+        files = text.rpartition("affected files:")[2].split()
+        return f"{', '.join(files[:3])}: there is no such file; mend the path"
+    if target := _NO_RULE.search(text):
+        if target[1].endswith((".yaml", ".yml")):
+            return f"{target[1]} is a config: orla run --configfile {target[1]}"
+        return (
+            f"{target[1]}: there is no such target; give all, a chapter such as headline, or the "
+            "path of a result or report"
+        )
+    return " ".join(text.split())[:400]
 
 
 def duration_text(seconds: float) -> str:

@@ -1,7 +1,7 @@
 """Which channels of two sessions are the same, and refusals of sessions that do not fit."""
 
 import sys
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -75,21 +75,18 @@ def find_correspondence(a: Session, b: Session, columns: str | None = None) -> C
     return Correspondence("same", f"names of arrays and electrodes; {whose}")
 
 
-def find_same_channels(
-    keys: Sequence[Hashable], on_b: Sequence[Hashable], a: str, b: str
-) -> list[int]:
-    """Columns of `keys`, identities of channels of session `a`, among those of session `b`."""
-    columns = {key: i for i, key in enumerate(on_b)}
-    absent = [key for key in keys if key not in columns]
-    if absent:
+def find_same_channels(columns: Sequence[int], a: Binned, b: Binned) -> list[int]:
+    """Columns of session B that are the channels of these columns of session A."""
+    keys, on_b = [a.keys[i] for i in columns], {key: i for i, key in enumerate(b.keys)}
+    if absent := [key for key in keys if key not in on_b]:
         array, name = absent[0] if isinstance(absent[0], tuple) else ("", str(absent[0]))
         first = name if name.startswith(array) else f"{array} {name}"
         raise OrlaError(
-            f"{b}: lacks {len(absent)} of the {len(keys)} channels of {a} (the first is "
+            f"{b.name}: lacks {len(absent)} of the {len(keys)} channels of {a.name} (the first is "
             f"'{first}'); take two sessions of one array, or declare other channels: "
             "channels: different, with features {method: pca, of: own}"
         )
-    return [columns[key] for key in keys]
+    return [on_b[key] for key in keys]
 
 
 def require_compatible(

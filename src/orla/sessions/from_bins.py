@@ -62,8 +62,7 @@ def prepare_binned(
             alignment = f"{components} of session A"
         else:
             on_a = channels.top_channels(a.inputs[:n], features.count)
-        on_b = channels.find_same_channels([a.keys[i] for i in on_a], b.keys, a.name, b.name)
-        columns = on_a, np.array(on_b)
+        columns = on_a, np.array(channels.find_same_channels(on_a, a, b))
         about["columns" if a.by_number else "channels"] = [a.channel_labels[i] for i in on_a]
     inputs, readings, stable_pairs = _prepare_inputs(days, columns, n, preparation, fit_steps)
     if features.align:
