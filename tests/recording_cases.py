@@ -211,9 +211,12 @@ def lost(rows, name="hand"):
     return series
 
 
-def invalid(start, stop):
-    tags = {"tags": ["tracking lost"]}
-    return {"fill": lambda f: f.add_invalid_time_interval(start_time=start, stop_time=stop, **tags)}
+def invalid(*rows):
+    def fill(file):
+        for start, stop in rows:
+            file.add_invalid_time_interval(start_time=start, stop_time=stop, tags=["lost"])
+
+    return {"fill": fill}
 
 
 def random_at_the_end(t, p):
@@ -255,6 +258,10 @@ def as_columns(path):
 
 
 EVERY_OTHER_SECOND = np.array([(start, start + 1.5) for start in range(0, 40, 2)])
+
+
+def observed(rows):
+    return {"columns": {"obs_intervals": [rows] * UNITS}}
 
 
 def trials(rows):
@@ -361,7 +368,7 @@ X_Y_Z = {
 }
 LEFT_RIGHT = {"series": lambda t, p: [hand(p, "left"), hand(2 * p[:, ::-1], "right")]}
 XY = {"series": lambda t, p: [hand(p[:, 0], "x"), hand(p[:, 1], "y")]}
-GAPPED = {"invalid_times (tracking lost)": 10.004}
+GAPPED = {"invalid_times (lost)": 10.004}
 
 CASES = [
     Case(CLOCKS, "spikes in milliseconds, both days", **both(scaled(1e3)),
@@ -397,7 +404,7 @@ CASES = [
     Case(CLOCKS, "trials in milliseconds, `trials: true`", trials(1e3 * EVERY_OTHER_SECOND),
         a=trials(EVERY_OTHER_SECOND), nwb={"trials": True},
         refused="trials: 19 of 20 intervals, which start at 0 to 38000 s, lie outside the record"),
-    Case(CLOCKS, "`invalid_times` in milliseconds", invalid(30e3, 40e3),
+    Case(CLOCKS, "`invalid_times` in milliseconds", invalid((30e3, 40e3)),
         refused="invalid_times: 1 of 1 intervals, .* lie outside the recording, 0 to 40 s; give"),
     Case(CLOCKS, "samples farther apart than bins",
         {"series": lambda t, p: [hand(p[::25], rate=10.0)]},
@@ -568,13 +575,12 @@ CASES = [
         told="taken; bridged", held=account(bridged=20, stretches=1, steps=800)),
     Case(HOLES, "a hand that is lost most of the time", {"series": lost(lambda t: t % 3 > 1)},
         refused=r"day_2: 1\d\.\d of 40\.0 s are left, in 14 stretches \(gaps in the positions: "),
-    Case(HOLES, "`invalid_times`", invalid(30.0, 40.0) | {"series": random_at_the_end},
+    Case(HOLES, "`invalid_times`", invalid((30.0, 40.0)) | {"series": random_at_the_end},
         told="taken without them", held=account(steps=599, seconds_dropped=GAPPED)),
-    Case(HOLES, "`invalid_times` of 2 ms, between two samples", invalid(10.001, 10.003),
+    Case(HOLES, "`invalid_times` of 2 ms, between two samples", invalid((10.001, 10.003)),
         told="taken without that bin", held=account(steps=799, stretches=2)),
     Case(HOLES, "`obs_intervals` of each trial",
-        {"columns": {"obs_intervals": [EVERY_OTHER_SECOND] * UNITS}},
-        told="taken without the time between",
+        observed(EVERY_OTHER_SECOND), told="taken without the time between",
         held=account(steps=600, scored=581, stretches=20)),
     Case(HOLES, "`obs_intervals` of one unit for a third of the time",
         {"columns": {"obs_intervals": [[[0.0, 40.0]]] * 7 + [[[0.0, 13.0]]]}},

@@ -98,54 +98,43 @@ def test_unused_arrays_and_steps_without_any_count_are_told(tmp_path, capsys):
     assert "for 1 s all counts are 0, which is no chance" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("changes", "message", "source"),
-    [
-        (changes, message, *(source or [TRIALS]))
-        for changes, message, *source in (
-            ({"counts": None}, "counts missing .*the file has: vel, bin_s, trial, timestep"),
-            ({"vel": None, "bin_s": None}, "vel, bin_s missing"),
-            ({"counts": np.zeros(4)}, r"counts: shape \(4,\), expected \(4, units\)"),
-            ({"counts": np.zeros((0, 3)), "vel": np.zeros((0, 2))}, "counts: the recording is emp"),
-            ({"vel": np.zeros((4, 3, 1))}, r"vel: shape \(4, 3, 1\), expected \(4, outputs\)"),
-            ({"vel": np.zeros((5, 2))}, r"vel: shape \(5, 2\), expected \(4, outputs\)"),
-            ({"counts": np.zeros((3, 4))}, r"counts is \(3, 4\) and vel \(4, 2\): .*; transpose w"),
-            ({"vel": np.zeros((2, 4))}, r"counts is \(4, 3\) and vel \(2, 4\): .* its 4 steps sec"),
-            ({"counts": np.zeros((3, 9)), "vel": np.zeros((2, 9))}, r"counts is .* its 9 steps"),
-            ({"counts": np.array(3.0)}, r"counts: shape \(\), expected \(0, units\)"),
-            ({"vel": np.full((4, 2), np.nan)}, "counts, vel: 4 of 4 steps hold NaN or infinite"),
-            ({"trial": np.array([0, 0, np.nan, 1])}, "trial: 1 values are NaN"),
-            ({"counts": -np.ones((4, 3))}, "counts: negative or fractional"),
-            ({"counts": np.full((4, 3), 0.5)}, "counts: negative or fractional"),
-            ({"counts": np.full((4, 3), np.inf)}, "counts, vel: 4 of 4 steps hold NaN or infinite"),
-            ({"counts": np.full((4, 3), "a")}, "counts: holds <U1, not numbers"),
-            ({"bin_s": np.array(0.0)}, "bin_s: 0 is no length of a bin"),
-            ({"bin_s": np.zeros(2)}, r"bin_s: shape \(2,\)"),
-            ({"trial": np.zeros(3)}, r"trial: shape \(3,\), expected \(4\)"),
-            ({"trial": None}, "trial missing"),
-            ({"trial": np.zeros(4, complex)}, "trial: holds complex128, not numbers"),
-            ({"counts": np.full((4, 3), None)}, r"not an \.npz of numeric arrays"),
-            ({"label": np.array([0, 1, 1.5, 2])}, "label: negative or fractional val", LABELS),
-            ({"label": np.array([0, -1, 1, 2])}, "label: negative or fractional val", LABELS),
-            (
-                {"counts": np.zeros((2, 4, 3))},
-                r"counts: shape \(2, 4, 3\): join the tri",
-            ),
-            (
-                {"counts": np.array([[1, np.nan, 2]] * 4)},
-                "counts, vel: 4 of 4 steps .*; leave out column 1 of counts, which has no number",
-            ),
-            ({}, r"vel: shape \(4, 2\), expected \(4\)", Source(kind="categories")),
-            (
-                {"timestep": np.array([0.0, 0.1, 0.2, 0.3])},
-                "timestep: rises by one at no step",
-                Source(boundaries=Boundaries(counter="timestep")),
-            ),
-        )
-    ],
-)
-def test_bad_input_is_one_line_that_names_file_and_variable(tmp_path, changes, message, source):
-    assert_refused(saved(tmp_path, **changes), message, source)
+COUNTED = Source(boundaries=Boundaries(counter="timestep"))
+BAD = [
+    ({"counts": None}, "counts missing .*the file has: vel, bin_s, trial, timestep"),
+    ({"vel": None, "bin_s": None}, "vel, bin_s missing"),
+    ({"counts": np.zeros(4)}, r"counts: shape \(4,\), expected \(4, units\)"),
+    ({"counts": np.zeros((0, 3)), "vel": np.zeros((0, 2))}, "counts: the recording is empty"),
+    ({"vel": np.zeros((4, 3, 1))}, r"vel: shape \(4, 3, 1\), expected \(4, outputs\)"),
+    ({"vel": np.zeros((5, 2))}, r"vel: shape \(5, 2\), expected \(4, outputs\)"),
+    ({"counts": np.zeros((3, 4))}, r"counts is \(3, 4\) and vel \(4, 2\): .*; transpose what"),
+    ({"vel": np.zeros((2, 4))}, r"counts is \(4, 3\) and vel \(2, 4\): .* its 4 steps second"),
+    ({"counts": np.zeros((3, 9)), "vel": np.zeros((2, 9))}, r"counts is .* its 9 steps"),
+    ({"counts": np.array(3.0)}, r"counts: shape \(\), expected \(0, units\)"),
+    ({"vel": np.full((4, 2), np.nan)}, "counts, vel: 4 of 4 steps hold NaN or infinite"),
+    ({"trial": np.array([0, 0, np.nan, 1])}, "trial: 1 values are NaN"),
+    ({"counts": -np.ones((4, 3))}, "counts: negative or fractional"),
+    ({"counts": np.full((4, 3), 0.5)}, "counts: negative or fractional"),
+    ({"counts": np.full((4, 3), np.inf)}, "counts, vel: 4 of 4 steps hold NaN or infinite"),
+    ({"counts": np.full((4, 3), "a")}, "counts: holds <U1, not numbers"),
+    ({"bin_s": np.array(0.0)}, "bin_s: 0 is no length of a bin"),
+    ({"bin_s": np.zeros(2)}, r"bin_s: shape \(2,\)"),
+    ({"trial": np.zeros(3)}, r"trial: shape \(3,\), expected \(4\)"),
+    ({"trial": None}, "trial missing"),
+    ({"trial": np.zeros(4, complex)}, "trial: holds complex128, not numbers"),
+    ({"counts": np.full((4, 3), None)}, r"not an \.npz of numeric arrays"),
+    ({"label": np.array([0, 1, 1.5, 2])}, "label: negative or fractional values", LABELS),
+    ({"label": np.array([0, -1, 1, 2])}, "label: negative or fractional values", LABELS),
+    ({"counts": np.zeros((2, 4, 3))}, r"counts: shape \(2, 4, 3\): join the trials"),
+    ({"counts": np.array([[1, np.nan, 2]] * 4)}, "counts, vel: 4 of .*; leave out column 1 of cou"),
+    ({}, r"vel: shape \(4, 2\), expected \(4\)", Source(kind="categories")),
+    ({"timestep": np.arange(4) / 10}, "timestep: rises by one at no step", COUNTED),
+]
+
+
+@pytest.mark.parametrize("case", BAD, ids=[words for _, words, *_ in BAD])
+def test_bad_input_is_one_line_that_names_file_and_variable(tmp_path, case):
+    changes, message, *source = case
+    assert_refused(saved(tmp_path, **changes), message, *(source or [TRIALS]))
 
 
 def assert_refused(path, message, source=PLAIN):

@@ -73,11 +73,7 @@ def test_velocity_is_the_mean_of_the_derivative_over_the_bin():
 
 
 def test_channels_of_the_largest_variance_are_taken_and_earlier_ones_first():
-    assert top_channels(np.array([[0, 1, 0, 2], [1, 0, 1, 0]]), 3).tolist() == [
-        0,
-        1,
-        3,
-    ]
+    assert top_channels(np.array([[0, 1, 0, 2], [1, 0, 1, 0]]), 3).tolist() == [0, 1, 3]
     # Many steady counts are no variance.
     assert top_channels(np.array([[9, 0, 1], [9, 2, 1]]), 1).tolist() == [1]
 
@@ -97,8 +93,7 @@ def test_channels_of_two_subjects_are_different_unless_declared():
             make(a, b, option=option)
 
 
-@pytest.mark.parametrize("units", ["all", "sorted"])
-@pytest.mark.parametrize("transform", ["sqrt", "none"])
+@pytest.mark.parametrize(("transform", "units"), [("sqrt", "all"), ("none", "sorted")])
 def test_inputs_are_the_channels_of_largest_variance_scaled_on_a(transform, units):
     a, b = session("day a", 1), session("day b", 2)
     streams = make(a, b, transform=transform, units=units)
@@ -162,6 +157,7 @@ def lost(day):
 
 RENAMED = session("day b", 2, names=["M1 001", "M1 002", "M1 099", "M1 004"])
 NO_UNITS = with_change(unit_sorted=lambda day: np.zeros_like(day.unit_sorted))
+RESTING = with_change(behavior=resting)
 OTHER = with_change("day b", cursor="hand_pos")
 
 
@@ -171,11 +167,8 @@ OTHER = with_change("day b", cursor="hand_pos")
         ({"n_inputs": 5}, "day a: 4 channels, fewer than the 5 inputs.*lower features.count"),
         ({"bin_s": 40.0}, "day a: too short: 60.000 s gives 1 bins"),
         ({"tail_steps": 1200}, "a_pretraining is empty"),
-        ({"a": with_change(behavior=resting), "target": "finger"}, "day a: no finger_pos"),
-        (
-            {"a": with_change(behavior=resting)},
-            r"velocity y is constant .*; set nwb.columns to \[0\], or",
-        ),
+        ({"a": RESTING, "target": "finger"}, "day a: no finger_pos"),
+        ({"a": RESTING}, r"velocity y is constant .*; set nwb.columns to \[0\], or"),
         ({"a": NO_UNITS, "units": "sorted"}, 'is constant .*; set preparation.units to "all", ask'),
         ({"a": with_change(behavior=lost)}, r"day a: too short|of 60\.0 s are left"),
         (
@@ -199,8 +192,8 @@ def test_days_and_settings_that_cannot_be_are_named_with_their_mend(arguments, w
 
 
 def test_a_cursor_of_both_days_and_a_silent_channel_not_chosen_are_accepted():
-    make(with_change(cursor="hand_pos"), replace(session("day b", 2), cursor="hand_pos"))
-    make(with_change(unit_spikes=silenced), n_inputs=3)
+    day_b = replace(session("day b", 2), cursor="hand_pos")
+    make(with_change(cursor="hand_pos", unit_spikes=silenced), day_b, n_inputs=3)
 
 
 def test_an_account_says_what_was_left_out_and_why(capsys):

@@ -1,11 +1,8 @@
 """Recordings in MATLAB's layout: what is read, what is refused, and what conversion leaves."""
 
-import errno
-import os
 import resource
 import subprocess
 import sys
-from pathlib import Path
 
 import h5py
 import made_mat
@@ -46,22 +43,18 @@ def test_a_recording_is_read_in_si_units_and_converted(mat):
     assert session.channels == given["chan_names"] and session.areas == ["M1", "M1", "S1"]
     np.testing.assert_array_equal(session.unit_channel, [0, 0, 1])
     np.testing.assert_array_equal(session.unit_sorted, [False, True, True])
-    for times, row, column in zip(session.unit_spikes, [0, 0, 1], [0, 1, 1], strict=True):
-        np.testing.assert_array_equal(times, given["spikes"][row][column])
+    units = [given["spikes"][row][column] for row, column in ((0, 0), (0, 1), (1, 1))]
+    np.testing.assert_equal(session.unit_spikes, units)
     np.testing.assert_array_equal(session.time_s, T)
     for name in ("cursor_pos", "target_pos"):
         np.testing.assert_allclose(session.behavior[name], given[name] / 1000)
     finger = -given["finger_pos"][:, 1:] / 100
     np.testing.assert_allclose(session.behavior["finger_pos"], finger)
     ours = converted(mat, source="By hand.")
-    for name in ("name", "channels", "areas", "source"):
-        assert getattr(ours, name) == getattr(session, name)
-    np.testing.assert_array_equal(ours.time_s, session.time_s)
-    for one, other in zip(ours.unit_spikes, session.unit_spikes, strict=True):
-        np.testing.assert_array_equal(one, other)
-    assert set(ours.behavior) == {"cursor_pos", "finger_pos"}
-    for name, values in ours.behavior.items():
-        np.testing.assert_array_equal(session.behavior[name], values)
+    for name in ("name", "channels", "areas", "source", "time_s", "unit_spikes"):
+        np.testing.assert_equal(getattr(ours, name), getattr(session, name))
+    del session.behavior["target_pos"]
+    np.testing.assert_equal(ours.behavior, session.behavior)
 
 
 def test_lost_samples_holes_and_six_columns_of_a_finger_are_taken(mat):
@@ -183,19 +176,9 @@ def test_a_file_that_is_damaged_no_hdf5_or_not_there_is_refused(mat):
     for length in (len(whole) // 2, len(whole) - 1):
         mat.write_bytes(whole[:length])
         assert_refused(mat, "cannot be read as MATLAB .*damaged .*get the file again")
-    long = {name: np.zeros((6000, 2)) for name in ("cursor_pos", "target_pos")}
-    long |= {"t": 0.004 * np.arange(6000), "finger_pos": np.zeros((6000, 3))}
-    written(mat, **long, **with_spikes([1.0], [], []))
-    with h5py.File(mat) as file:
-        chunk = file["cursor_pos"].id.get_chunk_info(0)
-        place = chunk.byte_offset + file.userblock_size
-    with open(mat, "r+b") as file:
-        file.seek(place)
-        file.write(b"\xff" * chunk.size)
-    assert_refused(mat, "cannot be read as MATLAB .*a part is cut short, damaged")
 
 
-def test_a_write_that_fails_leaves_nothing_and_does_not_crash(mat, monkeypatch):
+def test_a_write_that_fails_leaves_nothing_and_does_not_crash(mat):
     """HDF5 by itself ends in a segmentation fault when a write fails."""
     written(mat)
     session, ours = mat_read.read_session(mat), mat.with_suffix(".nwb")
@@ -206,15 +189,6 @@ def test_a_write_that_fails_leaves_nothing_and_does_not_crash(mat, monkeypatch):
             nwb.write_session(session, ours)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert list(mat.parent.iterdir()) == [mat]
-
-    def full(path, content):
-        path.touch()
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(OrlaError, match=r"01\.nwb: no space left .*free some space"):
-        nwb.write_session(session, ours)
     assert list(mat.parent.iterdir()) == [mat]
 
 

@@ -125,8 +125,12 @@ def test_writing_is_deterministic_across_processes_and_refuses_empty_sessions(pa
 
 
 def foreign(session_id="20170202_02"):
-    start = datetime(2017, 2, 2, tzinfo=UTC)
-    return pynwb.NWBFile("Data from monkey Indy.", "an id", start, session_id=session_id)
+    return pynwb.NWBFile(
+        session_description="Data from monkey Indy.",
+        identifier="an id",
+        session_start_time=datetime(2017, 2, 2, tzinfo=UTC),
+        session_id=session_id,
+    )
 
 
 def save(file, path):

@@ -10,36 +10,20 @@ from orla.sessions.from_spikes import bin_session
 from orla.sessions.preparation import Preparation
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-EACH = np.array([(start, start + 1.5) for start in range(0, 40, 2)])
+EACH = recording_cases.EVERY_OTHER_SECOND
 
 
-def invalid(rows):
-    def fill(file):
-        for start, stop in rows:
-            file.add_invalid_time_interval(start_time=start, stop_time=stop)
-
-    return {"fill": fill}
-
-
-def trials(rows):
-    def fill(file):
-        for start, stop in rows:
-            file.add_trial(start_time=start, stop_time=stop)
-
-    return {"fill": fill}
-
-
-def observed(rows):
-    return {"columns": {"obs_intervals": [rows] * recording_cases.UNITS}}
+TABLES = {
+    "trials": recording_cases.trials,
+    "invalid_times": lambda rows: recording_cases.invalid(*rows),
+    "units, obs_intervals": recording_cases.observed,
+}
 
 
 def read(folder, name, rows, **change):
     recording_cases.written(folder / "day.nwb", 1, **TABLES[name](rows), **change)
     source = nwb.Source(cursor="hand", trials=name == "trials")
     return nwb.read_session(folder / "day.nwb", source)
-
-
-TABLES = {"trials": trials, "invalid_times": invalid, "units, obs_intervals": observed}
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -112,7 +96,7 @@ def test_no_bin_overlaps_what_is_excluded_between_two_samples(name, rows, taken,
     assert sum(dropped.values()) == pytest.approx(40 - 0.05 * len(binned.inputs))
     if taken["stretches"] > 1:
         # Each takes the time from the sample before it to the one after.
-        reason = name if name == "invalid_times" else "not all units observed"
+        reason = "invalid_times (lost)" if name == "invalid_times" else "not all units observed"
         assert dropped[reason] == pytest.approx(0.01 * len(SHORT)) and len(dropped) == 2
 
 

@@ -48,17 +48,14 @@ def many_units():
 # Settings and days
 
 
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
+def test_a_magnitude_that_cannot_be_is_named():
+    for spec, message in (
         ({"array": {"sorted_shares": [0.0]}}, r"sorted_shares: .* are no shares"),
         ({"array": {"sorted_shares": [0.5, -0.1]}}, r"sorted_shares: .* are no shares"),
         ({"task": {"start_s": float("nan")}}, r"start_s: nan; give a finite"),
-    ],
-)
-def test_a_magnitude_that_cannot_be_is_named(spec, message):
-    with pytest.raises(OrlaError, match=message):
-        parse_settings(Settings, spec, "config: simulated")
+    ):
+        with pytest.raises(OrlaError, match=message):
+            parse_settings(Settings, spec, "config: simulated")
     most = {"seed": 4, "drift": {"scale": 0.0, "lost": 1.0}}
     expected = Settings(drift=DriftSettings(scale=0.0, lost=1.0), seed=4)
     assert parse_settings(Settings, most, "config: simulated") == expected
@@ -143,24 +140,22 @@ def only(**drift):
 
 
 @pytest.mark.parametrize(
-    ("drift", "field"),
+    ("field", "drift"),
     [
-        (only(rotation_rad=0.3, scale=0.5), "direction_rad"),
-        (only(gain_spread=0.3, scale=0.5), "depth"),
-        (only(baseline_spread=0.3, scale=0.5), "log_rate"),
-        (DriftSettings(scale=0.0), ""),
+        ("direction_rad", only(rotation_rad=0.3, scale=0.5)),
+        ("depth", only(gain_spread=0.3, scale=0.5)),
+        ("log_rate", only(baseline_spread=0.3, scale=0.5)),
+        ("", DriftSettings(scale=0.0)),
     ],
 )
-def test_each_drift_moves_its_own_tuning_by_its_size(drift, field):
+def test_each_drift_moves_its_own_tuning_by_its_size(field, drift):
     array, units = many_units()
-    other = drift_units(units, array, drift, rng(2))
-    for each in fields(Units):
-        before, after = getattr(units, each.name), getattr(other, each.name)
-        if each.name != field:
-            np.testing.assert_array_equal(after, before)
-        else:
-            change = np.log(after / before) if field == "depth" else after - before
-            assert change.std() == pytest.approx(0.15, rel=0.05)
+    other, before = vars(drift_units(units, array, drift, rng(2))), dict(vars(units))
+    if field:
+        after, old = other.pop(field), before.pop(field)
+        change = np.log(after / old) if field == "depth" else after - old
+        assert change.std() == pytest.approx(0.15, rel=0.05)
+    np.testing.assert_equal(dict(other), before)
 
 
 def test_a_mean_gain_deepens_all_tuning_alike_and_turnover_replaces_its_share_of_units():
@@ -278,15 +273,12 @@ def test_tuning_is_recovered_from_the_spikes(lag_s):
 
 def test_speed_position_and_latents_move_the_rate():
     behavior, flat = reaching(600.0), spikes_of(one_unit(), 600.0)
-
-    def speed(times):
-        return np.linalg.norm(velocity_at(behavior, times), axis=1).mean()
-
-    def place(times):
-        return np.interp(times, behavior.t, behavior.cursor_mm[:, 0]).mean()
-
-    assert speed(spikes_of(one_unit(speed=[0.5]), 600.0)) > 1.15 * speed(flat)
-    assert place(spikes_of(one_unit(position=[[0.5, 0.0]]), 600.0)) > place(flat) + 5
+    fast, right = (
+        spikes_of(one_unit(**of), 600.0) for of in ({"speed": [0.5]}, {"position": [[0.5, 0.0]]})
+    )
+    speeds = [np.linalg.norm(velocity_at(behavior, x), axis=1).mean() for x in (fast, flat)]
+    places = [np.interp(x, behavior.t, behavior.cursor_mm[:, 0]).mean() for x in (right, flat)]
+    assert speeds[0] > 1.15 * speeds[1] and places[0] > places[1] + 5
     for latent, count in (("fast", 6), ("slow", 3)):
         shaken = spikes_of(one_unit(**{latent: np.full((1, count), 0.3)}), 600.0)
         assert fano(shaken, 600) > 1.5 * fano(flat, 600)
