@@ -167,31 +167,29 @@ def test_what_is_saved_is_loaded_bit_for_bit(tmp_path, case):
 
 def test_whole_is_adapt_and_then_heldout():
     made = episode(**FULL)
-    assert (made.n_in, len(made.whole)) == (2, 9)
+    assert made.n_in == 2
     assert made.whole.X.tolist() == [*made.adapt.X.tolist(), *made.heldout.X.tolist()]
     assert made.whole.scored.tolist() == [True, False] * 3 + [True] * 3
 
 
 @pytest.mark.parametrize(
-    "changes, message",
+    "changes, fields, message",
     [
-        ({"adapt_X": np.full((6, 2), np.nan)}, "stream: X is not finite at (0, 0)"),
-        ({"heldout_Y": np.ones((2, 1))}, "do not fit"),
-        ({"adapt_Z": np.ones(2)}, "no episode ("),
-        ({"fields": {}}, "no episode ("),
-        ({"fields": {"selection_cut": 9, "n_out": 1}}, "selection_cut is 9"),
+        ({"adapt_X": np.full((6, 2), np.nan)}, None, "stream: X is not finite at (0, 0)"),
+        ({"heldout_Y": np.ones((2, 1))}, None, "do not fit"),
+        ({"adapt_Z": np.ones(2)}, None, "no episode ("),
+        ({}, {}, "no episode ("),
+        ({}, {"selection_cut": 9, "n_out": 1}, "selection_cut is 9"),
     ],
 )
 def test_a_file_with_a_right_digest_and_wrong_contents_is_refused_by_name(
-    tmp_path, changes, message
+    tmp_path, changes, fields, message
 ):
     path = tmp_path / "episode.npz"
     episode().save(path)
     arrays, about = read_arrays(path)
-    about["fields"] = changes.get("fields", about["fields"])
-    changes = {name: array for name, array in changes.items() if name != "fields"}
+    about["fields"] = about["fields"] if fields is None else fields
     write_arrays(arrays | changes, path, about)
     with pytest.raises(OrlaError) as refusal:
         Episode.load(path)
-    assert str(refusal.value).startswith(f"{path}: ")
-    assert message in str(refusal.value)
+    assert str(refusal.value).startswith(f"{path}: ") and message in str(refusal.value)

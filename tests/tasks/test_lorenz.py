@@ -31,14 +31,12 @@ def test_the_trajectory_is_that_of_another_integrator(rho, dt):
 
 
 def test_the_error_of_the_integration_falls_with_the_fourth_power_of_the_step(monkeypatch):
-    start = np.array([1.0, 2.0, 20.0])
+    start, errors = np.array([1.0, 2.0, 20.0]), []
     expected = solved(start, 28.0, 0.04, 10)
-    errors = []
     for finest in (0.02, 0.01, 0.005):
         monkeypatch.setattr("orla.tasks.synthetic.FINEST", finest)
-        errors.append(
-            np.abs(lorenz_trajectory(start[:, None], 28.0, 0.04, 10)[..., 0] - expected).max()
-        )
+        ours = lorenz_trajectory(start[:, None], 28.0, 0.04, 10)[..., 0]
+        errors.append(np.abs(ours - expected).max())
     for coarse, fine in pairwise(errors):
         assert 11 < coarse / fine < 24  # 16 where the step is halved
 
@@ -75,14 +73,8 @@ def test_steps_obey_the_system_with_the_rho_of_their_part(shift):
         assert ratio == pytest.approx((rho - 28) / scale_z, abs=0.02)
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"rho": 1e7}, "leaves all bounds"),
-        ({"shifted": 1e7}, "leaves all bounds"),
-        ({"rho": 5.0}, "stands still"),
-    ],
-)
-def test_a_system_that_leaves_all_bounds_or_stands_still_is_refused(options, words):
+@pytest.mark.parametrize("options", [{"rho": 1e7}, {"shifted": 1e7}, {"rho": 5.0}])
+def test_a_system_that_leaves_all_bounds_or_stands_still_is_refused(options):
+    words = "stands still" if options == {"rho": 5.0} else "leaves all bounds"
     with pytest.raises(OrlaError, match=words):
-        Lorenz(**LENGTHS, **options).episode("shift", [1])
+        Lorenz(**LENGTHS | {"pretraining": 200}, **options).episode("shift", [1])

@@ -77,34 +77,35 @@ def test_masks_and_categories_are_cut_with_the_steps():
     np.testing.assert_array_equal(episode.heldout.Y, np.arange(3_400, 4_321) % 5)
 
 
+RESTS = [
+    ("b", slice(3_400, None), "80-20", "session B's held-out part"),
+    ("b", slice(None, 3_400), "80-20", "session B's adapt part"),
+    ("b", slice(None), "50-50", "session B's adapt part"),
+    ("a", slice(7_750, None), "80-20", "session A's held-out part"),
+    ("a", slice(7_750, None), "stationary", "session A's held-out part"),
+    ("a", slice(2_750, 7_750), "stationary", "session A's adapt part"),
+]
+
+
 @pytest.mark.parametrize(
-    ("side", "rest", "variant", "part"),
-    [
-        ("b", slice(3_400, None), "80-20", "session B's held-out part"),
-        ("b", slice(None, 3_400), "80-20", "session B's adapt part"),
-        ("b", slice(None), "50-50", "session B's adapt part"),
-        ("a", slice(7_750, None), "80-20", "session A's held-out part"),
-        ("a", slice(7_750, None), "stationary", "session A's held-out part"),
-        ("a", slice(2_750, 7_750), "stationary", "session A's adapt part"),
-    ],
+    ("side", "rest", "variant", "part", "column"),
+    [(*case, "target column 1") for case in RESTS]
+    + [(*RESTS[0], "target column 0"), (*RESTS[3], "the target")],
 )
-@pytest.mark.parametrize("kind", ["column 0", "column 1", "rounding", "one class"])
-def test_a_target_that_is_constant_where_it_is_scored_is_refused(side, rest, variant, part, kind):
+def test_a_target_that_is_constant_where_it_is_scored_is_refused(side, rest, variant, part, column):
     whole, days = streams(), {}
     for name in "ab":
         X = getattr(whole, name).X
-        Y = np.arange(len(X)) % 5 if kind == "one class" else waves(len(X))
+        Y = np.arange(len(X)) % 5 if column == "the target" else waves(len(X))
         mask = np.arange(len(X)) % 9 > 0
         if name == side:
-            Y[rest, ...] = 3 if kind == "one class" else Y[rest]
-            if kind.startswith("column"):
-                Y[rest, int(kind[-1])] = 0.3
-            elif kind == "rounding":
-                Y[rest] = 0.3 + 1e-12 * Y[rest]
+            if column == "the target":
+                Y[rest] = 3
+            else:
+                Y[rest, int(column[-1])] = 0.3 + 1e-12 * Y[rest, 0]  # but for rounding
             Y[~mask] = 1  # what is not scored varies nothing
         days[name] = Stream(X, Y, mask)
-    made = replace(whole, **days, categories=5 if kind == "one class" else None)
-    column = {"column 1": "target column 1", "one class": "the target"}.get(kind, "target column 0")
+    made = replace(whole, **days, categories=5 if column == "the target" else None)
     message = rf"l: {part} of {variant}: {column} is constant over its \d+ scored steps"
     with pytest.raises(OrlaError, match=message):
         task().cut(made, variant)
@@ -181,28 +182,22 @@ def test_a_binned_pair_is_read_from_its_files(tmp_path):
     np.testing.assert_allclose(scaled, events, atol=1e-12)
 
 
-def recorded(folder, file_a, file_b, binned, preparation, sizes):
+def recorded(folder, file_a, file_b, binned, preparation, parts):
     """A pair of recordings that lie beside the project, or a skip where they do not."""
-    files = {"one": DATA / folder / file_a, "two": DATA / folder / file_b}
-    if not all(path.is_file() for path in files.values()):
+    files = [str(DATA / folder / file) for file in (file_a, file_b)]
+    if not all(Path(path).is_file() for path in files):
         pytest.skip(f"the recordings {folder} are not beside the project")
-    named = {name: str(path) for name, path in files.items()}
-    binned = binned | {"files": named}
-    made = task(source="binned", binned=binned, preparation=preparation, parts=sizes)
-    return made, made.read_streams("day2", *files.values()), np.load(files["two"])
+    binned = binned | {"files": {"one": files[0], "two": files[1]}}
+    made = task(source="binned", binned=binned, preparation=preparation, parts=parts)
+    return made, made.read_streams("day2", *files), np.load(files[1])
 
 
 def test_events_and_a_position_are_a_recording():
     """One output, real-valued events, cells that correspond, state reset at each trial."""
-    made, found, raw = recorded(
-        "ca1",
-        "c6m4_a_day1.npz",
-        "c6m4_a_day2.npz",
-        {"inputs": "events", "target": "position", "columns": "same"}
-        | {"boundaries": {"changes": ["trial"], "state": "reset"}},
-        {"transform": "none"},
-        {},
-    )
+    trials = {"boundaries": {"changes": ["trial"], "state": "reset"}}
+    names = {"inputs": "events", "target": "position", "columns": "same"} | trials
+    files = "ca1", "c6m4_a_day1.npz", "c6m4_a_day2.npz"
+    made, found, raw = recorded(*files, names, {"transform": "none"}, {})
     assert found.b.X.shape == (18118, 40) and found.b.Y.shape == (18118, 1)
     account = found.dataset["account"]["b"]
     assert (account["steps"], account["channels"], account["of_channels"]) == (18118, 40, 142)
@@ -221,12 +216,10 @@ def test_events_and_a_position_are_a_recording():
 
 def test_semg_gestures_are_read_as_categories_in_trials_of_300_steps():
     """22 categories from 8 real-valued inputs, in pieces of 300 steps that stand alone."""
+    trials = {"changes": ["label", "trial"], "counter": "timestep", "state": "reset"}
+    names = {"inputs": "emg", "target": "label", "kind": "categories", "columns": "same"}
     made, found, raw = recorded(
-        "semg",
-        "sub1_day1.npz",
-        "sub1_day2.npz",
-        {"inputs": "emg", "target": "label", "kind": "categories", "columns": "same"}
-        | {"boundaries": {"changes": ["label", "trial"], "counter": "timestep", "state": "reset"}},
+        *("semg", "sub1_day1.npz", "sub1_day2.npz", names | {"boundaries": trials}),
         {"bin_s": 0.005, "transform": "none", "features": {"count": 8}},
         {"cut": 300, "tail_steps": 0.25, "tail_stream_steps": 3300},
     )
@@ -245,9 +238,7 @@ def test_semg_gestures_are_read_as_categories_in_trials_of_300_steps():
 def test_the_first_step_after_a_gap_in_time_is_not_scored():
     """Other neurons on the other day; rows follow each other only where `timestep` rises by one."""
     made, found, raw = recorded(
-        "chewie",
-        "chewie_2013-10-03.npz",
-        "chewie_2013-12-19.npz",
+        *("chewie", "chewie_2013-10-03.npz", "chewie_2013-12-19.npz"),
         {"boundaries": {"changes": ["trial"], "counter": "timestep"}},
         {"bin_s": 0.1, "features": {"method": "pca"}},
         {"cut": 20, "tail_steps": 0.3, "tail_stream_steps": 0.75},

@@ -57,12 +57,15 @@ def test_an_abrupt_drift_is_another_concept_from_its_row_on():
     assert not np.array_equal(task(seed=8).labelled_rows(0)[0], plain[0])
 
 
+def summed(path, text):
+    path.write_text(text)
+    return {"file": str(path), "sha256": hashlib.sha256(text.encode()).hexdigest()}
+
+
 @pytest.fixture
 def file(tmp_path):
-    path = tmp_path / "rows.csv"
     frame = pd.DataFrame({"a": np.arange(420.0), "b": 1, "class": np.tile(["UP", "DOWN"], 210)})
-    frame.to_csv(path, index=False)
-    return {"file": str(path), "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+    return summed(tmp_path / "rows.csv", frame.to_csv(index=False))
 
 
 def test_a_file_is_one_stream_for_all_seeds(file):
@@ -74,8 +77,7 @@ def test_a_file_is_one_stream_for_all_seeds(file):
 
 def test_wrong_files_columns_lengths_and_drifts_are_refused_in_one_line(file, tmp_path):
     def table(text):
-        (path := tmp_path / "other.csv").write_text(text)
-        return {"file": str(path), "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+        return summed(tmp_path / "other.csv", text)
 
     def seventh(row):
         rows = [f"{i},1,2" for i in range(420)]

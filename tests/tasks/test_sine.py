@@ -1,15 +1,7 @@
 import numpy as np
 import pytest
 
-from orla.reports import paper
 from orla.tasks.synthetic import Sine
-
-# Of the paper's delayed sine, which is the task with the option `ahead`.
-DELAYS = [50, 100, 200, 500]
-
-
-def test_these_are_the_delays_of_the_papers_table():
-    assert sorted({row["delay_steps"] for row in paper.load().table("delays")}) == DELAYS
 
 
 def later(x, frequency, ahead):
@@ -21,7 +13,7 @@ def later(x, frequency, ahead):
     return (np.sin((ahead + 1) * w) * x[1:] - np.sin(ahead * w) * x[:-1]) / np.sin(w)
 
 
-@pytest.mark.parametrize("ahead", [1, *DELAYS])
+@pytest.mark.parametrize("ahead", [1, 50, 500])
 def test_the_target_continues_the_sine_of_its_part(ahead):
     lengths = dict(pretraining=1200, adapt=1200, heldout=600)
     task = Sine(ahead=ahead, frequency=0.0231, shifted=0.0317, **lengths)

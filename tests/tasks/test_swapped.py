@@ -47,11 +47,15 @@ def recording(tmp_path_factory):
     }
     path = tmp_path_factory.mktemp("recording") / "day.npz"
     np.savez(path, **arrays)
-    return path, arrays
+    return path
 
 
-def streams(recording, share=0.5, seed=1, **changes):
-    path = recording[0] if isinstance(recording, tuple) else recording
+@pytest.fixture(scope="module")
+def counts(recording):
+    return np.load(recording)["counts"]
+
+
+def streams(path, share=0.5, seed=1, **changes):
     made = task(pairs={"one": {"seed": seed, "share": share}}, **changes)
     return made.read_streams("one", path, path, "study")
 
@@ -81,8 +85,8 @@ def held(found, counts, step, fitted):
     return before, after, moved
 
 
-def test_from_the_step_on_a_share_of_the_columns_is_other_units(recording):
-    counts, plain, moves = recording[1]["counts"], streams(recording, 0.0), []
+def test_from_the_step_on_a_share_of_the_columns_is_other_units(recording, counts):
+    plain, moves = streams(recording, 0.0), []
     for share in (0.0, 0.25, 0.5, 1.0):
         found = streams(recording, share)
         before, after, moved = held(found, counts, STEP, STEP - TAIL)
@@ -112,7 +116,7 @@ def test_a_seed_is_a_draw(recording):
 
 
 def test_targets_and_trials_go_on_across_the_step(recording):
-    velocity, trial = recording[1]["vel"], recording[1]["trial"]
+    velocity, trial = (np.load(recording)[name] for name in ("vel", "trial"))
     bounds = {"files": {"day": "day.npz"}, "boundaries": {"changes": ["trial"], "state": "reset"}}
     found = streams(recording, binned=bounds)
     fitted = velocity[: STEP - TAIL]
@@ -125,7 +129,7 @@ def test_targets_and_trials_go_on_across_the_step(recording):
 
 def test_nothing_is_fitted_after_the_pretraining_part(recording, tmp_path):
     """Other numbers in A's tail and in B leave the pretraining part and the draw as they are."""
-    arrays = {name: array.copy() for name, array in recording[1].items()}
+    arrays = dict(np.load(recording))
     arrays["counts"][STEP - TAIL :] *= 3
     arrays["vel"][STEP - TAIL :] += 5.0
     path = tmp_path / "other.npz"
@@ -138,10 +142,10 @@ def test_nothing_is_fitted_after_the_pretraining_part(recording, tmp_path):
     assert ours.dataset["swap"] == other.dataset["swap"]
 
 
-def test_sizes_of_parts_are_of_session_a(recording):
+def test_sizes_of_parts_are_of_session_a(recording, counts):
     made = task(parts={"cut": 20, "tail_steps": 0.25, "tail_stream_steps": 0.4})
-    found = made.read_streams("one", recording[0], recording[0])
-    held(found, recording[1]["counts"], STEP, 450)
+    found = made.read_streams("one", recording, recording)
+    held(found, counts, STEP, 450)
     episode = made.cut(found, "80-20")
     assert (len(episode.pretraining), len(episode.adapt), len(episode.heldout)) == (450, 240, 60)
     assert (len(episode.reference), episode.reference_from) == (150, 60)
@@ -150,10 +154,14 @@ def test_sizes_of_parts_are_of_session_a(recording):
     assert Swapped.cut is Recordings.cut and Swapped.split_names is Recordings.split_names
 
 
-def test_the_pool_is_twice_the_inputs_unless_it_is_given(recording):
+def test_the_pool_is_twice_the_inputs_unless_given_and_the_last_step_can_be_session_b(
+    recording, counts
+):
     found = streams(recording, 1.0, pool=None)
-    before, after, _ = held(found, recording[1]["counts"], STEP, STEP - TAIL)
+    before, after, _ = held(found, counts, STEP, STEP - TAIL)
     assert len({*before, *after}) == 2 * COUNT == found.dataset["account"]["a"]["of_channels"]
+    found = streams(recording, step=STEPS - 1)
+    assert len(found.a) == STEPS - 1 and len(found.b) == 1
 
 
 PCA = {"features": {"count": COUNT, "method": "pca"}}
@@ -172,13 +180,8 @@ PCA = {"features": {"count": COUNT, "method": "pca"}}
 )
 def test_a_swap_that_the_recording_cannot_serve_is_refused(recording, changes, message):
     with pytest.raises(OrlaError, match=message) as caught:
-        task(**changes).read_streams("one", recording[0], recording[0])
+        task(**changes).read_streams("one", recording, recording)
     assert "\n" not in str(caught.value)
-
-
-def test_the_last_step_of_a_recording_can_be_session_b(recording):
-    found = streams(recording, step=STEPS - 1)
-    assert len(found.a) == STEPS - 1 and len(found.b) == 1
 
 
 def test_a_recording_of_spikes_is_swapped_as_its_counts_are(tmp_path):
