@@ -79,8 +79,7 @@ def test_a_hostile_file_is_one_line_or_what_no_check_could_tell(name, count):
     ("name", "mutation", "words"),
     [
         (".mat", ("references", 1002, "same", 170), "the events of another cell"),
-        (".mat", ("link", 3, "external", None), "lies in another file; use one file that holds"),
-        (".nwb of others", ("link", 4, "raw", None), "lies in another file"),
+        (".nwb of others", ("link", 4, "raw", None), "lies in another file; use one file that ho"),
         (".nwb of others", ("link", 4, "virtual", None), "lies in another file"),
         ("binned .npz", ("member", 0, "twice", None), "it holds bin_s twice"),
         ("LOCK", ("in its place", "folder"), "a folder, not a file; mend the path"),
