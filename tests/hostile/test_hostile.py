@@ -9,7 +9,7 @@ import tables_of_docs
 from hostile.readers import OTHER, READERS, REFUSED, SAME
 from hypothesis import HealthCheck, Phase, example, given, settings
 
-FEW, MANY = 15, 600  # of each reader; the second makes 10,000 of all
+FEW, MANY = 8, 600  # of each reader; the second makes 10,000 of all
 # What readers once met with a traceback, a wait or gigabytes: they are tried each time.
 FOUND = {
     ".mat": [

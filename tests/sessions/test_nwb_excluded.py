@@ -5,7 +5,7 @@ import pytest
 import recording_cases
 
 from orla.errors import OrlaError
-from orla.sessions import nwb
+from orla.sessions import clocks, nwb
 from orla.sessions.from_spikes import bin_session
 from orla.sessions.preparation import Preparation
 
@@ -26,24 +26,29 @@ def read(folder, name, rows, **change):
     return nwb.read_session(folder / "day.nwb", source)
 
 
+WRONG = [
+    (1e3 * EACH, r"1\d of 20 intervals, which start at 0 to 38000 s, lie outside the recording"),
+    (3e4 * EACH, r"19 of 20 intervals, .* recording, 0 to 40 s; give them in seconds"),
+    (1.58e9 + EACH, "20 of 20 intervals, which start at 1580000000 to 1580000038 s"),
+    (EACH[:, ::-1], r"interval 1 runs from 1\.5 to 0 s; give it a start, and a stop"),
+    (np.where(EACH == 6, np.nan, EACH), r"interval 4 runs from nan to 7\.5 s"),
+    (np.where(EACH == 7.5, np.nan, EACH), "interval 4 runs from 6 to nan s"),
+]
+
+
+def test_intervals_on_another_clock_reversed_or_without_a_time_are_refused():
+    for rows, words in WRONG:
+        with pytest.raises(OrlaError, match=f"x: {words}") as caught:
+            clocks.check_intervals("x", rows, 0.0, 40.0)
+        assert "\n" not in str(caught.value)
+    clocks.check_intervals("x", EACH, 0.0, 40.0)
+
+
 @pytest.mark.parametrize("name", TABLES)
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda x: 1e3 * x, r"1\d of 20 intervals, which start at 0 to 38000 s, lie outside the "),
-        (lambda x: 3e4 * x, r"19 of 20 intervals, .* recording, 0 to 40 s; give them in seconds"),
-        (lambda x: 1.58e9 + x, "20 of 20 intervals, which start at 1580000000 to 1580000038 s"),
-        (lambda x: x[:, ::-1], r"interval 1 runs from 1\.5 to 0 s; give it a start, and a stop"),
-        (lambda x: np.where(x == 6, np.nan, x), r"interval 4 runs from nan to 7\.5 s"),
-        (lambda x: np.where(x == 7.5, np.nan, x), "interval 4 runs from 6 to nan s"),
-    ],
-)
-def test_a_table_on_another_clock_reversed_or_without_a_time_is_refused(
-    name, change, words, tmp_path
-):
-    with pytest.raises(OrlaError, match=rf"day\.nwb: {name}: {words}") as caught:
-        read(tmp_path, name, change(EACH))
-    assert "\n" not in str(caught.value)
+@pytest.mark.parametrize(("rows", "words"), [WRONG[0], WRONG[5]], ids=["clock", "no stop"])
+def test_each_table_is_checked(name, rows, words, tmp_path):
+    with pytest.raises(OrlaError, match=rf"day\.nwb: {name}: {words}"):
+        read(tmp_path, name, rows)
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -19,11 +19,13 @@ TASKS = [name for name, task in catalogue.parts("task").items() if not task.need
 SHIFTS = [name for name in TASKS if issubclass(catalogue.part("task", name), Shift)]
 VARIANTS = [(name, v) for name in TASKS for v in catalogue.make("task", name).split_names()]
 LENGTHS = dict(pretraining=400, adapt=600, heldout=200, window=100)
+QUICK = {"lorenz": {"dt": 0.01}}  # as fine as its integration
 
 
 def small(name, **options):
     """A task of few steps, if it is one that can be made so."""
-    return catalogue.make("task", {"kind": name, **(LENGTHS if name in SHIFTS else {}), **options})
+    lengths = LENGTHS if name in SHIFTS else {}
+    return catalogue.make("task", {"kind": name} | lengths | QUICK.get(name, {}) | options)
 
 
 @cache
