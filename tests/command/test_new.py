@@ -262,11 +262,9 @@ def test_a_long_bin_is_given_twice(tmp_path):
 @pytest.mark.parametrize(
     ("lacks", "arguments", "words"),
     [
-        ([], [], ""),
         ([0], [], ""),  # the least active one, which is not asked for
         ([5], [], "day_b: lacks 1 of the 5 channels of day_a .*, here by --columns different$"),
         ([5], ["--columns", "different"], ""),
-        ([*range(6)], [], "lacks 1 of the 1 channels"),
         ([*range(6)], ["--columns", "same"], "lacks 1 of the 1 channels"),
     ],
 )

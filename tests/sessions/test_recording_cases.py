@@ -4,7 +4,7 @@ import re
 
 import pytest
 import tables_of_docs
-from recording_cases import CASES, HOLES, NAMES, Case, rows, written
+from recording_cases import CASES, NAMES, Case, rows, written
 
 from orla import catalogue
 from orla.errors import OrlaError
@@ -14,7 +14,8 @@ from orla.sessions import nwb
 def streams(folder, one, unchanged):
     """The streams of a pair of days; `unchanged` is the file of a day A of which nothing is said.
 
-    Where a day has holes, or names of others, they are made by way of our own NWB, as by the rules.
+    Where day B has names of others or more tables, they are made by way of our own NWB, as by the
+    rules.
     """
     task = catalogue.make(
         "task",
@@ -33,7 +34,7 @@ def streams(folder, one, unchanged):
         if path != unchanged:
             written(path, day, **changes)
         sessions.append(nwb.read_session(path, task.nwb))
-    if one.kind not in (HOLES, NAMES):
+    if one.kind != NAMES and "fill" not in one.b:
         return task.prepare_streams("p", iter(sessions), task.dataset_record("p", ""))
     for session, path in zip(sessions, ours, strict=True):
         nwb.write_session(session, path)

@@ -216,17 +216,14 @@ def test_failures_count_anew_after_each_megabyte(server, target):
     assert target.read_bytes() == server.body and len(server.seen) > 6
 
 
+DOUBLED = [30.0, 60.0, 120.0, 120.0]
+
+
 @pytest.mark.parametrize(
     ("retry_after", "pauses"),
-    [
-        (None, [30.0, 60.0, 120.0, 120.0]),
-        ("900", [120.0] * 4),
-        ("1", [1.0] * 4),
-        ("Wed, 21 Oct 2015 07:28:00 GMT", [0.0] * 4),
-        ("\N{SUPERSCRIPT TWO}", [30.0, 60.0, 120.0, 120.0]),
-        ("Mon, 01 Jan 99999 00:00:00 GMT", [30.0, 60.0, 120.0, 120.0]),
-        (5000 * "9", [30.0, 60.0, 120.0, 120.0]),
-    ],
+    [("900", [120.0] * 4), ("1", [1.0] * 4), ("Wed, 21 Oct 2015 07:28:00 GMT", [0.0] * 4)]
+    + [(text, DOUBLED) for text in (None, "\N{SUPERSCRIPT TWO}", 5000 * "9")]
+    + [("Mon, 01 Jan 99999 00:00:00 GMT", DOUBLED)],
 )
 def test_pauses_double_or_are_the_servers_two_minutes_at_most(
     server, target, monkeypatch, retry_after, pauses
@@ -267,18 +264,19 @@ def test_a_redirect_is_followed_unless_it_has_no_end_or_sense(server, target):
     assert [path for path, _ in server.seen[-2:]] == ["/records/1/files/indy%201.mat", "/elsewhere"]
 
 
-@pytest.mark.parametrize("read", ["file", "list"])
-def test_a_redirect_from_an_encrypted_address_to_an_open_one_is_refused(read, target, monkeypatch):
+def test_a_redirect_from_an_encrypted_address_to_an_open_one_is_refused(target, monkeypatch):
     answer = requests.Response()
     answer.status_code, answer.url = 200, "http://elsewhere.org/records/1"
     answer.raw = io.BytesIO()
     monkeypatch.setattr(requests, "get", lambda *_, **__: answer)
-    url = "https://zenodo.org/records/1"
-    with pytest.raises(OrlaError, match=r"redirects to http://elsewhere\.org.*not encrypted"):
-        if read == "file":
-            fetch(SimpleNamespace(base_url=url), target)
-        else:
-            zenodo.expected_md5("indy", zenodo.Source(list_url=url), target.with_name("pins.csv"))
+    url, words = (
+        "https://zenodo.org/records/1",
+        r"redirects to http://elsewhere\.org.*not encrypted",
+    )
+    with pytest.raises(OrlaError, match=words):
+        fetch(SimpleNamespace(base_url=url), target)
+    with pytest.raises(OrlaError, match=words):
+        zenodo.expected_md5("indy", zenodo.Source(list_url=url), target.with_name("pins.csv"))
 
 
 def test_a_folder_or_a_link_in_the_files_place_is_refused(server, target):
@@ -318,8 +316,7 @@ def test_the_list_is_asked_once_where_the_config_has_no_checksum_and_pinned(serv
     # Nor does a list that has grown.
     pins.write_text("session,md5\none," + "7" * 32 + "\n")
     listed(server)
-    assert zenodo.expected_md5("two", source, pins) == "2" * 32
-    assert zenodo.expected_md5("one", source, pins) == "7" * 32
+    assert [zenodo.expected_md5(n, source, pins) for n in ("two", "one")] == ["2" * 32, "7" * 32]
 
 
 @pytest.mark.parametrize(
@@ -342,8 +339,8 @@ def test_a_list_that_does_not_help_is_one_line(server, tmp_path, mode, body, mes
     assert "\n" not in str(refused.value) and not (tmp_path / "pins.csv").exists()
 
 
-@pytest.mark.parametrize("text", ["name,md5\none,1\n", "session,md5\none\n", "", "\xff"])
-def test_a_table_of_pins_that_is_none_is_refused(tmp_path, text):
-    (tmp_path / "pins.csv").write_text(text, encoding="latin-1")
-    with pytest.raises(OrlaError, match="restore or delete it"):
-        zenodo.expected_md5("one", zenodo.Source(), tmp_path / "pins.csv")
+def test_a_table_of_pins_that_is_none_is_refused(tmp_path):
+    for text in ("name,md5\none,1\n", "session,md5\none\n", "", "\xff"):
+        (tmp_path / "pins.csv").write_text(text, encoding="latin-1")
+        with pytest.raises(OrlaError, match="restore or delete it"):
+            zenodo.expected_md5("one", zenodo.Source(), tmp_path / "pins.csv")

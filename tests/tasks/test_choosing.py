@@ -64,14 +64,8 @@ def test_an_entry_that_selects_not_exactly_one_of_the_papers_rows_is_refused(ent
 
 
 def test_the_distance_is_in_powers_of_ten_from_the_nearer_end():
-    wanted = pd.DataFrame(
-        {
-            "instance": ["a", "a", "b"],
-            "error": ["frozen", "immediate", "frozen"],
-            "low": [1.0, 0.1, 5.0],
-            "high": [2.0, 0.1, 5.0],
-        }
-    )
+    rows = [("a", "frozen", 1.0, 2.0), ("a", "immediate", 0.1, 0.1), ("b", "frozen", 5.0, 5.0)]
+    wanted = pd.DataFrame(rows, columns=["instance", "error", "low", "high"])
     found = pd.DataFrame({"instance": ["a"], "frozen": [1.5], "immediate": [10.0]})
     assert published.distance(found, wanted) == pytest.approx(2.0**2)
     assert published.distance(found.assign(frozen=0.01), wanted) == pytest.approx(2.0**2 + 2.0**2)
@@ -115,14 +109,8 @@ def test_the_nearest_candidate_is_chosen_for_all_instances_together():
         "given": {"kind": "sine"},
         "tried": {"noise": [0.0, 0.1], "adapt": [400, 800]},
     }
-    table = pd.DataFrame(
-        {
-            "candidate": [0, 0, 1, 1] * 2,
-            "adapt": [400, 800] * 4,
-            "instance": ["a"] * 4 + ["b"] * 4,
-            "distance": [3.0, 2.0, 1.0, 1.0] * 2,
-        }
-    )
+    table = pd.DataFrame({"candidate": [0, 0, 1, 1] * 2, "adapt": [400, 800] * 4})
+    table["instance"], table["distance"] = [*"aaaabbbb"], [3.0, 2.0, 1.0, 1.0] * 2
     for instance, ahead in (("a", 1), ("b", 2)):
         found = choose.nearest(table, entry)[instance]
         assert found == {"kind": "sine", "noise": 0.1, "adapt": 400, "ahead": ahead}
