@@ -10,6 +10,8 @@ from orla import catalogue
 from orla.errors import OrlaError
 from orla.sessions import nwb
 
+READ = {}
+
 
 def streams(folder, one, unchanged):
     """The streams of a pair of days; `unchanged` is the file of a day A of which nothing is said.
@@ -28,12 +30,16 @@ def streams(folder, one, unchanged):
             "parts": {"tail_steps": 0.3},
         },
     )
-    sessions, ours = [], [folder / "a-ours.nwb", folder / "b-ours.nwb"]
-    for day, changes, path in ((1, one.a, "a.nwb"), (2, one.b, "b.nwb")):
-        path = unchanged if day == 1 and not changes else folder / path
-        if path != unchanged:
-            written(path, day, **changes)
-        sessions.append(nwb.read_session(path, task.nwb))
+    settings, sessions, ours = repr(task.nwb), [], [folder / "a-ours.nwb", folder / "b-ours.nwb"]
+    if one.a:
+        written(folder / "a.nwb", 1, **one.a)
+        sessions.append(nwb.read_session(folder / "a.nwb", task.nwb))
+    else:  # read once by each way of reading
+        if settings not in READ:
+            READ[settings] = nwb.read_session(unchanged, task.nwb)
+        sessions.append(READ[settings])
+    written(folder / "b.nwb", 2, **one.b)
+    sessions.append(nwb.read_session(folder / "b.nwb", task.nwb))
     if one.kind != NAMES and "fill" not in one.b:
         return task.prepare_streams("p", iter(sessions), task.dataset_record("p", ""))
     for session, path in zip(sessions, ours, strict=True):
