@@ -12,9 +12,7 @@ from orla.prereg import evidence, sentences
 from orla.prereg.lock import Lock
 from orla.prereg.registration import Registration, check_primary
 from orla.prereg.rows import Evidence, Tables
-from orla.prereg.rules import Ps
-
-Binding = Mapping[str, Any]
+from orla.prereg.rules import Estimate, Ps
 
 VERDICT_COLUMNS = [
     *("registration", "title", "outcome", "words", "reason"),
@@ -32,7 +30,7 @@ def verdict_table(
     locks: Mapping[str, Lock],
     *,
     study: str,
-    bindings: Mapping[str, Binding] | None = None,
+    bindings: Mapping[str, Mapping[str, Any]] | None = None,
     datasets: Mapping[str, Any] | None = None,
     provenance_difference: str = "",
 ) -> pd.DataFrame:
@@ -56,24 +54,23 @@ def verdict_table(
     for each in selection:
         if each.name not in locks:
             raise OrlaError(f"registration {each.name} is not locked; lock it before it is judged")
-    check_primary("registrations.folders", selection, [study])
-    bindings, lines = bindings or {}, []
+    check_primary("registrations.folders", selection, study)
+    bindings, datasets = bindings or {}, datasets or {}
     others = [each.name for each in registrations if study not in each.studies]
     retired = sum(locks[name].is_amended for name in others if name in locks)
     verdicts = judge_registrations(selection, tables, bindings, retired)
     for registration, verdict in zip(selection, verdicts, strict=True):
-        lock, outcome = locks[registration.name], verdict["outcome"]
+        lock, binding = locks[registration.name], bindings.get(registration.name)
         if provenance_difference:
-            outcome, verdict["reason"] = "untestable", provenance_difference
-        place = registration.task, registration.pair
-        simulated = sentences.is_simulated(datasets or {}, *place)
-        display_words = sentences.IN_SIMULATION if simulated else {}
+            verdict |= {"outcome": "untestable", "reason": provenance_difference}
+        outcome = words = verdict["outcome"]
+        if sentences.is_simulated(datasets, registration.task, registration.pair):
+            words = sentences.IN_SIMULATION.get(outcome, outcome)
         networks = {registration.conditions.get("architecture", "")}
-        networks = networks.union(bindings.get(registration.name, {}).get("networks", ())) - {""}
+        networks = networks.union((binding or {}).get("networks", ())) - {""}
         network = networks.pop() if len(networks) == 1 else ""
         verdict |= {
-            "outcome": outcome,
-            "words": display_words.get(outcome, outcome),
+            "words": words,
             "reason": f"{verdict['reason']}. {' '.join(registration.outcomes[outcome].split())}",
             "registered_on": lock.date.isoformat(),
             "amended": lock.is_amended,
@@ -85,19 +82,18 @@ def verdict_table(
             "history": lock.history,
             "limits": verdict["limits"]
             + sentences.retired_count_sentence(registration, retired)
-            + sentences.binding_sentence(registration, bindings.get(registration.name)),
+            + sentences.binding_sentence(registration, binding),
             "former": next((a.former for a in reversed(lock.amendments) if a.former), ""),
             "network": network,
             "title": f"{registration.title} ({network})" if network else registration.title,
         }
-        lines.append(verdict)
-    return pd.DataFrame(lines, columns=VERDICT_COLUMNS)
+    return pd.DataFrame(verdicts, columns=VERDICT_COLUMNS)
 
 
 def judge_registrations(
     registrations: Sequence[Registration],
     tables: Tables,
-    bindings: Mapping[str, Binding] | None = None,
+    bindings: Mapping[str, Mapping[str, Any]],
     retired: int = 0,
 ) -> list[dict[str, Any]]:
     """The verdict on each registration of one study: what is decided by its results alone.
@@ -111,7 +107,6 @@ def judge_registrations(
     `retired` registrations, which an amendment may have taken out of the study, count in its family
     as untestable ones do.
     """
-    bindings = bindings or {}
     read = [evidence.read_evidence(each, tables, bindings.get(each.name)) for each in registrations]
     return judge_evidence(read, retired)
 
@@ -119,22 +114,23 @@ def judge_registrations(
 def judge_evidence(family: Sequence[Evidence], retired: int = 0) -> list[dict[str, Any]]:
     """The verdict on each registration of a family, by the evidence that was read."""
     fields = ("variants", "leave_one_out_estimates")
-    variants = (_outcomes_by_variant(family, field, retired) for field in fields)
+    variants = (
+        _outcomes_by_variant(family, [getattr(each, field) for each in family], retired)
+        for field in fields
+    )
+    results = zip(family, _outcomes(family, retired), *variants, strict=True)
     return [
-        _verdict_columns(each, *result, by_variant, list(leave_one_out.values()))
-        for each, result, by_variant, leave_one_out in zip(
-            family, _outcomes(family, retired), *variants, strict=True
-        )
+        _verdict_columns(each, *outcome_and_ps, by_variant, list(leave_one_out.values()))
+        for each, outcome_and_ps, by_variant, leave_one_out in results
     ]
 
 
 def _outcomes_by_variant(
-    family: Sequence[Evidence], field: str, retired: int
+    family: Sequence[Evidence], variants_of_each: Sequence[Mapping[str, Estimate]], retired: int
 ) -> list[dict[str, str]]:
-    """Of each registration: the outcome by each estimate of a `field`, by that estimate's name."""
-    variants_of_each = [getattr(each, field) for each in family]
+    """Of each registration: the outcome by each variant of its estimate, by the variant's name."""
     outcomes: list[dict[str, str]] = [{} for _ in family]
-    for name in sorted({name for variants in variants_of_each for name in variants}):
+    for name in sorted(set().union(*variants_of_each)):
         changed = [
             replace(each, estimate=variants.get(name, each.estimate))
             for each, variants in zip(family, variants_of_each, strict=True)
@@ -192,13 +188,8 @@ def _verdict_columns(
     outcomes_by_variant: Mapping[str, str],
     leave_one_out_outcomes: Sequence[str],
 ) -> dict[str, Any]:
-    """The columns of a verdict that results alone decide.
-
-    `outcomes_by_variant` are those by other ways to form the estimate, `leave_one_out_outcomes`
-    those without one pair.
-    """
+    """The columns of a verdict that results alone decide."""
     registration, estimate = basis.registration, basis.estimate
-    query = registration.query
     if basis.obstacles:
         reason = "; ".join(basis.obstacles)
     else:
@@ -211,10 +202,8 @@ def _verdict_columns(
         is_robust = is_robust_to_leave_one_out(outcome, leave_one_out_outcomes)
         if outcome != "inconclusive" and not is_robust:
             n = len(leave_one_out_outcomes)
-            n_other_outcomes = n - leave_one_out_outcomes.count(outcome)
-            differences.append(
-                f"another in {n_other_outcomes} of {n} studies with one pair left out"
-            )
+            n_others = n - leave_one_out_outcomes.count(outcome)
+            differences.append(f"another in {n_others} of {n} studies with one pair left out")
         if differences:
             reason += f"; it would be {' and '.join(differences)}, so it is inconclusive"
             outcome = "inconclusive"
@@ -229,7 +218,7 @@ def _verdict_columns(
         "high": estimate.high,
         "threshold": registration.rule.region.describe(registration.scale),
         "n": basis.n,
-        "limits": f"{query.interval}{sentences.limits_sentence(registration)}"
+        "limits": f"{registration.query.interval}{sentences.limits_sentence(registration)}"
         + sentences.NO_PAIR_LEFT_OUT * has_no_leave_one_out,
         "p": np.nan if basis.obstacles else p.claim,
         "p_holm": np.nan if basis.obstacles else p.claim_holm,

@@ -23,12 +23,14 @@ _SWEEP_FOLDERS = ("sweeps", "adaptation")
 WIDE = {"pp": 5.0, "variance": 0.033}
 """Scale -> the widest margin that needs no reason: of recovery, and of the target's variance."""
 
+# Pattern of columns -> the values that they can hold whatever the results; the first one counts.
 _RANGES = {
     r"_gap|gap_": (-np.inf, np.inf),
     r"^n_|^updates|ratio|norm|(^|_)error|^sd_|_sd_|delta_star|learning_rate": (0, np.inf),
     r"_p$|_share$": (0, 1),
     r"^spearman$|^rho$": (-1, 1),
     r"^r2_": (-np.inf, 1),
+    "": (-np.inf, np.inf),
 }
 
 
@@ -36,13 +38,10 @@ def existing_results(registration: Registration, folder: Path | None) -> list[Pa
     """Results of a registration: in a folder, where it is bound to, and by the configs here."""
     folders = [folder] if folder else []
     folders += [*map(Path, registration.binds.get("results", ())), *result_folders(registration)]
-    return [
-        path
-        for folder in dict.fromkeys(folders) or [Path("results")]
-        for path in sorted(
-            {*_sweep_files(registration, folder), *_table_files(registration, folder)}
-        )
-    ]
+    paths: list[Path] = []
+    for each in dict.fromkeys(folders) or [Path("results")]:
+        paths += sorted({*_sweep_files(registration, each), *_table_files(registration, each)})
+    return paths
 
 
 def check_one_primary_per_study(folder: Path) -> None:
@@ -60,7 +59,7 @@ def check_one_primary_per_study(folder: Path) -> None:
     registrations = reader.read_registrations(folder)
     for study in sorted({study for each in registrations for study in each.studies}):
         folders = families.get(study, [folder])
-        check_primary(", ".join(map(str, folders)), reader.read_folders(folders), [study])
+        check_primary(", ".join(map(str, folders)), reader.read_folders(folders), study)
 
 
 def _read_configs_here() -> list[Mapping[str, Any]]:
@@ -98,25 +97,19 @@ def _table_files(registration: Registration, folder: Path) -> Iterator[Path]:
     path = folder / f"{query.result}.parquet"
     if path.is_file():
         present = set(pyarrow.parquet.read_schema(path).names)
-        table = pd.read_parquet(path, columns=sorted(present & {*query.where, *KEYS}))
         where = {k: v for k, v in query.where.items() if k in present}
-        if not rows.matching_rows(table, where).empty:
+        if len(rows.matching_rows(pd.read_parquet(path, columns=[*where]), where)):
             yield path
-
-
-def natural_range(column: str) -> tuple[float, float]:
-    """The values that a column can hold whatever the results: a ratio of norms, from 0 up."""
-    ranges = (ends for pattern, ends in _RANGES.items() if re.search(pattern, column))
-    return next(ranges, (-np.inf, np.inf))
 
 
 def check_margin(registration: Registration) -> None:
     """Refuse (OrlaError) a wide margin without a reason."""
     rule, widest = registration.rule, WIDE.get(registration.scale, np.inf)
     if rule.margin and not registration.margin_reason and rule.value > widest:
-        wide = f"a margin of {rule.value:g} {registration.scale} is wider than {widest:g}"
-        name = f"registration {registration.name}"
-        raise OrlaError(f'{name}: {wide}; say in "margin_reason" why it says something')
+        raise OrlaError(
+            f"registration {registration.name}: a margin of {rule.value:g} {registration.scale} is "
+            f'wider than {widest:g}; say in "margin_reason" why it says something'
+        )
 
 
 def check_lockable(registration: Registration) -> None:
@@ -132,8 +125,9 @@ def check_lockable(registration: Registration) -> None:
     check_margin(registration)
     for check in registration.checks:
         for column in check.ends if check.region else ():
-            low, high = natural_range(column)
+            low, high = next(e for pattern, e in _RANGES.items() if re.search(pattern, column))
             if check.region.contains(np.nextafter(low, np.inf), np.nextafter(high, -np.inf)):
-                always = f"{column} cannot be other than {check.region.describe()}"
-                what = f'manipulation check "{check.name}" is always true: {always}'
-                raise OrlaError(f"{name}: {what}; ask what it could miss")
+                raise OrlaError(
+                    f'{name}: manipulation check "{check.name}" is always true: {column} cannot be '
+                    f"other than {check.region.describe()}; ask what it could miss"
+                )

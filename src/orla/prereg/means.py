@@ -6,15 +6,7 @@ import scipy  # its rooms load when they are first used
 
 from orla.errors import OrlaError
 from orla.prereg import rows
-from orla.prereg.registration import (
-    COUNTS,
-    DRIFTING,
-    QUANTITY_PAIRS,
-    RESULT,
-    SEED,
-    SOUND,
-    Registration,
-)
+from orla.prereg.registration import COUNTS, DRIFTING, RESULT, SEED, SOUND, Registration
 from orla.prereg.rows import LEARNERS, Evidence, Row, Tables, value_text
 from orla.prereg.rules import Estimate
 from orla.results.scales import PP, SCALES
@@ -39,46 +31,33 @@ def mean_evidence(
     """The evidence of a mean of a gap or a quantity, with obstacles after those already met."""
     query = registration.query
     estimate = Estimate(*(row.number(query.columns[role]) for role in _ROLES))
-    n, pairs = row.count(query.columns["n"]), None
+    n, pairs = row.count(query.columns["n"]) or 0, None
     if registration.by_pairs:
-        pair_result = QUANTITY_PAIRS if registration.quantity else RESULT[SEED]
-        pairs = rows.matching_rows(tables[pair_result], query.where)
+        pairs = rows.matching_rows(tables[registration.pair_result], query.where)
     if registration.quantity:
-        obstacles = [
-            *obstacles,
-            *quantity_departures(registration, row, scale=registration.scale),
-        ]
+        obstacles = obstacles + quantity_departures(registration, row, scale=registration.scale)
     else:
-        obstacles = [*obstacles, *_gap_problems(registration, row, pairs, n)]
-    if not np.isfinite(list(vars(estimate).values())).all() or not estimate.dof >= 1:
-        what = registration.quantity or query.columns["estimate"]
-        obstacles.append(f"{what} has no finite t interval")
+        obstacles = obstacles + _gap_problems(registration, row, pairs)
+    if not np.isfinite([*vars(estimate).values()]).all() or estimate.dof < 1:
+        obstacles.append(f"{registration.measure} has no finite t interval")
     elif not obstacles:
-        _check_estimate_consistency(registration, estimate, n or 0, pairs)
+        _check_estimate_consistency(registration, estimate, n, pairs)
     if obstacles:
-        return Evidence(registration, estimate, n or 0, obstacles=tuple(dict.fromkeys(obstacles)))
-    others = _variant_estimates(registration, row, n or 0, pairs)
-    if pairs is not None and not (drifts := pairs_that_drift(registration, row, pairs)).all():
-        others["over the pairs that drift"] = _mean_estimate(
-            registration, pairs.loc[drifts, query.columns["estimate"]]
-        )
-    leave_one_out_estimates = {} if pairs is None else _leave_one_out(registration, pairs)
+        return Evidence(registration, estimate, n, obstacles=tuple(dict.fromkeys(obstacles)))
+    others, leave_one_out = _variant_estimates(registration, row, n, pairs), {}
+    if pairs is not None:
+        values = pairs.set_index("pair")[query.columns["estimate"]].astype(float)
+        if not (drifts := pairs_that_drift(registration, row, pairs)).all():
+            others["over the pairs that drift"] = _mean_estimate(registration, values[drifts])
+        values = values[np.isfinite(values)]
+        for pair in values.index if len(values) > 2 else ():
+            leave_one_out[str(pair)] = _mean_estimate(registration, values.drop(pair))
     notes = []
     if not registration.quantity and row["n_diverged"]:
         notes.append(f"{int(row['n_diverged'])} diverged and left out")
     if registration.by_pairs and row["n_failing"]:
         notes.append(f"{int(row['n_failing'])} of {registration.pairs} pairs fail a guard")
-    return Evidence(
-        registration, estimate, n or 0, others, leave_one_out_estimates, notes=tuple(notes)
-    )
-
-
-def _leave_one_out(registration: Registration, pairs: pd.DataFrame) -> dict[str, Estimate]:
-    """The estimate without each pair in turn, where there are three."""
-    values = pairs.set_index("pair")[registration.query.columns["estimate"]].astype(float)
-    values = values[np.isfinite(values)]
-    pairs_with_value = values.index if len(values) > 2 else ()
-    return {str(pair): _mean_estimate(registration, values.drop(pair)) for pair in pairs_with_value}
+    return Evidence(registration, estimate, n, others, leave_one_out, notes=tuple(notes))
 
 
 def _mean_estimate(registration: Registration, values: pd.Series) -> Estimate:
@@ -137,9 +116,7 @@ def _failing_pair_problems(registration: Registration, failing_pairs: int, first
     ]
 
 
-def _gap_problems(
-    registration: Registration, row: Row, pairs: pd.DataFrame | None, n: int | None
-) -> list[str]:
+def _gap_problems(registration: Registration, row: Row, pairs: pd.DataFrame | None) -> list[str]:
     """How a gap's row differs from what was registered, and the guards that it fails."""
     problems, minus = [], tuple(row[column] for column in LEARNERS)
     if minus != registration.minus:
@@ -156,21 +133,22 @@ def _gap_problems(
     for learner, measure in LEARNERS.items():
         if row[learner] not in registration.must_recover:
             continue
-        if not (low := row.number(f"{measure}_low_percent")) >= LEAST_RECOVERY:
-            end = (
-                "the lower 95 % end of its recovery over the better of the frozen network and the "
-                f"best constant is {value_text(low)} %, below {LEAST_RECOVERY:g} %"
+        low, fails = row.number(f"{measure}_low_percent"), f"{row[learner]} is not shown to adapt"
+        if np.isnan(low):
+            problems.append(f"{fails}: its recovery has no value here")
+        elif low < LEAST_RECOVERY:
+            problems.append(
+                f"{fails}: the lower 95 % end of its recovery over the better of the frozen "
+                f"network and the best constant is {value_text(low)} %, below {LEAST_RECOVERY:g} %"
             )
-            end = "its recovery has no value here" if np.isnan(low) else end
-            problems.append(f"{row[learner]} is not shown to adapt: {end}")
     if pairs is None:
         problems += [*row.guard_failures, *_seed_problems(registration, row, "")]
         if registration.scale == PP.unit and not row["has_meaning"]:
             problems.append(f"{row['pair']}: {_VAGUE}")
     else:
-        problems += _pair_problems(registration, row, pairs, n)
-    most, n_diverged = registration.max_diverged, row.count("n_diverged")
-    if n_diverged is not None and n_diverged > most:
+        problems += _pair_problems(registration, row, pairs)
+    most, n_diverged = registration.max_diverged, row.count("n_diverged") or 0
+    if n_diverged > most:
         problems.append(f"{n_diverged} diverged, more than the {most} registered as the most")
     return problems
 
@@ -187,12 +165,10 @@ def _seed_problems(registration: Registration, row: Row, place: str) -> list[str
     return [f"{place}{n} seeds and {n_diverged} diverged: not the {registration.seeds} registered"]
 
 
-def _pair_problems(
-    registration: Registration, row: Row, pairs: pd.DataFrame, n: int | None
-) -> list[str]:
+def _pair_problems(registration: Registration, row: Row, pairs: pd.DataFrame) -> list[str]:
     """How the pairs differ from those registered, and whether too many of them fail a guard."""
     problems, columns = [], registration.query.columns
-    if n is None:
+    if row.count(columns["n"]) is None:
         problems.append(f"{columns['n']} is {row[columns['n']]}, no count")
     if len(pairs) != registration.pairs:
         problems.append(f"{len(pairs)} pairs: not the {registration.pairs} registered")
@@ -219,8 +195,7 @@ def _check_estimate_consistency(
     registration: Registration, estimate: Estimate, n: int, pairs: pd.DataFrame | None
 ) -> None:
     """Refuse an estimate that disagrees with its interval, its units or the pairs' own rows."""
-    query = registration.query
-    what = registration.quantity or query.columns["estimate"]
+    query, what = registration.query, registration.measure
     half = scipy.stats.t.ppf(1 - registration.alpha, estimate.dof) * estimate.standard_error
     ends, mean = [estimate.low, estimate.high], estimate.mean
     recomputed_ends, pair_mean = [mean - half, mean + half], mean

@@ -50,19 +50,18 @@ class Variant(NamedTuple):
     columns: tuple[str, str, str]
 
 
-@dataclass(frozen=True)
-class EstimateQuery:
+class EstimateQuery(NamedTuple):
     """One row of one result.
 
-    `columns` holds what is read by its role: estimate, low, high, n, and further ones. `interval`
-    says what its interval is of, `variants` by its name each other way to form the estimate.
+    `columns` holds what is read by its role: estimate, low, high, standard_error, dof and n.
+    `interval` says what its interval is of, `variants` each other way to form the estimate.
     """
 
     result: str
     where: Mapping[str, Value]
     columns: Mapping[str, str]
     interval: str
-    variants: Mapping[str, Variant] = field(default_factory=dict)
+    variants: Mapping[str, Variant]
 
     @property
     def column_names(self) -> list[str]:
@@ -71,8 +70,7 @@ class EstimateQuery:
         return [*self.where, *self.columns.values(), *variant_columns]
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(NamedTuple):
     """A manipulation check: what must lie in a region, or equal a value, on every row.
 
     `ends` are one column, or the two ends of an interval that must lie in the region wholly.
@@ -138,27 +136,35 @@ class Registration:
         return self._unit_query(self.unit)
 
     @property
+    def measure(self) -> str:
+        """What is estimated: the quantity, or the column of the gap."""
+        return self.quantity or self.query.columns["estimate"]
+
+    @property
+    def pair_result(self) -> str:
+        """The result with the estimate of each pair."""
+        return QUANTITY_PAIRS if self.quantity else RESULT[SEED]
+
+    @property
     def required_columns(self) -> list[tuple[str, list[str]]]:
         """(result, columns) of everything that the registration reads."""
         if self.quantity:
             columns = [(QUANTITIES, [*self.query.column_names, *_OF_QUANTITY])]
             columns += [(QUANTITY_PAIRS, ["quantity", "pair", "value"])] * self.by_pairs
         else:
-            # Of a gap over pairs the rows of its pairs are read too.
-            columns_by_unit = {
-                unit: [*self._unit_query(unit).column_names, *_OF_GAP] for unit in (SEED, self.unit)
-            }
-            columns_by_unit[SEED] += ["pair", "guards", *["has_meaning"] * (self.scale == PP.unit)]
+            names = [*self._unit_query(SEED).column_names, *_OF_GAP, "pair", "guards"]
+            columns = [(RESULT[SEED], names + ["has_meaning"] * (self.scale == PP.unit))]
             if self.by_pairs:
-                columns_by_unit[PAIR] += ["n_failing", SCALES[self.scale].count.format(SEED)]
-            columns = [(RESULT[unit], names) for unit, names in columns_by_unit.items()]
+                of_seeds = SCALES[self.scale].count.format(SEED)
+                names = [*self.query.column_names, *_OF_GAP, "n_failing", of_seeds]
+                columns.append((RESULT[PAIR], names))
         return columns + [(check.result, [*check.where, *check.ends]) for check in self.checks]
 
     def _unit_query(self, unit: str) -> EstimateQuery:
         """The query of the quantity's row, or of the gap over units of one kind."""
         if self.quantity:
-            scale, result, where = _QUANTITY, QUANTITIES, {"quantity": self.quantity}
-            words = OTHERS
+            scale, result, words = _QUANTITY, QUANTITIES, OTHERS
+            where: dict[str, Value] = {"quantity": self.quantity}
         else:
             scale, result = SCALES[self.scale], RESULT[unit]
             where = self.assumed_values | dict(self.conditions) | {"comparison": self.comparison}
@@ -169,9 +175,9 @@ class Registration:
             name: (scale.gap_column(name), *map(scale.ends_pattern(name).format, ("low", "high")))
             for name in ("", *words)
         }
-        more = {name: scale.test_column(name) for name in ("standard_error", "dof")}
-        more["n"] = scale.count.format(unit)
-        roles = dict(zip(("estimate", "low", "high"), columns.pop(""), strict=True)) | more
+        roles = dict(zip(("estimate", "low", "high"), columns.pop(""), strict=True))
+        roles |= {name: scale.test_column(name) for name in ("standard_error", "dof")}
+        roles["n"] = scale.count.format(unit)
         variants = {name: Variant(words[name], names) for name, names in columns.items()}
         level = f"{100 * (1 - 2 * self.alpha):g} % t interval"
         return EstimateQuery(result, where, roles, level, variants)
@@ -185,10 +191,10 @@ class Registration:
     @property
     def assumed_values(self) -> dict[str, Value]:
         """Column -> value, for columns that a manipulation check does not name."""
-        if self.quantity:
-            return DEFAULTS | {"task": self.task}
-        pair = {} if self.by_pairs else {"pair": self.pair}
-        return DEFAULTS | {"task": self.task, "estimand": self.estimand} | pair
+        values = DEFAULTS | {"task": self.task}
+        if not self.quantity:
+            values |= {"estimand": self.estimand} | ({} if self.by_pairs else {"pair": self.pair})
+        return values
 
     def compares(self, keys: Mapping[str, Any]) -> bool:
         """Whether it compares the condition with these values of key columns."""
@@ -209,17 +215,13 @@ def check_columns(registration: Registration, columns: Mapping[str, Collection[s
                 raise OrlaError(f'{place}: result "{result}" has no column "{name}"; {near}')
 
 
-def check_primary(
-    place: str, registrations: Iterable[Registration], studies: Iterable[str] | None = None
-) -> None:
-    """Refuse (OrlaError) a study, of `studies` or any, without exactly one primary registration.
+def check_primary(place: str, registrations: Iterable[Registration], study: str) -> None:
+    """Refuse (OrlaError) a study with registrations of which not exactly one is primary.
 
     `place` says in the error where all are from.
     """
-    claims = list(registrations)
-    names = {study for each in claims for study in each.studies}
-    for study in sorted(names if studies is None else names & set(studies)):
-        primary = [each.name for each in claims if each.primary and study in each.studies]
-        if len(primary) != 1:
-            has = f"has {len(primary)} primary registrations ({', '.join(primary) or 'none'})"
-            raise OrlaError(f'{place}: study "{study}" {has}; exactly one must be primary')
+    claims = [each for each in registrations if study in each.studies]
+    primary = [each.name for each in claims if each.primary]
+    if claims and len(primary) != 1:
+        has = f"has {len(primary)} primary registrations ({', '.join(primary) or 'none'})"
+        raise OrlaError(f'{place}: study "{study}" {has}; exactly one must be primary')

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy  # its rooms load when they are first used
@@ -29,8 +29,7 @@ class Estimate:
     high: float = np.nan
 
 
-@dataclass(frozen=True)
-class Ps:
+class Ps(NamedTuple):
     """p values of a claim and of its opposite, and both as corrected in a family."""
 
     claim: float
@@ -86,37 +85,37 @@ class MeanRule(ABC):
     def probability_shown(self, gap: float, sd: float, n: int, alpha: float) -> float:
         """Probability that the claim is shown over `n` units (2 or more) of this mean and sd."""
         error = float(sd / np.sqrt(n))
-        half = interval_half_widths(error, n - 1, alpha)
-        ends = self.region.low + half, self.region.high - half
-        return _probability_between(ends, gap, error)
+        half = _half_widths(error, n - 1, alpha)
+        return _probability_between(self.region.low + half, self.region.high - half, gap, error)
 
     def probability_refuted(self, gap: float, sd: float, n: int, alpha: float) -> float:
         """Probability that the claim's opposite is shown; arguments as in `probability_shown`."""
         low, high, error = self.region.low, self.region.high, float(sd / np.sqrt(n))
         if np.isinf(high - low):
-            half = interval_half_widths(error, n - 1, alpha)
-            return 1 - _probability_between((low - half, high + half), gap, error)
-        centre = (low + high) / 2
-        away = _least_distance_beyond((high - low) / 2, error, n - 1, alpha)
-        return 1 - _probability_between((centre - away, centre + away), gap, error)
+            away = _half_widths(error, n - 1, alpha)
+        else:
+            away = _least_distance_beyond((high - low) / 2, error, n - 1, alpha)
+            low = high = (low + high) / 2
+        return 1 - _probability_between(low - away, high + away, gap, error)
 
     def claim_and_opposite_p(self, estimate: Estimate) -> tuple[float, float]:
         """p of the claim and p of its opposite; both 1 without a finite estimate and its error."""
-        mean, error, dof = estimate.mean, estimate.standard_error, estimate.dof
-        if not (np.isfinite([mean, error, dof]).all() and dof >= 1 and error >= 0):
+        numbers = estimate.mean, estimate.standard_error, estimate.dof
+        is_finite = np.isfinite(numbers).all() and estimate.dof >= 1
+        if not (is_finite and estimate.standard_error >= 0):
             return 1.0, 1.0
-        return self.mean_p_values(mean, error, dof)
+        return self.mean_p_values(*numbers)
 
     def words(self, ps: Ps, scale: str, in_family: bool) -> str:
         """What was shown of an estimate, as the end of a sentence about it."""
-        numbers = (ps.claim, ps.claim_holm, ps.opposite, ps.opposite_holm)
-        p = [f"< {_LEAST_P:g}" if q < _LEAST_P else f"= {q:.2g}" for q in numbers]
-        claim, opposite = (
-            f"p {plain} (Holm {holm})" if in_family else f"p {plain}"
-            for plain, holm in (p[:2], p[2:])
+        claim, opposite, claim_holm, opposite_holm = (
+            f"< {_LEAST_P:g}" if p < _LEAST_P else f"= {p:.2g}" for p in ps
         )
+        if in_family:
+            claim += f" (Holm {claim_holm})"
+            opposite += f" (Holm {opposite_holm})"
         what = self.region.describe(scale)
-        return f"that it is {what} has {claim}, that it is not has {opposite}"
+        return f"that it is {what} has p {claim}, that it is not has p {opposite}"
 
 
 def rules_by_name() -> dict[str, type[MeanRule]]:
@@ -125,34 +124,32 @@ def rules_by_name() -> dict[str, type[MeanRule]]:
 
 
 @lru_cache
-def estimated_errors(error: float, dof: int) -> np.ndarray:
+def _estimated_errors(error: float, dof: int) -> np.ndarray:
     """Quantiles of the estimate of a standard error: that of a variance is chi-square."""
     at = (np.arange(2000) + 0.5) / 2000
     return error * np.sqrt(scipy.stats.chi2.ppf(at, dof) / dof)
 
 
-def interval_half_widths(error: float, dof: int, alpha: float) -> np.ndarray:
-    """Half widths of the interval at 1 - 2 alpha, at each of the `estimated_errors`."""
-    return scipy.stats.t.ppf(1 - alpha, dof) * estimated_errors(error, dof)
+def _half_widths(error: float, dof: int, alpha: float) -> np.ndarray:
+    """Half widths of the interval at 1 - 2 alpha, at each of the `_estimated_errors`."""
+    return scipy.stats.t.ppf(1 - alpha, dof) * _estimated_errors(error, dof)
 
 
-def _probability_between(ends: Iterable[np.ndarray], gap: float, error: float) -> float:
+def _probability_between(low: np.ndarray, high: np.ndarray, gap: float, error: float) -> float:
     """Probability that an estimate lies between ends: the mean over quantiles of its error."""
-    low, high = (scipy.stats.norm.sf((end - gap) / error) for end in ends)
-    return float(np.clip(low - high, 0, 1).mean())
+    above_low, above_high = (scipy.stats.norm.sf((end - gap) / error) for end in (low, high))
+    return float(np.clip(above_low - above_high, 0, 1).mean())
 
 
 @lru_cache
 def _least_distance_beyond(margin: float, error: float, dof: int, alpha: float) -> np.ndarray:
-    """Least distance of an estimate from the centre, at each estimated error, at which a mean
-    beyond the margin is shown."""
-    errors = estimated_errors(error, dof)
+    """Least distance from the centre that shows a mean beyond the margin, by estimated error."""
+    errors = _estimated_errors(error, dof)
     low, high = (margin + scipy.stats.t.ppf(1 - a, dof) * errors for a in (alpha, alpha / 2))
     for _ in range(40):
         middle = (low + high) / 2
-        p = scipy.stats.t.sf((middle - margin) / errors, dof) + scipy.stats.t.sf(
-            (middle + margin) / errors, dof
-        )
+        near, far = ((middle + side) / errors for side in (-margin, margin))
+        p = scipy.stats.t.sf(near, dof) + scipy.stats.t.sf(far, dof)
         low, high = np.where(p > alpha, middle, low), np.where(p > alpha, high, middle)
     return high
 

@@ -32,8 +32,9 @@ def retired_count_sentence(registration: Registration, n_retired: int) -> str:
     """That amended registrations which are not for the study count in its family."""
     if registration.primary or not n_retired:
         return ""
-    amended = f"{n_retired} amended registrations that are no longer for this study"
-    return f"; its family counts {amended}"
+    return (
+        f"; its family counts {n_retired} amended registrations that are no longer for this study"
+    )
 
 
 def binding_sentence(registration: Registration, binding: Mapping[str, Any] | None) -> str:
@@ -54,7 +55,7 @@ def estimate_sentence(evidence: Evidence, ps: Ps) -> str:
     query = registration.query
     scale = f" {registration.scale}" if registration.scale else ""
     shown = registration.rule.words(ps, registration.scale, in_family=not registration.primary)
-    name = registration.quantity or query.columns["estimate"]
+    name = registration.measure
     name += f" ({words})" if (words := ESTIMAND_WORDS.get(registration.estimand)) else ""
     units = f"{registration.unit}s"
     if registration.quantity and not registration.by_pairs:
