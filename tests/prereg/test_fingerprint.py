@@ -2,7 +2,6 @@
 
 import datetime
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +11,7 @@ import yaml
 from made_claims import BINDS, document, gaps, tables, verdicts
 
 from orla.__main__ import main
-from orla.learners.rtrl import RTRL
-from orla.learners.tbptt import Immediate
+from orla.learners.tbptt import TBPTT, Immediate
 from orla.optimizers.adam import Adam
 from orla.prereg import (
     binding,
@@ -39,7 +37,8 @@ from orla.study.config import read_plan
 from orla.tasks import swapped
 
 ROOT = Path(__file__).parents[2]
-LEARNER, SWEEP = "learner {} of rnn-window-50, probes update_ratio", "sweep and choice of the rate"
+LEARNER = "learner {} of rnn-window-50, probes update_ratio"
+PRETRAINING, SWEEP = "pretraining of rnn-window-50", "sweep and choice of the rate"
 PARTS = BINDS["parts"]
 TRAIN_NETWORKS = pretraining._train_networks
 GAPS_BY_VARIANT = Contrast.gaps_by_variant
@@ -48,8 +47,8 @@ GAPS_BY_VARIANT = Contrast.gaps_by_variant
 @pytest.fixture(scope="module")
 def default(tmp_path_factory):
     """A registration about the default study as bound by the command line, its plan and parts."""
-    path = tmp_path_factory.mktemp("prereg") / "gradient.yaml"
-    given = yaml.safe_load((ROOT / "prereg/many-arrays-adam-gradient.yaml").read_text())
+    path = tmp_path_factory.mktemp("prereg") / "equivalence.yaml"
+    given = yaml.safe_load((ROOT / "prereg/adam-equivalence.yaml").read_text())
     del given["binds"]
     path.write_text(yaml.safe_dump({**given, "version": 3}, sort_keys=False))
     overlay = path.with_name("overlay.yml")
@@ -59,40 +58,29 @@ def default(tmp_path_factory):
         main(["prereg", "bind", str(path), "--configfile", str(overlay)])
         plan = read_plan([overlay])
     registration = reader.read_registration(path)
-
     conditions = demands.compared_and_checked_conditions(plan, registration)
 
     def parts(*names):
         found = fingerprint.behaviour_trials(plan, conditions, registration)
-        # The sweep of one learner, and the evidence over seeds, are cheaper and show as much.
-        found["evidence"] = partial(
-            rule_trials.reading_trial_outputs,
-            rule_trials.generic_registration(replace(registration, unit="seed")),
-        )
-        keys, learners, *sweeps = found[SWEEP].args[0].args
-        sweep = sweeps[learners.index("immediate")]
-        found[SWEEP] = partial(
-            part_trials.rate_selection_trial_outputs,
-            partial(part_trials.sweep_trial_outputs, keys, ["immediate"], sweep),
-        )
         return fingerprint.behaviour_hashes({name: found[name] for name in names})
 
-    return registration, plan, parts, registration.binds["parts"] | parts(SWEEP, "evidence")
+    return registration, plan, conditions, parts
 
 
 def test_a_study_is_bound_from_the_command_line(default):
-    registration, plan, parts, before = default
+    registration, plan, conditions, parts = default
     binds = dict(registration.binds)
-    same = before.keys() - {"statistics", "checks"}  # unchanged parts stay as they were bound
-    assert parts(*same) == {name: before[name] for name in same}
-    assert binds.pop("parts").keys() == {
-        "episodes of many-arrays",
-        *("network rnn-window-50", "pretraining of rnn-window-50", "start pretrained"),
-        *(LEARNER.format("rtrl"), LEARNER.format("immediate"), "optimizer adam"),
+    bound = binds.pop("parts")
+    assert bound.keys() == {
+        "episodes of recordings",
+        *("network rnn-window-50", PRETRAINING, "start pretrained"),
+        *(LEARNER.format("tbptt-200-200"), LEARNER.format("immediate"), "optimizer adam"),
         *(SWEEP, "statistics", "guards", "judge", "evidence", "checks", "pairs left out"),
         *("families", "early stopping", "pairs that drift", "diverged models"),
     }
-    conditions = demands.compared_and_checked_conditions(plan, registration)
+    # Unchanged parts stay as they were bound.
+    same = {name for name, _ in CHANGES} - {"diverged models"}
+    assert parts(*same) == {name: bound[name] for name in same}
     syntax = code.syntax_hash(*binding.code_roots(plan, conditions))
     assert binds == binding.study_binding(plan, registration) | {
         "syntax_sha256": syntax,
@@ -126,39 +114,43 @@ def as_usual(contrast):
     return gaps | {name: gaps[name.replace("_frozen", "")] for name in gaps if "_frozen" in name}
 
 
-@pytest.mark.parametrize(
-    ("name", "change"),
-    [
-        (LEARNER.format("rtrl"), negative(RTRL, "gradient", gradients)),
-        (LEARNER.format("immediate"), negative(Immediate, "gradient", gradients)),
-        ("optimizer adam", negative(Adam, "update", updates)),
-        ("pretraining of rnn-window-50", (pretraining.Pretraining, "learning_rate", 0.002)),
-        (SWEEP, (rates, "best_index", lambda scores: max(scores))),
-        (SWEEP, negative(scores, "mean_scores", lambda one: (1.01 * one[0], one[1]))),
-        (SWEEP, (rates, "next_rate_index", lambda *given: None)),
-        ("guards", (guards, "LEAST_UPDATES", 19)),
-        ("guards", (guards, "LEAST_DENOMINATOR", 0.045)),
-        ("judge", (means, "LEAST_RECOVERY", 10.0)),
-        ("judge", negative(EquivalentWithin, "mean_p_values", lambda ps: ps[::-1])),
-        ("evidence", (means, "_variant_estimates", lambda *given: {})),
-        ("evidence", (means, "_NEAR", 1.0)),
-        ("evidence", (evidence, "_binding_differences", lambda *given: [])),
-        ("pairs left out", (judge, "LEAST_SAME", 0.8)),
-        ("families", (judge, "holm_p_values", list)),
-        ("families", (judge, "_outcomes_by_variant", lambda cases, *given: [{} for _ in cases])),
-        ("early stopping", (pretraining, "_train_networks", patient)),
-        ("diverged models", (Contrast, "gaps_by_variant", as_usual)),
-        ("diverged models", (Side, "diverged", property(lambda side: side.at_rate("edge") > 1))),
-    ],
-)
+# A part, and a change of the code that it notices.
+CHANGES = [
+    (LEARNER.format("tbptt-200-200"), negative(TBPTT, "gradient", gradients)),
+    (LEARNER.format("immediate"), negative(Immediate, "gradient", gradients)),
+    ("optimizer adam", negative(Adam, "update", updates)),
+    (PRETRAINING, (pretraining.Pretraining, "learning_rate", 0.002)),
+    (SWEEP, (rates, "best_index", lambda scores: max(scores))),
+    (SWEEP, negative(scores, "mean_scores", lambda one: (1.01 * one[0], one[1]))),
+    (SWEEP, (rates, "next_rate_index", lambda *given: None)),
+    ("guards", (guards, "LEAST_UPDATES", 19)),
+    ("guards", (guards, "LEAST_DENOMINATOR", 0.045)),
+    ("judge", (means, "LEAST_RECOVERY", 10.0)),
+    ("judge", negative(EquivalentWithin, "mean_p_values", lambda ps: ps[::-1])),
+    ("evidence", (means, "_variant_estimates", lambda *given: {})),
+    ("evidence", (means, "_NEAR", 1.0)),
+    ("evidence", (evidence, "_binding_differences", lambda *given: [])),
+    ("checks", (rows, "matching_rows", lambda table, where: table.iloc[:0])),
+    ("checks", (rows, "check_failures", lambda *given: [])),
+    ("checks", (rows, "_check_holds", lambda check, values: True)),
+    ("pairs left out", (judge, "LEAST_SAME", 0.8)),
+    ("families", (judge, "holm_p_values", list)),
+    ("families", (judge, "_outcomes_by_variant", lambda cases, *given: [{} for _ in cases])),
+    ("early stopping", (pretraining, "_train_networks", patient)),
+    ("diverged models", (Contrast, "gaps_by_variant", as_usual)),
+    ("diverged models", (Side, "diverged", property(lambda side: side.at_rate("edge") > 1))),
+]
+
+
+@pytest.mark.parametrize(("name", "change"), CHANGES)
 def test_a_changed_sign_bound_or_guard_is_noticed_by_its_part(default, monkeypatch, name, change):
-    _, plan, parts, before = default
+    registration, plan, _, parts = default
     if change[0] is pretraining.Pretraining:
         settings = {change[1]: change[2]}
         monkeypatch.setitem(plan.config["pretraining"]["of"], "rnn-window-50", settings)
     else:
         monkeypatch.setattr(*change)
-    assert parts(name)[name] != before[name]
+    assert parts(name)[name] != registration.binds["parts"][name]
 
 
 def test_a_change_of_the_task_that_swaps_neurons_is_noticed(monkeypatch):
@@ -166,7 +158,7 @@ def test_a_change_of_the_task_that_swaps_neurons_is_noticed(monkeypatch):
         task = {"kind": "swapped", "recording": "day", "step": 9000, "pool": pool}
         task |= {"pairs": {"one": {"seed": seed, "share": share}}}
         task |= {"binned": {"files": {"day": "day.npz"}}, "preparation": {"features": {"count": 6}}}
-        return fingerprint.value_digest(part_trials.episode_trial_outputs(task))
+        return fingerprint.value_digest(part_trials.episode_outputs(task))
 
     before = digest()
     assert digest() == before
@@ -227,35 +219,22 @@ def test_another_record_or_behaviour_is_untestable_by_name(write, study, words):
     assert verdict.outcome == "untestable" and words in verdict.reason
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        (rows, "matching_rows", lambda table, where: table.iloc[:0]),
-        (rows, "check_failures", lambda *given: []),
-        (rows, "_check_holds", lambda check, values: True),
-        (means, "quantity_departures", lambda *given, **more: []),
-    ],
-)
-def test_what_decides_a_check_is_part_of_the_fingerprint(monkeypatch, change):
+def test_a_check_of_a_quantity_is_part_of_the_fingerprint(monkeypatch):
     checked = reader.read_registration(ROOT / "prereg/odoherty-pairs/pairs-ratio-order.yaml")
-    before = fingerprint.value_digest(rule_trials.check_trial_outputs(checked))
-    monkeypatch.setattr(*change)
-    assert fingerprint.value_digest(rule_trials.check_trial_outputs(checked)) != before
+    before = fingerprint.value_digest(rule_trials.check_outputs(checked))
+    monkeypatch.setattr(means, "quantity_departures", lambda *given, **more: [])
+    assert fingerprint.value_digest(rule_trials.check_outputs(checked)) != before
 
 
 def test_recordings_with_more_features_than_simulated_channels_are_bound_too(default):
-    _, plan, *_ = default
-    task = plan.spec("task", "many-arrays")
-    [episode] = part_trials.episode_trial_outputs(
-        task | {"preparation": {"features": {"count": 120}}}
-    )
+    task = default[1].spec("task", "many-arrays") | {"preparation": {"features": {"count": 120}}}
+    [episode] = part_trials.episode_outputs(task)
     assert len(episode) == 3
 
 
 def test_what_was_bound_before_a_part_was_there_lacks_it(default):
-    registration, plan, *_ = default
+    registration, plan, conditions, _ = default
     for bound in ({"guards", "judge"}, {"evidence", "checks"}):
         former = replace(registration, binds={"parts": dict.fromkeys(bound, "x")})
-        conditions = demands.compared_and_checked_conditions(plan, former)
         named = fingerprint.behaviour_trials(plan, conditions, former).keys()
         assert named & {*LATER_PARTS} == bound & {*LATER_PARTS}

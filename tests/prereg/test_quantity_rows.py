@@ -189,12 +189,6 @@ def test_pairs_that_fail_a_guard_must_not_decide_the_verdict(judged):
     assert verdict.outcome == "untestable" and "3 pairs fail a guard" in verdict.reason
 
 
-def test_a_quantity_with_max_diverged_above_zero_is_refused(write):
-    given = about(exclusions={"max_diverged": 1})
-    with pytest.raises(OrlaError, match='max_diverged" to 0'):
-        reader.read_registration(write(given))
-
-
 def test_pairs_in_which_recovery_has_no_meaning_are_counted_as_failing(judged, write):
     given = row(0.9, n=11, unit="pair", n_without_meaning=1, n_failing=2, **sound(0.9, 0.05))
     verdict = judged(about("pair"), given)

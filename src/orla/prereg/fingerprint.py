@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orla.prereg import part_trials, rule_trials
+from orla.prereg import part_trials as trials
+from orla.prereg import rule_trials
 from orla.prereg.demands import find_quantities
 from orla.prereg.registration import LATER_PARTS, Registration
 from orla.programs import compiling
@@ -79,75 +80,71 @@ def behaviour_trials(
 ) -> dict[str, partial]:
     """The trial of every part that a registration depends on, by the part's name."""
     parts: dict[str, partial] = {}
-    jobs, diverged = [], partial(list)
     for condition in conditions:
         task, architecture = condition.task, condition.architecture
-        job = plan.job(condition)
-        job["network"] = network = part_trials.shrink_network(job["network"])
-        jobs.append(job)
-        parts[f"episodes of {task}"] = partial(
-            part_trials.episode_trial_outputs, plan.spec("task", task)
-        )
-        parts[f"network {architecture}"] = partial(part_trials.network_trial_outputs, network)
+        job = _small_job(plan, condition)
+        network, optimizer, start = (job[part] for part in ("network", "optimizer", "start"))
+        parts[f"episodes of {task}"] = partial(trials.episode_outputs, plan.spec("task", task))
+        parts[f"network {architecture}"] = partial(trials.network_outputs, network)
         if plan.takes_pretrained(condition):
             settings = plan.pretraining_settings(architecture)
-            parts[f"pretraining of {architecture}"] = partial(
-                part_trials.pretraining_trial_outputs, network, settings
-            )
+            name = f"pretraining of {architecture}"
+            parts[name] = partial(trials.pretraining_outputs, network, settings)
         name = f"learner {condition.learner} of {architecture}"
         for kind in ("observers", "probes", "interventions"):
             if names := getattr(condition, kind):
                 name += f", {kind} {' '.join(names)}"
-        parts[name] = partial(part_trials.learner_trial_outputs, job)
-        optimizer, start = job["optimizer"], job["start"]
-        parts[f"optimizer {condition.optimizer}"] = partial(
-            part_trials.optimizer_trial_outputs, optimizer
-        )
-        parts[f"start {condition.start}"] = partial(part_trials.start_trial_outputs, start, network)
-    if jobs:
-        learners = list(dict.fromkeys(condition.learner for condition in conditions))[:2]
-        specs = [plan.spec("learner", learner) for learner in learners]
-        statistics, reads = plan.config["statistics"], defaultdict(list)
-        for name, columns in registration.required_columns:
-            reads[name] += columns
-
-        def judged_columns(models: partial) -> partial:
-            tables = partial(part_trials.judged_results_trial_outputs, models, learners, statistics)
-            return partial(part_trials.select_columns, tables, dict(reads))
-
-        job = jobs[0]
-        settings = {n: job[n] for n in ("start", "stable_windows", "format") if n in job}
-
-        def learners_models(first_rates: list[float]) -> partial:
-            sweeps = [
-                partial(part_trials.learner_sweep, job["network"], settings, spec, rates)
-                for spec, rates in zip(specs, (first_rates, [0.1, 0.3]), strict=False)
-            ]
-            return partial(part_trials.sweep_trial_outputs, job["keys"], learners, *sweeps)
-
-        models = learners_models([0.1, 0.3])
-        parts["sweep and choice of the rate"] = partial(
-            part_trials.rate_selection_trial_outputs, models
-        )
-        parts["statistics"] = judged_columns(models)
-        diverged = judged_columns(learners_models([1e3, 3e3]))  # at which models diverge
+        parts[name] = partial(trials.learner_outputs, job)
+        parts[f"optimizer {condition.optimizer}"] = partial(trials.optimizer_outputs, optimizer)
+        parts[f"start {condition.start}"] = partial(trials.start_outputs, start, network)
+    diverged = partial(list)
+    if conditions:
+        models, judged = _sweep_trials(plan, conditions, registration, [0.1, 0.3])
+        parts["sweep and choice of the rate"] = partial(trials.rate_selection_outputs, models)
+        parts["statistics"] = judged
+        _, diverged = _sweep_trials(plan, conditions, registration, [1e3, 3e3])  # models diverge
     for peer in quantity_peer_names(plan, conditions, registration):
-        parts[f"River's {peer}"] = partial(part_trials.peer_trial_outputs, peer)
-    parts["guards"] = partial(rule_trials.guard_trial_outputs)
-    parts["judge"] = partial(rule_trials.judge_trial_outputs, registration)
+        parts[f"River's {peer}"] = partial(trials.peer_outputs, peer)
+    parts["guards"] = partial(rule_trials.guard_outputs)
+    parts["judge"] = partial(rule_trials.judge_outputs, registration)
     generic = rule_trials.generic_registration(registration)
     later = (
-        partial(rule_trials.reading_trial_outputs, generic),
-        partial(rule_trials.check_trial_outputs, registration),
-        partial(rule_trials.leave_one_out_trial_outputs),
-        partial(rule_trials.holm_family_trial_outputs, generic),
-        partial(part_trials.early_stopping_trial_outputs),
-        partial(rule_trials.drift_trial_outputs, generic),
+        partial(rule_trials.reading_outputs, generic),
+        partial(rule_trials.check_outputs, registration),
+        partial(rule_trials.leave_one_out_outputs),
+        partial(rule_trials.holm_family_outputs, generic),
+        partial(trials.early_stopping_outputs),
+        partial(rule_trials.drift_outputs, generic),
         diverged,
     )
     part_names = registration.binds.get("parts", LATER_PARTS)
     parts |= {n: part for n, part in zip(LATER_PARTS, later, strict=True) if n in part_names}
     return parts
+
+
+def _small_job(plan: Plan, condition: Condition) -> dict[str, Any]:
+    """The job of a condition, of a small network."""
+    job = plan.job(condition)
+    return job | {"network": trials.shrink_network(job["network"])}
+
+
+def _sweep_trials(
+    plan: Plan, conditions: Sequence[Condition], registration: Registration, rates: list[float]
+) -> tuple[partial, partial]:
+    """Of sweeps of the first two learners, the first at `rates`: the models, and what is judged."""
+    job, statistics = _small_job(plan, conditions[0]), plan.config["statistics"]
+    settings = {n: job[n] for n in ("start", "stable_windows", "format") if n in job}
+    learners = list(dict.fromkeys(condition.learner for condition in conditions))[:2]
+    sweeps = [
+        partial(trials.learner_sweep, job["network"], settings, plan.spec("learner", name), grid)
+        for name, grid in zip(learners, (rates, [0.1, 0.3]), strict=False)
+    ]
+    models = partial(trials.sweep_outputs, job["keys"], learners, *sweeps)
+    reads = defaultdict(list)
+    for name, columns in registration.required_columns:
+        reads[name] += columns
+    judged = partial(trials.judged_results_outputs, models, learners, statistics)
+    return models, partial(trials.select_columns, judged, dict(reads))
 
 
 def quantity_peer_names(

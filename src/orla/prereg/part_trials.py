@@ -52,7 +52,7 @@ def shrink_network(network: Mapping[str, Any]) -> dict[str, Any]:
 def _waves(*shape: int, phase: float = 0.0) -> np.ndarray:
     """Numbers between -1 and 1 that no generator draws."""
     at = np.arange(int(np.prod(shape)), dtype=float)
-    return (np.sin(1.7 * at + 0.3 * at**1.5 + phase)).reshape(shape)
+    return np.sin(1.7 * at + 0.3 * at**1.5 + phase).reshape(shape)
 
 
 def _stream(steps: int, phase: float = 0.0) -> Stream:
@@ -78,8 +78,8 @@ def _make_network(network: Mapping[str, Any]) -> Architecture:
     return network_of(network, _INPUTS, _OUTPUTS)
 
 
-def _initial_parameters(architecture: Architecture, seeds: int = _SEEDS) -> dict[str, torch.Tensor]:
-    return initial_parameters(architecture, range(seeds), torch.float64)
+def _initial_parameters(architecture: Architecture) -> dict[str, torch.Tensor]:
+    return initial_parameters(architecture, range(_SEEDS), torch.float64)
 
 
 def _stream_tensors(steps: int) -> Any:
@@ -90,7 +90,7 @@ def _as_arrays(params: Mapping[str, torch.Tensor]) -> dict[str, np.ndarray]:
     return {name: p.detach().cpu().numpy() for name, p in params.items()}
 
 
-def network_trial_outputs(network: Mapping[str, Any]) -> Any:
+def network_outputs(network: Mapping[str, Any]) -> Any:
     """Fresh parameters of a network, and its outputs on a short stream."""
     architecture = _make_network(network)
     params = _initial_parameters(architecture)
@@ -98,34 +98,35 @@ def network_trial_outputs(network: Mapping[str, Any]) -> Any:
     return _as_arrays(params), outputs.numpy()
 
 
-def start_trial_outputs(start: Any, network: Mapping[str, Any]) -> Any:
+def start_outputs(start: Any, network: Mapping[str, Any]) -> Any:
     """Parameters that a start makes of fresh ones."""
     architecture = _make_network(network)
-    params = {name: p[0] for name, p in _initial_parameters(architecture, seeds=1).items()}
+    params = {name: p[0] for name, p in _initial_parameters(architecture).items()}
     part = catalogue.make("start", start)
     return _as_arrays(part.apply(architecture, params, torch.Generator().manual_seed(0)))
 
 
-def pretraining_trial_outputs(network: Mapping[str, Any], settings: Mapping[str, Any]) -> Any:
+def pretraining_outputs(network: Mapping[str, Any], settings: Mapping[str, Any]) -> Any:
     """Networks and learning curves after two epochs of pretraining."""
     few = Pretraining(**{**settings, "max_epochs": 2})
     few = replace(few, validation_fraction=max(few.validation_fraction, 0.3))
-    stream = _stream(2 * max(200, few.window) + 50)
-    loss = catalogue.make("loss", _episode().loss)
-    params, curve = pretrain(_make_network(network), stream, range(_SEEDS), few, loss)
-    return _as_arrays(params), curve
+    return _pretrain(_make_network(network), _stream(2 * max(200, few.window) + 50), few)
 
 
-def early_stopping_trial_outputs() -> Any:
+def early_stopping_outputs() -> Any:
     """Networks and learning curves of a pretraining that stops before its last epoch."""
     network = RNN(hidden=_HIDDEN, n_in=_INPUTS, n_out=_OUTPUTS)
     few = Pretraining(0.1, window=20, validation_fraction=0.2, max_epochs=12, patience=1)
+    return _pretrain(network, _stream(250), few)
+
+
+def _pretrain(network: Architecture, stream: Stream, settings: Pretraining) -> Any:
     loss = catalogue.make("loss", _episode().loss)
-    params, curve = pretrain(network, _stream(250), range(_SEEDS), few, loss)
+    params, curve = pretrain(network, stream, range(_SEEDS), settings, loss)
     return _as_arrays(params), curve
 
 
-def learner_trial_outputs(job: Mapping[str, Any]) -> Any:
+def learner_outputs(job: Mapping[str, Any]) -> Any:
     """Parameters after a few updates by plain gradients, errors, and what probes measured."""
     episode = _episode()
     loss = catalogue.make("loss", episode.loss)
@@ -138,7 +139,7 @@ def learner_trial_outputs(job: Mapping[str, Any]) -> Any:
     return _as_arrays(run.state.params), run.errors, {str(k): v for k, v in run.series.items()}
 
 
-def optimizer_trial_outputs(spec: Any) -> Any:
+def optimizer_outputs(spec: Any) -> Any:
     """Parameters after each of a few updates by made-up gradients."""
     optimizer = catalogue.make("optimizer", spec)
     shapes = {"W_hh": (_HIDDEN, _HIDDEN), "W_out": (_OUTPUTS, _HIDDEN), "b_out": (_OUTPUTS,)}
@@ -166,13 +167,12 @@ def learner_sweep(
     keys = dict.fromkeys(KEYS, "") | {"learner": "a small trial", "precision": "float64"}
     job = {**settings, "network": network, "learner": spec, "optimizer": SGD.part.name}
     networks = _initial_parameters(_make_network(network))
-    job |= {"keys": keys, "seeds": _SEEDS}
-    run = make_run(job, _episode(), networks, max_models=12)
+    run = make_run(job | {"keys": keys, "seeds": _SEEDS}, _episode(), networks, max_models=12)
     windows = min(settings["stable_windows"], 2)
     return sweep(run, rates, growth=1, stable_windows=windows, for_resamples=True)
 
 
-def sweep_trial_outputs(
+def sweep_outputs(
     keys: Mapping[str, str], learners: Sequence[str], *sweeps: Sweep
 ) -> dict[str, pd.DataFrame]:
     """The tables of sweeps of learners, under the keys of a condition."""
@@ -183,12 +183,12 @@ def sweep_trial_outputs(
     return frames.result_frames(tables, [s.traces for s in sweeps])
 
 
-def rate_selection_trial_outputs(models: Mapping[str, pd.DataFrame]) -> Any:
+def rate_selection_outputs(models: Mapping[str, pd.DataFrame]) -> Any:
     """Errors of the models of a sweep, and which of them each choice of a rate marks."""
     return models[MODELS][["learner", "seed", "learning_rate", *NEEDED]]
 
 
-def judged_results_trial_outputs(
+def judged_results_outputs(
     models: Mapping[str, pd.DataFrame], learners: list[str], statistics: Mapping[str, Any]
 ) -> dict[str, pd.DataFrame]:
     """Every result that is judged, of two pairs that differ by made-up factors.
@@ -212,12 +212,11 @@ def judged_results_trial_outputs(
     of_gaps = [RESULT[SEED], RESULT[PAIR]] if len(learners) > 1 else []
     for name in (*of_gaps, QUANTITIES, QUANTITY_PAIRS):
         tables[name] = base.build(name, tables, settings)
-    del tables["models"]
     return tables
 
 
 def select_columns(tables: Mapping[str, pd.DataFrame], reads: Mapping[str, list[str]]) -> Any:
-    """The columns that a registration reads (result -> columns), without the guards' words."""
+    """The columns of tables that are read (result -> columns), without the guards' words."""
     return [
         {c: table[c] for c in sorted({*reads[name]}) if c != "guards"}
         for name, table in tables.items()
@@ -225,31 +224,33 @@ def select_columns(tables: Mapping[str, pd.DataFrame], reads: Mapping[str, list[
     ]
 
 
-def peer_trial_outputs(name: str) -> np.ndarray:
+def peer_outputs(name: str) -> np.ndarray:
     """Which rows of a short stream one of River's models has right."""
     from orla.streams import peers  # River is an extra
 
     return peers.synthetic_row_hits(name)
 
 
-def episode_trial_outputs(task: Mapping[str, Any]) -> Any:
+def episode_outputs(task: Mapping[str, Any]) -> Any:
     """A task's episodes: of recordings, of short simulated sessions; of River's, of first rows."""
     part = catalogue.make("task", task)
     if part.needs_files:
         pair, session_pair = next(iter(part.pairs.items()))
         if isinstance(session_pair, SessionPair):  # a seed that follows from a lock is not known
             session_pair = replace(session_pair, seed=1)
-        short = replace(part.simulated.task, duration_a_s=60.0, duration_b_s=60.0)
-        array = part.simulated.array
-        channels = max(array.n_channels, part.preparation.features.count)
+        simulated = part.simulated
+        channels = max(simulated.array.n_channels, part.preparation.features.count)
         if isinstance(part, Swapped):
             channels, part = part.pool_size, replace(part, step=800)
-        array = replace(array, n_channels=channels)
         small = replace(
             part,
             source="simulated",
             pairs={pair: session_pair},
-            simulated=replace(part.simulated, task=short, array=array),
+            simulated=replace(
+                simulated,
+                task=replace(simulated.task, duration_a_s=60.0, duration_b_s=60.0),
+                array=replace(simulated.array, n_channels=channels),
+            ),
             parts=replace(part.parts, cut=100, tail_steps=400, tail_stream_steps=200),
         )
         with redirect_stderr(StringIO()):  # what is said of made-up sessions is no news

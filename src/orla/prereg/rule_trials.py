@@ -20,22 +20,19 @@ from orla.results.scales import SCALES
 from orla.study.keys import DEFAULTS
 
 
-def guard_trial_outputs() -> list[int]:
+def guard_outputs() -> list[int]:
     """How many guards fire, over a grid around their bounds, and where recovery has a meaning."""
     grid = product((19.0, 20.0), (2, 3), (False, True), (0.9, 1.0, np.nan))
-    counts = [
-        len(
-            guards.reasons([guards.RateSearch("x", updates, rates, 0.1, edge)], error, 1.0).split(
-                ": "
-            )
-        )
+    texts = (
+        guards.reasons([guards.RateSearch("x", updates, rates, 0.1, edge)], error, 1.0)
         for updates, rates, edge, error in grid
-    ]
+    )
+    counts = [len(text.split(": ")) for text in texts]
     denominators = product((0.049, 0.051, 0.2, np.nan), (0.01, 0.02, np.nan))
     return [*counts, *(int(guards.denominator_fails(*each)) for each in denominators)]
 
 
-def leave_one_out_trial_outputs() -> list[bool]:
+def leave_one_out_outputs() -> list[bool]:
     """Whether a verdict stands where k of n studies with one pair left out agree with it."""
     return [
         judge.is_robust_to_leave_one_out("x", k * ["x"] + (n - k) * ["y"])
@@ -44,7 +41,7 @@ def leave_one_out_trial_outputs() -> list[bool]:
     ]
 
 
-def holm_family_trial_outputs(registration: Registration) -> list[Any]:
+def holm_family_outputs(registration: Registration) -> list[Any]:
     """Outcomes and p values of families of three claims, by gaps two standard errors apart."""
     base, error, _ = _base_case(registration)
     gaps = base.rule.gaps(2 * error)
@@ -61,7 +58,7 @@ def holm_family_trial_outputs(registration: Registration) -> list[Any]:
     return outputs
 
 
-def judge_trial_outputs(registration: Registration) -> Any:
+def judge_outputs(registration: Registration) -> Any:
     """Outcomes and p values on made-up rows around the bounds of the claim and of each check."""
     rule = registration.rule
     grid = product(rule.gaps(1.0), (0.0, 0.4, 2.0), (1.0, 4.0, 11.0))
@@ -77,7 +74,7 @@ def judge_trial_outputs(registration: Registration) -> Any:
     return outputs
 
 
-def reading_trial_outputs(base: Registration) -> Any:
+def reading_outputs(base: Registration) -> Any:
     """What is read of made-up rows: whole, with a number missing or changed, of other bindings."""
     mean = float(base.rule.gaps(0.1)[0])
     tables = _made_up_tables(base, mean, 0.1)
@@ -98,7 +95,7 @@ def reading_trial_outputs(base: Registration) -> Any:
     return outputs
 
 
-def drift_trial_outputs(base: Registration) -> Any:
+def drift_outputs(base: Registration) -> Any:
     """What is read where more and more pairs hardly drift, for a claim over pairs."""
     if base.quantity or not base.by_pairs:
         return []
@@ -122,7 +119,7 @@ def generic_registration(registration: Registration) -> Registration:
     return Registration("x", Path(), seeds=3, max_diverged=1, **kind)
 
 
-def check_trial_outputs(registration: Registration) -> Any:
+def check_outputs(registration: Registration) -> Any:
     """What is read where each of a registration's checks holds, fails, and has no row."""
     base, error, means = _base_case(registration)
     tables = _made_up_tables(base, float(means[0]), error)
@@ -178,19 +175,15 @@ def _base_case(registration: Registration) -> tuple[Registration, float, np.ndar
 def _boundary_cases(registration: Registration) -> list[dict[str, Any]]:
     """Arguments of `_made_up_tables`, each with one number beside a bound of the registration."""
     max_diverged, max_failing = registration.max_diverged, registration.max_failing
-    changes = [
-        {"recovery": 19.9},
-        {"recovery": 20.1},
-        {"diverged": max_diverged},
-        {"failing": max_failing},
+    changes: list[tuple[str, Any]] = [
+        *(("recovery", 19.9), ("recovery", 20.1)),
+        *(("diverged", max_diverged), ("failing", max_failing)),
+        *(("diverged", max_diverged + 1), ("failing", max_failing + 1)),
+        *(("seeds", registration.seeds + 1), ("alpha", registration.alpha / 2)),
+        *(("pairs", registration.pairs + 1), ("outlier", 50.0)),
+        *(("guard", "few updates"), ("has_meaning", False)),
     ]
-    changes += [
-        {"diverged": max_diverged + 1},
-        {"failing": max_failing + 1},
-        {"seeds": registration.seeds + 1},
-    ]
-    changes += [{"alpha": registration.alpha / 2}, {"pairs": registration.pairs + 1}]
-    return [*changes, {"outlier": 50.0}, {"guard": "few updates"}, {"has_meaning": False}]
+    return [dict([change]) for change in changes]
 
 
 def _made_up_tables(
