@@ -18,8 +18,15 @@ STEPS = {"pretraining": 320, "adapt": 80, "heldout": 40}
 
 @pytest.fixture(scope="module")
 def made():
-    """Two short studies of the world without memory, and the second of them made alone."""
+    """Two short studies of the world without memory, the second alone, and parts by kind, name."""
+    real, parts = catalogue.make, set()
+
+    def make(kind, spec, **options):
+        parts.add((kind, spec if isinstance(spec, str) else spec["kind"]))
+        return real(kind, spec, **options)
+
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(catalogue, "make", make)
         patch.setattr(worlds, "PRETRAINING", worlds.PRETRAINING | {"max_epochs": 1})
         patch.setattr(worlds, "RATES", worlds.RATES[1:])
         patch.setattr(worlds, "GROWTH", 0)
@@ -27,15 +34,15 @@ def made():
         both = studies.simulate_models("instant", [0, 1], PAIRS, NETWORKS, STEPS)
         patch.setattr(worlds, "CONTROLS", {"a-a": worlds.CONTROLS["a-a"]})  # of one learner
         second = studies.simulate_models("instant", [1], PAIRS, NETWORKS, STEPS)
-    return both, second
+    return both, second, parts
 
 
 def test_both_learners_adapt_the_networks_of_each_pair(made):
-    both, _ = made
+    both, *_ = made
     count = both.groupby(["study", "pair", "learner"])["seed"].nunique().unstack()
-    assert (count[worlds.FULL] == NETWORKS).all() and (
-        count[worlds.IMMEDIATE] == 2 * NETWORKS
-    ).all()
+    assert count.drop_duplicates().to_dict("records") == [
+        {worlds.FULL: NETWORKS, worlds.IMMEDIATE: 2 * NETWORKS}
+    ]
     assert count.index.get_level_values("pair").nunique() == PAIRS
     frozen = both.groupby(["study", "pair", "seed"])["frozen_heldout_error"].nunique()
     assert (frozen == 1).all()  # both learners start from the same network on the same stream
@@ -43,25 +50,13 @@ def test_both_learners_adapt_the_networks_of_each_pair(made):
     assert both["constant_error"].nunique() == 2 * PAIRS
 
 
-def test_the_parts_of_made_up_studies_are_named_for_their_provenance(monkeypatch):
-    real, named = catalogue.make, set()
-
-    def make(kind, spec, **options):
-        name = spec if isinstance(spec, str) else spec["kind"]
-        named.add((kind, name))
-        return real(kind, spec, **options)
-
-    monkeypatch.setattr(catalogue, "make", make)
-    monkeypatch.setattr(worlds, "PRETRAINING", worlds.PRETRAINING | {"max_epochs": 1})
-    monkeypatch.setattr(worlds, "RATES", worlds.RATES[:1])
-    monkeypatch.setattr(worlds, "GROWTH", 0)
-    for world in worlds.WORLDS:
-        studies.simulate_models(world, [0], 1, 1, STEPS)
-    assert named == set(worlds.PARTS)
+def test_the_parts_of_made_up_studies_are_named_for_their_provenance(made):
+    kinds = {("task", world["kind"]) for world in worlds.WORLDS.values()}
+    assert made[2] | kinds == set(worlds.PARTS)
 
 
 def test_a_study_does_not_depend_on_the_others(made):
-    both, second = made
+    both, second, _ = made
     keys = ["pair", "learner", "seed", "learning_rate"]
     own = both[(both["study"] == 1) & (both["learner"] == worlds.IMMEDIATE)]
     own = own.sort_values(keys, ignore_index=True)
@@ -147,14 +142,11 @@ def test_verdicts_are_counted(monkeypatch, outcomes, right, wrong, undecided):
     assert (row["right"], row["wrong"], row["undecided"]) == (right, wrong, undecided)
     assert row["studies"] == len(outcomes) and row["wrong_share"] == wrong / len(outcomes)
     assert row["wrong_low"] <= row["wrong_share"] <= row["wrong_high"]
-    assert verdicts.control_table(
-        {}, NETWORKS, SETTINGS
-    ).empty  # a world that was not made has no row
+    assert verdicts.control_table({}, NETWORKS, SETTINGS).empty  # of a world that was not made
 
 
 def test_every_control_names_a_world_and_outcomes():
+    every = {"supported", "falsified", "inconclusive", "untestable"}
     for control in worlds.CONTROLS.values():
-        assert control.world in worlds.WORLDS
-        every = {"supported", "falsified", "inconclusive", "untestable"}
-        assert {*control.right, *control.wrong} <= every
-        assert not {*control.right} & {*control.wrong}
+        outcomes = [*control.right, *control.wrong]
+        assert control.world in worlds.WORLDS and len({*outcomes} & every) == len(outcomes)
