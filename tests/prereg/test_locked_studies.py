@@ -31,15 +31,8 @@ FOLDERS = {study: ROOT / "prereg" / study for study in PRIMARY} | {"simulated": 
 EVERY = {study: reader.read_registrations(folder) for study, folder in FOLDERS.items()}
 # Those of one kind are judged by the same lines: one of each kind is judged.
 KINDS = {
-    (
-        study,
-        claim.rule.name,
-        claim.unit,
-        claim.scale,
-        bool(claim.quantity),
-        len(claim.checks),
-    ): claim
-    for study, every in EVERY.items()
+    (claim.rule.name, claim.unit, claim.scale, bool(claim.quantity), bool(claim.checks)): claim
+    for every in EVERY.values()
     for claim in every
 }
 

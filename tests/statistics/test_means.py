@@ -23,21 +23,11 @@ VAR1 = (
     [2.84, 2.51, 2.41, 2.95, 3.14, 3.79, 4.14, 3.85, 3.02, 3.45, 5.37, 3.81, 4.19, 3.16, 3.84],
     [2.60, 2.82, 2.18, 3.46, 4.01, 3.04, 3.47, 4.06, 2.91, 3.59, 4.51, 3.16, 3.86, 3.31, 3.02],
 )
-VAR2 = (
-    [4.00, 3.26, 4.14, 3.42, 3.25, 4.34, 4.97, 4.31, 3.11, 3.41, 5.02, 4.21, 4.59, 5.30, 4.32],
-    [3.76, 3.66, 3.65, 3.60, 3.48, 2.87, 3.24, 3.92, 3.99, 4.21, 4.21, 3.31, 3.61, 2.97, 2.73],
-)
 
 
 def of_pairs(first, second):
     known = moments(np.subtract(first, second))
     return known.mean, known.standard_error, known.dof
-
-
-def welch(a, b):
-    va, vb = np.var(a, ddof=1) / len(a), np.var(b, ddof=1) / len(b)
-    dof = (va + vb) ** 2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1))
-    return np.mean(a) - np.mean(b), np.sqrt(va + vb), dof
 
 
 SD = np.sqrt(1.17**2 + 1.29**2 - 2 * 0.75 * 1.17 * 1.29)
@@ -47,23 +37,13 @@ WELCH = (5.25 - 5.22, np.sqrt(0.95**2 / 95 + 0.83**2 / 89), 181.13436716050748)
 # Mean, standard error and degrees of freedom; margin; alpha; and what is published, to its last
 # digit: p of the lower and the upper margin, of both, the ends of the interval; None for no number.
 PUBLISHED = {
-    "equivalence, var1": (
+    "equivalence": (
         *(of_pairs(*VAR1), 0.6, 0.05, "0.00003088", "0.003166881489265175"),
         *("0.003166881489265175", "-0.0744336620516462", "0.4037669953849797"),
-    ),
-    "equivalence, var2": (
-        *(of_pairs(*VAR2), 0.6, 0.05, None, None),
-        *("0.4412034046017588", "0.1261653305099018", "0.999168002823431"),
     ),
     "equivalence, ratio on logarithms": (
         *(of_pairs(*np.log(VAR1)), np.log(1.25), 0.05, None, None),
         *("0.0001664157928976468", "-0.02415225319362176", "0.1103969168386687"),
-    ),
-    "Welch, var1": (welch(*VAR1), 0.6, 0.05, None, None, "0.04853083976236974", None, None),
-    "Welch, var2": (welch(*VAR2), 0.6, 0.05, None, None, "0.4317936812594803", None, None),
-    "TOSTER, pairs": (
-        *(PAIRS, 0.4 * SD, 0.05, "0.00009531728", "0.00770235"),
-        *(None, "-0.1015433", "0.2615433"),
     ),
     "TOSTER, alpha 0.025": (PAIRS, 0.4 * SD, 0.025, None, None, None, "-0.1372988", "0.2972988"),
     "TOSTER, Welch": (
@@ -119,7 +99,7 @@ samples = st.lists(st.floats(-20, 20), min_size=2, max_size=25)
 alphas = st.sampled_from([0.01, 0.025, 0.05, 0.1])
 
 
-@settings(max_examples=60, derandomize=True, deadline=None)
+@settings(max_examples=30, derandomize=True, deadline=None)
 @given(samples, st.floats(0.1, 15), alphas)
 def test_passing_is_the_central_interval_strictly_within_the_margin(values, margin, alpha):
     test = of(values, margin, alpha)
@@ -168,18 +148,18 @@ def test_no_interval_without_its_parts(bad):
     assert np.isnan(t_interval(**({"mean": 1.0, "standard_error": 2.0, "dof": 3} | bad))).all()
 
 
-def test_quantiles_are_scipys_also_at_fractional_degrees():
-    for dof in (1, 2.5, 40):
-        assert t_quantile(0.975, dof) == pytest.approx(stats.t.ppf(0.975, dof), rel=1e-10)
+@pytest.mark.parametrize("dof", [1, 2.5, 40])
+def test_quantiles_are_scipys_also_at_fractional_degrees(dof):
+    assert t_quantile(0.975, dof) == pytest.approx(stats.t.ppf(0.975, dof), rel=1e-10)
 
 
 def test_a_prediction_interval_holds_the_next_value():
     low, high = prediction_interval(X.mean(), X.std(ddof=1), 5)
     half = stats.t.ppf(0.975, 4) * X.std(ddof=1) * np.sqrt(1.2)
     assert (low, high) == pytest.approx((X.mean() - half, X.mean() + half), rel=1e-12)
-    drawn = np.random.default_rng(0).normal(7, 3, (2000, 6))
+    drawn = np.random.default_rng(0).normal(7, 3, (1000, 6))
     ends = [prediction_interval(d.mean(), d.std(ddof=1), 5) for d in drawn[:, :5]]
     inside = [low < value < high for (low, high), value in zip(ends, drawn[:, 5], strict=True)]
-    assert np.mean(inside) == pytest.approx(0.95, abs=0.015)
+    assert np.mean(inside) == pytest.approx(0.95, abs=0.02)
     assert np.isnan(prediction_interval(1.0, np.nan, 1)).all()
     assert np.isnan(prediction_interval(np.nan, np.nan, 0)).all()
