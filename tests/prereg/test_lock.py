@@ -53,7 +53,6 @@ def test_a_line_holds_sha256_date_and_file(locked):
     assert locked.lock.read_text() == f"{fields}  chain={chain}\n"
     verified = lock.verify_folder(locked.folder)
     assert verified == {"small-gap": lock.Lock("small-gap.yaml", content, DAY, content)}
-    assert not verified["small-gap"].is_amended
 
 
 def test_locking_adds_and_keeps_what_was_there(locked, document):
@@ -83,7 +82,7 @@ def test_amended_is_for_ever_and_the_amendment_that_was_locked_last_counts(locke
     original = sha256(locked.folder / "small-gap.yaml")
     amend(locked.changed("Changed"), date=str(DAY))
     verified = lock.verify_folder(locked.folder)["small-gap"]
-    assert verified.is_amended and verified.sha256 == original != verified.judged_sha256
+    assert verified.sha256 == original != verified.judged_sha256
     path = locked(document)
     refused(locked.folder, "differs from its last amendment")
     amend(path, date="2026-12-01", name="z-earlier", sha256="0" * 64)
@@ -98,7 +97,7 @@ def test_amended_is_for_ever_and_the_amendment_that_was_locked_last_counts(locke
 def test_an_amendment_may_say_what_was_seen_and_change_nothing(locked):
     amend(locked.folder / "small-gap.yaml", results_seen=SEEN)
     verified = lock.verify_folder(locked.folder)["small-gap"]
-    assert verified.is_amended and verified.judged_sha256 == verified.sha256
+    assert verified.judged_sha256 == verified.sha256
     assert verified.amendments[0].saw_something
     assert verified.amendments[0].seen_text == (
         "amended on 2026-12-01: made up: partly seen by us (One leg.); "

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +23,13 @@ _BLOCK = re.compile(r"^binds:.*\n(?:[ \t]+.*\n?)*", re.MULTILINE)
 _ROOTS = ("orla.study.sweep", "orla.study.pretraining", "orla.results.base", "orla.prereg.judge")
 # What is public of a job, by the names that the record has.
 _PARTS = ("network", "learner", "optimizer", "start", "interventions", "observers", "probes")
-_RECORD = dict(zip(_PARTS, _PARTS, strict=True)) | {
+_RECORD = {part: part for part in _PARTS} | {
     "condition": "keys",
     "networks a pair": "seeds",
     "learning rates": "learning_rates",
     "growth of the grid": "growth",
     "freezing points": "stable_windows",
 }
-Settings = Callable[[Plan, Sequence[Condition]], dict[str, Any]]
 
 
 def study_bindings(plan: Plan, registrations: Iterable[Registration]) -> dict[str, dict[str, Any]]:
@@ -47,15 +46,14 @@ def study_binding(plan: Plan, registration: Registration) -> dict[str, Any]:
     were is compared with the record of then.
     """
     former = bool(registration.binds) and "recordings" not in registration.binds
-    settings = _former_bound_settings if former else _bound_settings
     if registration.quantity:
-        study = _quantity_record(plan, registration.quantity, settings) or {}
+        study = _quantity_record(plan, registration.quantity, former) or {}
     else:
         conditions = demands.compared_conditions(plan, registration)
-        study = _conditions_record(plan, conditions) | settings(plan, conditions)
+        study = _conditions_record(plan, conditions, former)
         comparison = plan.config["comparisons"].get(registration.comparison, {})
         study["comparison"] = comparison.get("minus")
-    checks = {n: _quantity_record(plan, n, settings) for n in registration.checked_quantities}
+    checks = {n: _quantity_record(plan, n, former) for n in registration.checked_quantities}
     entries = {"study": study, "checks": checks}
     if not former:
         entries["folders"] = plan.config["registrations"]["folders"]
@@ -68,12 +66,26 @@ def study_binding(plan: Plan, registration: Registration) -> dict[str, Any]:
     return record
 
 
-def _quantity_record(plan: Plan, name: str, settings: Settings) -> dict[str, Any] | None:
+def _quantity_record(plan: Plan, name: str, former: bool) -> dict[str, Any] | None:
     """The record of a quantity; None where the config has none of this name."""
     if (entry := plan.config.get("quantities", {}).get(name)) is None:
         return None
     conditions = demands.quantity_conditions(plan, [name])
-    return _conditions_record(plan, conditions) | settings(plan, conditions) | {"quantity": entry}
+    return _conditions_record(plan, conditions, former) | {"quantity": entry}
+
+
+def _conditions_record(plan: Plan, conditions: Sequence[Condition], former: bool) -> dict[str, Any]:
+    """The record of conditions, with the settings that were bound then or are bound now."""
+    settings = _former_bound_settings if former else _bound_settings
+    return {
+        "conditions": [
+            {name: job[key] for name, key in _RECORD.items()} for job in map(plan.job, conditions)
+        ],
+        "pretraining": {
+            c.architecture: plan.pretraining_settings(c.architecture) for c in conditions
+        },
+        "statistics": {k: v for k, v in plan.config["statistics"].items() if k != "main"},
+    } | settings(plan, conditions)
 
 
 def _bound_settings(plan: Plan, conditions: Sequence[Condition]) -> dict[str, Any]:
@@ -82,10 +94,9 @@ def _bound_settings(plan: Plan, conditions: Sequence[Condition]) -> dict[str, An
     for c in conditions:
         task = tasks[c.domain] = dict(remove_lock_seeds(plan.task_settings(c.domain)))
         if (source := task.get("source")) and source in task:
-            sums = {
-                s: v for s, v in task[source].get("md5", {}).items() if s in _session_names(task)
-            }
-            task[source] = task[source] | {"files": None, "md5": sums}
+            own, sums = _session_names(task), task[source].get("md5", {})
+            own_sums = {session: sums[session] for session in sums if session in own}
+            task[source] = task[source] | {"files": None, "md5": own_sums}
     numerics = plan.config.get("numerics", {})
     return {
         "tasks": tasks,
@@ -130,19 +141,6 @@ def recording_hashes(plan: Plan, registration: Registration) -> dict[str, str]:
                 )
             sums[name] = sums.get(name) or sha256(file)
     return sums
-
-
-def _conditions_record(plan: Plan, conditions: Sequence[Condition]) -> dict[str, Any]:
-    """The record of conditions, but for their tasks."""
-    return {
-        "conditions": [
-            {name: job[key] for name, key in _RECORD.items()} for job in map(plan.job, conditions)
-        ],
-        "pretraining": {
-            c.architecture: plan.pretraining_settings(c.architecture) for c in conditions
-        },
-        "statistics": {k: v for k, v in plan.config["statistics"].items() if k != "main"},
-    }
 
 
 def behaviour_fingerprints(

@@ -37,19 +37,14 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     bind_parser.add_argument("--configfile", **several, help=words)
     lock_parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
     lock_parser.add_argument("--folder", type=Path, help="default: that of the first file")
-    verify_parser.add_argument(
-        "--folder", type=Path, default=Path("prereg"), help="default: prereg"
-    )
+    verify_parser.add_argument("--folder", type=Path, default="prereg", help="default: prereg")
     power_parser.add_argument("--sd", type=float, help="standard deviation of a unit's gap")
     words = "pairs that fail a guard; default: 0"
     power_parser.add_argument("--failing", type=int, default=0, metavar="N", help=words)
-    for each, default in (
-        (lock_parser, None),
-        (verify_parser, "results"),
-        (power_parser, "results"),
-    ):
-        words = default or "those of the configs that the files are for"
-        each.add_argument("--results", type=Path, default=default, help=f"default: {words}")
+    words = "default: those of the configs that the files are for"
+    lock_parser.add_argument("--results", type=Path, help=words)
+    for each in (verify_parser, power_parser):
+        each.add_argument("--results", type=Path, default="results", help="default: results")
     for each in (lock_parser, verify_parser):
         each.add_argument("--plugins", **several, help="folders of further statistics")
 
@@ -65,11 +60,9 @@ def _bind_registration(arguments: argparse.Namespace) -> None:
     demands.check_study_answers(plan, claim)
     judged_folders = plan.config["registrations"]["folders"]
     if claim.folder.resolve() not in [Path(folder).resolve() for folder in judged_folders]:
-        which = ", ".join(judged_folders) or "no folder"
-        raise OrlaError(
-            f'{arguments.file}: study "{plan.config["name"]}" judges {which}; name '
-            f'{claim.folder} under "registrations.folders" of its config'
-        )
+        judges = f'study "{plan.config["name"]}" judges {", ".join(judged_folders) or "no folder"}'
+        place = f'{claim.folder} under "registrations.folders" of its config'
+        raise OrlaError(f"{arguments.file}: {judges}; name {place}")
     catalogue.use_plugins(plan.config.get("plugins", []))
     folders = [Path(plan.config["pathvars"]["results"]), *lockable.result_folders(claim)]
     claim = replace(claim, binds={})  # so that every part is bound
@@ -104,9 +97,10 @@ def _lock_documents(arguments: argparse.Namespace) -> None:
             lockable.check_lockable(registration)
             if present := lockable.existing_results(registration, arguments.results):
                 more = f", and {len(present) - 1} more" if len(present) > 1 else ""
-                name = f"registration {registration.name}"
-                wrong = f"{name}: {present[0]} exists, which it would read{more}"
-                raise OrlaError(f"{wrong}; a registration is locked before its results")
+                raise OrlaError(
+                    f"registration {registration.name}: {present[0]} exists, which it would read"
+                    f"{more}; a registration is locked before its results"
+                )
     lockable.check_one_primary_per_study(folder)
     new_lines = lock.lock_files(folder, arguments.files)
     for line in new_lines:
@@ -134,7 +128,7 @@ def _verify_locks(arguments: argparse.Namespace) -> None:
     for registration in registrations:
         check_columns(registration, columns)
         line = locks[registration.name]
-        note = " (amended)" if line.is_amended else ""
+        note = " (amended)" if line.amendments else ""
         print(f"{line.date} {registration.name}{note} (history: {line.history})")
     if any(locks[registration.name].history == lock.UNCHECKED for registration in registrations):
         print(
@@ -163,12 +157,11 @@ def _print_power(arguments: argparse.Namespace) -> None:
         if np.isnan(sd):
             lacks = f"{arguments.file}: {path} has no row of it to take the scatter from"
             raise OrlaError(f"{lacks}; give --sd, the standard deviation of a {claim.unit}'s gap")
-    others = [
-        each
+    family = [
+        not each.primary and not set(each.studies).isdisjoint(claim.studies)
         for each in reader.read_registrations(arguments.file.parent)
-        if not each.primary and set(each.studies) & set(claim.studies)
     ]
-    family_size = 1 if claim.primary else max(1, len(others))
+    family_size = 1 if claim.primary else max(1, sum(family))
     table = power.power_by_gap(claim, sd, family_size, failing_pairs=arguments.failing)
     first = table.iloc[0]
     units = f"{'sound ' if arguments.failing else ''}{claim.unit}s"

@@ -34,21 +34,16 @@ def verdict_table(
     datasets: Mapping[str, Any] | None = None,
     provenance_difference: str = "",
 ) -> pd.DataFrame:
-    """Judge registrations whose locks were verified; those for other studies are left out.
+    """The verdict on each registration that is for a study, a row each: `VERDICT_COLUMNS`.
 
     Args:
         tables: Result -> its table.
         locks: Registration -> its lock, from `orla.prereg.lock.verify_folder`.
-        study: Name of the config.
         bindings: Registration -> what the study binds, as from `orla.prereg.binding.study_binding`.
         datasets: TASK[/PAIR]/SPLIT -> data set, from the tables' provenance.
         provenance_difference: How that of the tables differs; then every verdict is untestable.
 
-    Returns:
-        One row a registration, columns `VERDICT_COLUMNS`.
-
-    Raises:
-        OrlaError: As in `evidence.read_evidence`; one is not locked; or not exactly one is primary.
+    OrlaError: as in `evidence.read_evidence`; one is not locked; or not exactly one is primary.
     """
     selection = [each for each in registrations if study in each.studies]
     for each in selection:
@@ -57,7 +52,7 @@ def verdict_table(
     check_primary("registrations.folders", selection, study)
     bindings, datasets = bindings or {}, datasets or {}
     others = [each.name for each in registrations if study not in each.studies]
-    retired = sum(locks[name].is_amended for name in others if name in locks)
+    retired = sum(bool(locks[name].amendments) for name in others if name in locks)
     verdicts = judge_registrations(selection, tables, bindings, retired)
     for registration, verdict in zip(selection, verdicts, strict=True):
         lock, binding = locks[registration.name], bindings.get(registration.name)
@@ -73,7 +68,7 @@ def verdict_table(
             "words": words,
             "reason": f"{verdict['reason']}. {' '.join(registration.outcomes[outcome].split())}",
             "registered_on": lock.date.isoformat(),
-            "amended": lock.is_amended,
+            "amended": bool(lock.amendments),
             "lock_sha256": lock.sha256,
             "judged_sha256": lock.judged_sha256,
             "results_seen": "; ".join(
@@ -96,7 +91,7 @@ def judge_registrations(
     bindings: Mapping[str, Mapping[str, Any]],
     retired: int = 0,
 ) -> list[dict[str, Any]]:
-    """The verdict on each registration of one study: what is decided by its results alone.
+    """The verdict on each registration of one study, by its results alone.
 
     A claim is supported when its p is below alpha, falsified when that of its opposite is. The p of
     those that are not primary are Holm-corrected as a family, in which an untestable one counts

@@ -50,11 +50,6 @@ class Lock(Line):
     amendments: tuple[Amendment, ...] = ()
     history: str = UNCHECKED
 
-    @property
-    def is_amended(self) -> bool:
-        """Whether it was ever amended."""
-        return bool(self.amendments)
-
 
 def parse_lock(text: str, path: Path) -> list[Line]:
     """Read the text of LOCK and check its chain (OrlaError); `path` names it in an error.
@@ -67,24 +62,25 @@ def parse_lock(text: str, path: Path) -> list[Line]:
     lines: dict[str, Line] = {}
     preceding_text, has_chain, last_date = "", False, datetime.date.min
     for number, raw in enumerate(text.splitlines(keepends=True), start=1):
-        line_label, expected_format = f"{path}: line {number}", '"SHA-256 date file chain=SHA-256"'
+        place = f"{path}: line {number}"
         if (match := _LINE.fullmatch(raw.rstrip())) is None:
-            raise OrlaError(f"{line_label} is not {expected_format}; restore it from git")
-        date = parse_date(match["date"], f"{line_label}, date")
-        line = Line(match["file"], match["sha256"], date)
-        if line.file in lines:
-            raise OrlaError(f"{line_label} locks {line.file} again; keep the first line")
-        if line.date < last_date:
+            expected = '"SHA-256 date file chain=SHA-256"'
+            raise OrlaError(f"{place} is not {expected}; restore it from git")
+        file, date = match["file"], parse_date(match["date"], f"{place}, date")
+        line = Line(file, match["sha256"], date)
+        if file in lines:
+            raise OrlaError(f"{place} locks {file} again; keep the first line")
+        if date < last_date:
             above = f"before the line above it ({last_date})"
-            raise OrlaError(f"{line_label} is dated {line.date}, {above}; restore LOCK from git")
-        if match["chain"] is None and (has_chain or line.date > CHAIN_START):
-            raise OrlaError(f"{line_label} has no chain; lock {line.file} with: orla prereg lock")
+            raise OrlaError(f"{place} is dated {date}, {above}; restore LOCK from git")
+        if match["chain"] is None and (has_chain or date > CHAIN_START):
+            raise OrlaError(f"{place} has no chain; lock {file} with: orla prereg lock")
         if match["chain"] not in (None, _chain_hash(preceding_text, line)):
-            fault = f"the chain is broken at line {number} ({line.file}): this line or one above"
+            fault = f"the chain is broken at line {number} ({file}): this line or one above"
             raise OrlaError(f"{path}: {fault} was changed, added or removed; restore it from git")
-        lines[line.file] = line
+        lines[file] = line
         preceding_text += raw
-        has_chain, last_date = match["chain"] is not None, line.date
+        has_chain, last_date = match["chain"] is not None, date
     return list(lines.values())
 
 
@@ -95,7 +91,6 @@ def append_line(text: str, line: Line) -> str:
 
 
 def _chain_hash(preceding_text: str, line: Line) -> str:
-    """The hash that a line of LOCK has in the chain."""
     return hashlib.sha256(f"{preceding_text}{line}".encode()).hexdigest()
 
 
@@ -113,8 +108,8 @@ def lock_files(
     One that is locked already with the same content is skipped. OrlaError, and nothing is added: a
     file is missing, lies elsewhere, was locked with other content, or LOCK holds a later date.
     """
-    folder = Path(folder)
-    path, entries, date = folder / LOCK, read_lock(folder), date or datetime.date.today()
+    folder, date = Path(folder), date or datetime.date.today()
+    path, entries = folder / LOCK, read_lock(folder)
     text, new_lines = _lock_text(path), []
     last_date = max((line.date for line in entries.values()), default=date)
     for file in map(Path, files):
@@ -187,11 +182,10 @@ def _commit_states(path: Path, lines: Sequence[Line]) -> list[str]:
     dates of those say nothing. OrlaError: a committed line was changed, or is dated more than a day
     before or after its commit.
     """
-    folder, log = path.resolve().parent, ""
+    folder = path.resolve().parent
     is_tree = git_output(folder, "rev-parse", "--is-inside-work-tree", "--is-shallow-repository")
-    if is_tree == "true\nfalse":
-        log = git_output(folder, "log", "--reverse", "--format=%H %ct %P", "--", path.name)
-    if not log:
+    log = git_output(folder, "log", "--reverse", "--format=%H %ct %P", "--", path.name)
+    if is_tree != "true\nfalse" or not log:
         return [UNCHECKED] * len(lines)
     present = path.read_text().rstrip("\n") + "\n"
     n_imported = n_committed = 0
@@ -228,7 +222,6 @@ def _lock_text(path: Path) -> str:
 
 
 def _name_in_lock(folder: Path, file: Path) -> str:
-    """A file's name in LOCK."""
     if not file.is_file():
         raise OrlaError(f"{file}: no such registration to lock; check the path")
     place, home = file.resolve().parent, folder.resolve()

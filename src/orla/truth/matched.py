@@ -98,14 +98,12 @@ def _verdicts_by_registration(
     offset = pairs["error_gap"].mean() - margins * rule.value
     columns = [c for c in pairs if c.startswith("error_gap")]
     shifted_pairs = pairs.assign(**{c: pairs[c] - offset for c in columns}, guards="")
-    minus, seeds = (keys["learner_full"], keys["learner_immediate"]), pairs["error_n_seeds"]
-    conditions = {name: v for name, v in keys.items() if name not in ("task", *COMPARED)}
     registration = make_registration(
-        *(keys["task"], rule, minus),
+        *(keys["task"], rule, (keys["learner_full"], keys["learner_immediate"])),
         pairs=len(pairs),
-        seeds=int((seeds + pairs["n_diverged"]).max()),
+        seeds=int((pairs["error_n_seeds"] + pairs["n_diverged"]).max()),
         alpha=settings.alpha,
-        conditions=conditions,
+        conditions={name: v for name, v in keys.items() if name not in ("task", *COMPARED)},
         comparison=keys["comparison"],
         max_diverged=10**6,
         max_failing=len(pairs),
@@ -129,11 +127,11 @@ def _verdicts_by_test(
         return
     shifted_gaps = gaps - gaps.mean() + margins * rule.value
     for values in shifted_gaps[_draw_pairs(len(gaps), studies, settings)]:
-        mean = moments(values)
-        claim, opposite = rule.mean_p_values(mean.mean, mean.standard_error, mean.dof)
+        gap = moments(values)
+        claim, opposite = rule.mean_p_values(gap.mean, gap.standard_error, gap.dof)
         outcome = "falsified" if opposite < settings.alpha else "inconclusive"
         outcome = "supported" if claim < settings.alpha else outcome
-        yield {"outcome": outcome, "gap": mean.mean, "between_sd": mean.sd}
+        yield {"outcome": outcome, "gap": gap.mean, "between_sd": gap.sd}
 
 
 def _gaps_by_former_selection(models: pd.DataFrame, settings: Settings) -> dict[tuple, np.ndarray]:

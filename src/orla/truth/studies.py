@@ -88,13 +88,13 @@ def reselect_rates(models: pd.DataFrame) -> pd.DataFrame:
     at = ["study", "pair", "learner"]
     models = models.sort_values(at, kind="stable", ignore_index=True)
     rate, errors = models["learning_rate"], models[worlds.ESTIMAND.validation]
-    errors = errors.where(np.isfinite(errors), np.inf)
-    means = errors.groupby([models[name] for name in (*at, "learning_rate")]).transform("mean")
     groups = [models[name] for name in at]
+    errors = errors.where(np.isfinite(errors), np.inf)
+    means = errors.groupby([*groups, rate]).transform("mean")
     lowest = means == means.groupby(groups).transform("min")
     best = rate.where(lowest).groupby(groups).transform("min")
     low, high = (rate.groupby(groups).transform(end) for end in ("min", "max"))
-    edge = (best == low) | (best == high)
-    marks = {worlds.ESTIMAND.selected: rate == best, worlds.ESTIMAND.edge: edge}
-    others = [f"selected_on_{part}" for part in ("test", "tail", "adapt")]
-    return models.assign(**dict.fromkeys((*others, "edge_on_adapt"), False), **marks)
+    marks = {worlds.ESTIMAND.selected: rate == best}
+    marks[worlds.ESTIMAND.edge] = (best == low) | (best == high)
+    others = ("selected_on_test", "selected_on_tail", "selected_on_adapt", "edge_on_adapt")
+    return models.assign(**dict.fromkeys(others, False), **marks)

@@ -61,10 +61,10 @@ def control_table(
     for name, control in worlds.CONTROLS.items():
         if control.world in models:
             verdicts = judge_studies(name, control, models[control.world], networks, settings)
-            counts = count_verdicts(verdicts, control.rule, control.right, control.wrong)
+            row = count_verdicts(verdicts, control.rule, control.right, control.wrong)
             gap = np.nan if control.planted_gap is None else control.planted_gap
-            gaps = {"true_gap": gap, "margins": gap / worlds.MARGIN, "rules": PRESENT}
-            rows.append({"world": name, "means": control.means} | gaps | counts)
+            row |= {"world": name, "means": control.means, "rules": PRESENT}
+            rows.append(row | {"true_gap": gap, "margins": gap / worlds.MARGIN})
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     return table.assign(**dict.fromkeys([*OVER_PAIRS, "comparison"], ""))
 
@@ -100,30 +100,19 @@ def judge_studies(
             result: tables[result][tables[result]["task"] == task].assign(task=name)
             for result in RESULT.values()
         }
-        row = study_tables[RESULT[PAIR]].iloc[0]
-        numbers = {"gap": row["error_gap"], "between_sd": row["error_between_sd"]}
         outcome = registration_outcome(registration, study_tables)
-        rows.append({"study": number, "outcome": outcome, **numbers})
-    return pd.DataFrame(rows)
+        row = study_tables[RESULT[PAIR]].iloc[0]
+        rows.append((number, outcome, row["error_gap"], row["error_between_sd"]))
+    return pd.DataFrame(rows, columns=["study", "outcome", "gap", "between_sd"])
 
 
 def make_registration(
     task: str, rule: MeanRule, minus: tuple[str, ...], **more: Any
 ) -> Registration:
     """A claim about a gap of errors over pairs; `more` are further parts of its registration."""
-    return Registration(
-        name=task,
-        folder=Path(),
-        primary=True,
-        task=task,
-        estimand=worlds.ESTIMAND_NAME,
-        unit=PAIR,
-        minus=minus,
-        rule=rule,
-        scale=VARIANCE.unit,
-        binds={"record_sha256": "none"},
-        **more,
-    )
+    more |= {"task": task, "rule": rule, "minus": minus, "estimand": worlds.ESTIMAND_NAME}
+    more |= {"unit": PAIR, "scale": VARIANCE.unit, "binds": {"record_sha256": "none"}}
+    return Registration(task, Path(), primary=True, **more)
 
 
 def registration_outcome(registration: Registration, tables: Mapping[str, pd.DataFrame]) -> str:
@@ -143,7 +132,8 @@ def compared_models(control: Control, models: pd.DataFrame, networks: int) -> pd
     immediate = models[models["learner"] == worlds.IMMEDIATE]
     # Networks are divided into halves, or into even and odd ones.
     side, number = np.divmod(immediate["seed"], networks if control.halves else 2)
-    side, number = (side, number) if control.halves else (number, side)
+    if not control.halves:
+        side, number = number, side
     immediate = immediate.assign(seed=number)
     again = plant_gap(immediate[side == 0].assign(learner=worlds.AGAIN), control.planted_gap)
     return reselect_rates(pd.concat([again, immediate[side == 1]], ignore_index=True))
@@ -153,8 +143,8 @@ def plant_gap(models: pd.DataFrame, gap: float) -> pd.DataFrame:
     """Models whose error that is judged is lower by `gap`; rates are chosen as before."""
     spread = models["frozen_heldout_error"] - models["reference_error"]
     error, recovery = worlds.ESTIMAND.error, worlds.ESTIMAND.recovery
-    columns = {error: models[error] - gap, recovery: models[recovery] + 100 * gap / spread}
-    return models.assign(**columns)
+    moved = {error: models[error] - gap, recovery: models[recovery] + 100 * gap / spread}
+    return models.assign(**moved)
 
 
 def count_verdicts(
@@ -164,18 +154,12 @@ def count_verdicts(
 
     Means are over studies; outcomes that are neither right nor wrong are undecided.
     """
-    n, each = len(rows), dict.fromkeys(_OUTCOMES, 0) | rows["outcome"].value_counts().to_dict()
-    so = {"right": sum(map(each.get, right)), "wrong": sum(map(each.get, wrong))}
-    share = stats.binomtest(so["wrong"], n).proportion_ci(0.95)
-    return {
-        "claim": rule.region.describe(),
-        "studies": n,
-        **each,
-        **so,
-        "undecided": n - sum(so.values()),
-        "wrong_share": so["wrong"] / n,
-        "wrong_low": share.low,
-        "wrong_high": share.high,
-        "gap": rows["gap"].mean(),
-        "between_sd": rows["between_sd"].mean(),
+    n, counts = len(rows), dict.fromkeys(_OUTCOMES, 0) | rows["outcome"].value_counts().to_dict()
+    n_right, n_wrong = (sum(map(counts.get, outcomes)) for outcomes in (right, wrong))
+    share = stats.binomtest(n_wrong, n).proportion_ci(0.95)
+    return counts | {
+        **{"claim": rule.region.describe(), "studies": n},
+        **{"right": n_right, "wrong": n_wrong, "undecided": n - n_right - n_wrong},
+        **{"wrong_share": n_wrong / n, "wrong_low": share.low, "wrong_high": share.high},
+        **{"gap": rows["gap"].mean(), "between_sd": rows["between_sd"].mean()},
     }
