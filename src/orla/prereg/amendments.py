@@ -37,12 +37,9 @@ class Amendment:
     @property
     def saw_something(self) -> bool:
         """Whether any result had been seen."""
-        results = self.results_seen
-        return (
-            results
-            if isinstance(results, bool)
-            else any(each["seen"] != "none" for each in results)
-        )
+        if isinstance(self.results_seen, bool):
+            return self.results_seen
+        return any(each["seen"] != "none" for each in self.results_seen)
 
 
 def read_amendments(path: Path) -> list[Amendment]:
@@ -67,9 +64,8 @@ def read_folder_amendments(folder: Path, entries: Mapping[str, Any]) -> dict[str
         if not name.startswith(f"{AMENDMENTS}/"):
             continue
         if sha256(path, MOST_TEXT) != line.sha256:
-            raise OrlaError(
-                f"{path}: differs from its lock; undo it, and write a further amendment"
-            )
+            fix = "undo it, and write a further amendment"
+            raise OrlaError(f"{path}: differs from its lock; {fix}")
         for amendment in read_amendments(path):
             target = amendment.registration
             if target not in list(entries)[:number]:

@@ -1,7 +1,7 @@
 """What a registration asks of a study: its conditions, and whether the config answers it."""
 
 from collections.abc import Iterable, Sequence
-from itertools import product
+from itertools import chain, product
 
 from orla.errors import OrlaError
 from orla.prereg.registration import QUANTITIES, Registration
@@ -121,12 +121,8 @@ def _check_quantity(
     conditions = quantity_conditions(plan, [quantity])
     pairs, columns = {c.pair for c in conditions}, {term.column for term in about.terms}
     # A seed counts where each of River's models that is read was run on it.
-    fewer = [
-        n
-        for c in conditions
-        for peer, n in plan.seeds_by_peer_column(c.task).items()
-        if peer in columns
-    ]
+    peers = [*chain(*(plan.seeds_by_peer_column(c.task).items() for c in conditions))]
+    fewer = [n for peer, n in peers if peer in columns]
     seeds = {min([c.seeds, *fewer]) for c in conditions}
     if len(pairs) != registration.pairs or seeds != {registration.seeds}:
         raise OrlaError(

@@ -39,11 +39,10 @@ def _manipulation_failures(registration: Registration, tables: Tables) -> list[s
         problems += rows.check_failures(check, table)
         if check.result == QUANTITIES:
             quantity_rows = table[table["quantity"].isin(check.where["quantity"])]
-            problems += [
-                f'manipulation check "{check.name}": {text}'
-                for row in rows.table_rows(quantity_rows, registration, check.result)
-                for text in means.quantity_departures(registration, row)
-            ]
+            for _, values in quantity_rows.iterrows():
+                row = rows.Row(registration.name, check.result, values)
+                texts = means.quantity_departures(registration, row)
+                problems += [f'manipulation check "{check.name}": {text}' for text in texts]
     return problems
 
 

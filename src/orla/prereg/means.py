@@ -172,7 +172,7 @@ def _pair_problems(registration: Registration, row: Row, pairs: pd.DataFrame) ->
         problems.append(f"{columns['n']} is {row[columns['n']]}, no count")
     if len(pairs) != registration.pairs:
         problems.append(f"{len(pairs)} pairs: not the {registration.pairs} registered")
-    each = rows.table_rows(pairs, registration, RESULT[SEED])
+    each = [Row(registration.name, RESULT[SEED], values) for _, values in pairs.iterrows()]
     for pair in each:
         problems += _seed_problems(registration, pair, f"pair {pair['pair']}: ")
     finite = np.isfinite(pairs[columns["estimate"]].to_numpy(float))

@@ -90,8 +90,7 @@ def gap_sd(registration: Registration, tables: Mapping[str, pd.DataFrame]) -> fl
     """
     query = registration.query
     table = tables.get(query.result)
-    row = None if table is None else rows.one_row(table, registration)
-    if row is None:
+    if table is None or (row := rows.one_row(table, registration)) is None:
         return np.nan
     n, error = (row.number(query.columns[role]) for role in ("n", "standard_error"))
     return float(error * np.sqrt(n)) or np.nan

@@ -77,14 +77,13 @@ def _check_parts(path: Path, document: Mapping[str, Any]) -> None:
     ):
         if (name.rpartition(".")[2] in section) != is_required:
             problem = "missing; add it" if is_required else "too much; remove it"
-            problem += " (of a task without pairs register a quantity)" * (
-                is_required and name == "pair"
-            )
+            if is_required and name == "pair":
+                problem += " (of a task without pairs register a quantity)"
             raise OrlaError(f'{path}: with {condition}, "{name}" is {problem}')
+    if about and exclusions["max_diverged"]:
+        problem = "a quantity has no value for a model that diverged"
+        raise OrlaError(f'{path}: {problem}; set "exclusions.max_diverged" to 0')
     if about:
-        if exclusions["max_diverged"]:
-            problem = "a quantity has no value for a model that diverged"
-            raise OrlaError(f'{path}: {problem}; set "exclusions.max_diverged" to 0')
         return
     if (scale := document.get("scale", PP.unit)) not in SCALES:
         raise OrlaError(f'{path}: "scale" is {scale}; a gap is of {" or ".join(SCALES)}')
@@ -97,14 +96,12 @@ def _learners_to_recover(
 ) -> tuple[str, ...]:
     minus = document.get("minus", [])
     learners = document.get("must_recover", minus)
-    for learner in learners:
-        if learner not in minus:
-            problem = f'"must_recover" has {learner}, which "minus" does not compare'
-            raise OrlaError(f"{path}: {problem}; {nearest(learner, minus)}")
-    for learner in minus[rule.adapting]:
-        if learner not in learners:
-            problem = f'"must_recover" lacks {learner}, which a claim of {rule.name} needs'
-            raise OrlaError(f"{path}: {problem} to be shown to adapt; add it")
+    if unknown := [learner for learner in learners if learner not in minus]:
+        problem = f'"must_recover" has {unknown[0]}, which "minus" does not compare'
+        raise OrlaError(f"{path}: {problem}; {nearest(unknown[0], minus)}")
+    if absent := [learner for learner in minus[rule.adapting] if learner not in learners]:
+        problem = f'"must_recover" lacks {absent[0]}, which a claim of {rule.name} needs'
+        raise OrlaError(f"{path}: {problem} to be shown to adapt; add it")
     return tuple(learners)
 
 
@@ -119,7 +116,7 @@ def _manipulation_checks(path: Path, document: Mapping[str, Any]) -> tuple[Check
             raise OrlaError(f'{name}.where: names no quantity; add "quantity"')
         where = {k: v if isinstance(v, list) else [v] for k, v in each["where"].items()}
         ends = (column,) if isinstance(column, str) else tuple(column)
-        allowed_region = None if "equals" in bounds else region.parse_region(bounds, name)
-        equals = bounds.get("equals")
-        checks.append(Check(each["name"], each["result"], where, ends, allowed_region, equals))
+        allowed = None if "equals" in bounds else region.parse_region(bounds, name)
+        check = Check(each["name"], each["result"], where, ends, allowed, bounds.get("equals"))
+        checks.append(check)
     return tuple(checks)

@@ -71,11 +71,6 @@ class Row:
         return [text for text in self["guards"].split("; ") if text]
 
 
-def table_rows(table: pd.DataFrame, registration: Registration, result: str) -> list[Row]:
-    """Every row of a table that a registration reads."""
-    return [Row(registration.name, result, values) for _, values in table.iterrows()]
-
-
 def matching_rows(table: pd.DataFrame, where: Mapping[str, Value]) -> pd.DataFrame:
     """Rows that hold these values."""
     for column, value in where.items():

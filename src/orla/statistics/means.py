@@ -9,7 +9,6 @@ import scipy  # its rooms load when they are first used
 from numpy.typing import ArrayLike
 
 Ends = tuple[float, float]
-NO_ENDS: Ends = (np.nan, np.nan)
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ def t_interval(mean: float, standard_error: float, dof: float, confidence: float
     A standard error of 0 gives an interval of no width. `confidence` is in (0, 1).
     """
     if dof < 1 or not (np.isfinite(mean) and np.isfinite(standard_error)):
-        return NO_ENDS
+        return np.nan, np.nan
     half = t_quantile((1 + confidence) / 2, dof) * standard_error
     return float(mean - half), float(mean + half)
 
