@@ -5,16 +5,12 @@ from scipy import integrate, stats
 
 
 def tost_power(n, difference, sd, margin, alpha=0.05):
-    """Power over n pairs, whose differences have this mean and standard deviation."""
-    return power_from_error(difference, sd / np.sqrt(n), n - 1, margin, alpha)
-
-
-def power_from_error(difference, error, dof, margin, alpha=0.05):
-    """Power of a normal estimate of this standard error, estimated with `dof` degrees of freedom.
+    """Power over n pairs, whose differences have this mean and standard deviation.
 
     The probability that the test passes, given the share s of the standard error that is
     estimated, integrated over the distribution of s (the same number as Owen's Q).
     """
+    error, dof = sd / np.sqrt(n), n - 1
     critical = stats.t.ppf(1 - alpha, dof)
     spread = stats.chi(dof, scale=1 / np.sqrt(dof))
 

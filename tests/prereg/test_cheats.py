@@ -38,9 +38,7 @@ def study(write, config, tmp_path, monkeypatch):
     lock.lock_files(write.folder, sorted(write.folder.glob("*.yaml")), DAY)
     sources, others = {}, []
     tables = made_claims.tables(made_claims.gaps(0.5))
-    output = SimpleNamespace(
-        verdicts=str(tmp_path / "verdicts.parquet"), power=str(tmp_path / "power.parquet")
-    )
+    output = {name: str(tmp_path / f"{name}.parquet") for name in ("verdicts", "power")}
     behaviour = {name: BINDS[name] for name in ("parts", "syntax_sha256")}
 
     def judged(study="made", unsourced="", dirty=False, behaves=behaviour, allow_mixed=False):
@@ -55,18 +53,16 @@ def study(write, config, tmp_path, monkeypatch):
             config=config,
             log=[tmp_path / "log"],
             input=Inputs([write.folder, *others], [str(tmp_path / f"{n}.parquet") for n in tables]),
-            output=output,
+            output=SimpleNamespace(**output),
             params=SimpleNamespace(
-                study=study,
-                bindings=dict.fromkeys(names, BINDS),
-                allow_mixed=allow_mixed,
+                study=study, bindings=dict.fromkeys(names, BINDS), allow_mixed=allow_mixed
             ),
         )
         try:
             runpy.run_path(str(ROOT / "workflow/scripts/verdict.py"), {"snakemake": given})
         except SystemExit:
             return (tmp_path / "log").read_text()
-        return read_table(output.verdicts).set_index("registration")
+        return read_table(output["verdicts"]).set_index("registration")
 
     def another(name, claim, primary):
         """Lock a second folder with one registration of the same study."""
@@ -113,11 +109,11 @@ def test_a_table_of_another_study_beside_the_others_is_refused_by_name(study, wh
     study.sources["over_pairs"] = SOURCE | DIFFERENT[what]
     error = study()
     assert f"error: results of different {what} cannot stand in one table" in error
-    if what != "locks":
+    if what == "data":
         assert "over_pairs.parquet" in error
         found = study(allow_mixed=True)
         assert found["outcome"].eq("untestable").all()
-        assert found["reason"].str.startswith(f"results of different {what}").all()
+        assert found["reason"].str.startswith("results of different data").all()
 
 
 def test_results_of_other_code_than_behaves_as_bound_are_refused(study):
@@ -126,12 +122,6 @@ def test_results_of_other_code_than_behaves_as_bound_are_refused(study):
     study.sources.update(dict.fromkeys(("over_pairs", "estimates"), source))
     assert "the present code differs from " in (error := study())
     assert " in orla/study/rolling.py; delete what is out of date" in error
-    assert study(allow_mixed=True)["outcome"].eq("untestable").all()
-
-
-def test_a_study_has_one_primary_over_all_its_folders(study):
-    study.another("escaped", {"more_than": -1}, True)
-    assert 'study "made" has 2 primary registrations (primary, escaped)' in study()
 
 
 def test_the_others_of_all_folders_are_one_family(study):
@@ -142,11 +132,17 @@ def test_the_others_of_all_folders_are_one_family(study):
     assert corrected["third"] == pytest.approx(max(p["third"], 2 * p["second"]))
 
 
-def test_registrations_of_two_folders_cannot_share_a_file_name(study):
-    """Locks are told apart by it, so that of the one would stand for the other's."""
-    study.another("primary", {"more_than": -1}, False)
-    assert '"primary.yaml" stands in ' in (error := study())
-    assert "locks are told apart by its name" in error
+@pytest.mark.parametrize(
+    ("name", "primary", "words"),
+    [
+        ("escaped", True, 'study "made" has 2 primary registrations (primary, escaped)'),
+        ("primary", False, "/another; locks are told apart by its name"),
+    ],
+)
+def test_folders_of_a_study_share_no_file_name_and_one_primary(study, name, primary, words):
+    """A lock of one name in another folder would stand for the other's."""
+    study.another(name, {"more_than": -1}, primary)
+    assert words in study()
 
 
 @pytest.mark.parametrize(

@@ -68,33 +68,31 @@ def test_a_lock_that_was_committed_on_its_day_agrees(repository, tmp_path):
     assert state(shallow) == {"one": "not checked", "two": "not checked"}
 
 
-def test_a_lock_that_was_deleted_and_written_anew_is_refused(repository):
-    repository.locked("one")
-    repository.commit()
+def written_anew(repository):
     repository.lock.unlink()
     repository.locked("one", after(9))
-    refused(repository)
-    repository.commit(after(9))
-    refused(repository, r"committed on 2026-11-21 .* restore it with: git checkout")
 
 
-def test_a_registration_that_is_removed_with_the_last_line_is_noticed(repository):
-    repository.locked("one")
-    repository.locked("two")
-    repository.commit()
-    repository.lock.write_text(repository.lock.read_text().splitlines(keepends=True)[0])
-    (repository.folder / "two.yaml").unlink()
-    refused(repository, "a line was changed or removed")
+def removed_with_its_line(repository):
+    repository.lock.write_text("")
+    (repository.folder / "one.yaml").unlink()
 
 
-def test_a_chain_that_is_forged_whole_is_noticed(repository):
+def forged_whole(repository):
     """The registration, its hash and the chain are changed together."""
-    repository.locked("one")
-    repository.commit()
     path = repository.folder / "one.yaml"
     path.write_text(path.read_text() + "\n")
     repository.lock.write_text(lock.append_line("", lock.Line("one.yaml", sha256(path), DAY)))
+
+
+@pytest.mark.parametrize("change", [written_anew, removed_with_its_line, forged_whole])
+def test_a_committed_line_that_is_changed_or_removed_is_noticed(repository, change):
+    repository.locked("one")
+    repository.commit()
+    change(repository)
     refused(repository)
+    repository.commit(after(9))
+    refused(repository, r"committed on 2026-11-21 .* restore it with: git checkout")
 
 
 @pytest.mark.parametrize(("days", "order"), [(-2, "before"), (2, "after"), (-1, ""), (1, "")])
@@ -129,8 +127,4 @@ def test_locks_committed_before_and_after_LOCK_was_removed_keep_their_history(re
     assert state(repository.folder) == {"one": "git", "two": "git"}
     repository.lock.write_text(text)
     repository.locked("two", after(1))
-    refused(repository)
-    repository.lock.unlink()
-    (repository.folder / "one.yaml").unlink()
-    repository.locked("two")
     refused(repository)

@@ -25,9 +25,7 @@ def test_verdicts_carry_outcome_lock_amendments_and_history(document, write):
     first = reader.read_registration(write(document))
     document |= {"primary": False, "conditions": document["conditions"] | {"split": "30-70"}}
     second = reader.read_registration(write(document, "another"))
-    seen = Amendment(
-        "small-gap.yaml", "c" * 64, "2026-11-22", "Nothing.", "It was seen.", True, "falsified"
-    )
+    seen = Amendment("small-gap.yaml", "c" * 64, "2026-11-22", "x", "x", True, "falsified")
     locks = {
         "small-gap": Lock("small-gap.yaml", "a" * 64, DAY, "c" * 64, (seen,), "git"),
         "another": Lock("another.yaml", "b" * 64, DAY, "b" * 64),
@@ -49,11 +47,9 @@ def test_verdicts_carry_outcome_lock_amendments_and_history(document, write):
     assert table["estimate"].isna().tolist() == [False, True] and table["n"].tolist() == [12, 0]
     with pytest.raises(OrlaError, match="another is not locked"):
         judged([first, second], tables(gaps(0.5)), {"small-gap": locks["small-gap"]})
-    mixed = judged(
-        [first], tables(gaps(0.5)), locks, provenance_difference="results of different data"
-    )
+    mixed = judged([first], tables(gaps(0.5)), locks, provenance_difference="two data sets")
     assert list(mixed["outcome"]) == ["untestable"]
-    assert mixed["reason"][0] == "results of different data. The runs cannot tell."
+    assert mixed["reason"][0] == "two data sets. The runs cannot tell."
 
 
 def test_what_an_amendment_took_out_of_the_study_counts_in_its_family(document, write):
@@ -96,9 +92,7 @@ def test_every_value_of_a_check_counts_not_the_first_alone():
     table = pd.DataFrame({"optimizer": ["adam", "adam"], "edge": [False, True]})
     check = Check("inside the grid", "conditions", {"optimizer": ["adam"]}, ("edge",), None, False)
     [problem] = rows.check_failures(check, table)
-    assert problem.endswith(
-        '"inside the grid" fails: edge is true where optimizer = adam, not false'
-    )
+    assert problem.endswith('grid" fails: edge is true where optimizer = adam, not false')
     assert rows.check_failures(check, table[:1]) == []
     [problem] = rows.check_failures(check, table[:0])
     assert problem.startswith("conditions has no row with optimizer = adam (it has no row of")

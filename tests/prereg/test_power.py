@@ -14,9 +14,8 @@ def test_the_scatter_is_that_of_the_results(write):
     assert power.gap_sd(known, found) == pytest.approx(2.0)
     assert np.isnan(power.gap_sd(known, {}))
     assert np.isnan(power.gap_sd(known, tables(gaps(0.5), estimand="heldout")))
-    errors = reader.read_registration(
-        write(document(scale="variance", claim={"equivalent_within": 0.02}))
-    )
+    given = document(scale="variance", claim={"equivalent_within": 0.02})
+    errors = reader.read_registration(write(given))
     assert power.gap_sd(errors, found) == pytest.approx(2.0 / 150)
     pp, variance = (power.power_table([k], found) for k in (known, errors))
     assert set(variance["scale"]) == {"variance"}
