@@ -50,7 +50,6 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
 
 
 def _bind_registration(arguments: argparse.Namespace) -> None:
-    """Write what a registration binds into its file."""
     from orla.prereg import binding, demands  # imports the study, which the others do not need
     from orla.study.config import read_plan
 
@@ -82,7 +81,6 @@ def _bind_registration(arguments: argparse.Namespace) -> None:
 
 
 def _lock_documents(arguments: argparse.Namespace) -> None:
-    """Check registrations and amendments, and add them to LOCK."""
     if (folder := arguments.folder) is None:
         first = arguments.files[0].parent
         folder = first.parent if first.name == amendments.AMENDMENTS else first
@@ -120,7 +118,6 @@ def _check_amendment(path: Path, folder: Path, arguments: argparse.Namespace) ->
 
 
 def _verify_locks(arguments: argparse.Namespace) -> None:
-    """Print each registration of a folder, checked against its lock."""
     locks = lock.verify_folder(arguments.folder)
     columns = _available_columns_by_result(arguments)
     registrations = reader.read_registrations(arguments.folder)
@@ -147,7 +144,6 @@ def _available_columns_by_result(arguments: argparse.Namespace) -> dict[str, lis
 
 
 def _print_power(arguments: argparse.Namespace) -> None:
-    """Print the power of a registration by the true gap."""
     from orla.prereg import power  # imports SciPy's distributions
 
     claim, sd = reader.read_registration(arguments.file), arguments.sd

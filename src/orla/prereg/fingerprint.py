@@ -123,7 +123,6 @@ def behaviour_trials(
 
 
 def _small_job(plan: Plan, condition: Condition) -> dict[str, Any]:
-    """The job of a condition, of a small network."""
     job = plan.job(condition)
     return job | {"network": trials.shrink_network(job["network"])}
 

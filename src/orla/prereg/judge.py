@@ -137,7 +137,6 @@ def _outcomes_by_variant(
 
 
 def _outcomes(family: Sequence[Evidence], retired: int) -> list[tuple[str, Ps]]:
-    """The outcome and the p values of each."""
     tests = [
         (1.0, 1.0) if each.obstacles else each.registration.rule.claim_and_opposite_p(each.estimate)
         for each in family
@@ -183,7 +182,6 @@ def _verdict_columns(
     outcomes_by_variant: Mapping[str, str],
     leave_one_out_outcomes: Sequence[str],
 ) -> dict[str, Any]:
-    """The columns of a verdict that results alone decide."""
     registration, estimate = basis.registration, basis.estimate
     if basis.obstacles:
         reason = "; ".join(basis.obstacles)

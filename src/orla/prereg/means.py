@@ -154,7 +154,6 @@ def _gap_problems(registration: Registration, row: Row, pairs: pd.DataFrame | No
 
 
 def _seed_problems(registration: Registration, row: Row, place: str) -> list[str]:
-    """How the seeds of a row differ from those registered."""
     names = (SCALES[registration.scale].count.format(SEED), "n_diverged")
     n, n_diverged = map(row.count, names)
     if n is None or n_diverged is None:

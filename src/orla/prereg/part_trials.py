@@ -56,7 +56,6 @@ def _waves(*shape: int, phase: float = 0.0) -> np.ndarray:
 
 
 def _stream(steps: int, phase: float = 0.0) -> Stream:
-    """A made-up stream."""
     x = _waves(steps, _INPUTS, phase=phase)
     y = np.stack([np.roll(x[:, 0], 1) - x[:, 1], np.roll(x[:, 2], 2) * x[:, 0]], axis=1)
     return Stream(x, y)

@@ -106,7 +106,6 @@ def _learners_to_recover(
 
 
 def _manipulation_checks(path: Path, document: Mapping[str, Any]) -> tuple[Check, ...]:
-    """The manipulation checks of a file."""
     checks = []
     for i, each in enumerate(document.get("manipulation_checks", [])):
         name, bounds, column = f"{path}: manipulation_checks[{i}]", each["region"], each["column"]

@@ -131,7 +131,6 @@ def _where_text(where: Mapping[str, Value]) -> str:
 
 
 def _check_holds(check: Check, values: Sequence[Value]) -> bool:
-    """Whether the values of a check's columns in one row are as it asks."""
     if check.region is None:
         return bool(values[0] == check.equals)
     ends = pd.to_numeric(pd.Series(list(values)), errors="coerce").to_numpy(float)

@@ -52,7 +52,6 @@ def binding_sentence(registration: Registration, binding: Mapping[str, Any] | No
 def estimate_sentence(evidence: Evidence, ps: Ps) -> str:
     """What an estimate is, and what was shown of it."""
     registration, estimate = evidence.registration, evidence.estimate
-    query = registration.query
     scale = f" {registration.scale}" if registration.scale else ""
     shown = registration.rule.words(ps, registration.scale, in_family=not registration.primary)
     name = registration.measure
@@ -60,31 +59,30 @@ def estimate_sentence(evidence: Evidence, ps: Ps) -> str:
     units = f"{registration.unit}s"
     if registration.quantity and not registration.by_pairs:
         units += " and their choice of rates"
+    mean, low, high = map(value_text, (estimate.mean, estimate.low, estimate.high))
     sentence = (
-        f"{name} is {value_text(estimate.mean)}{scale}, {query.interval} over {evidence.n} "
-        f"{units} [{value_text(estimate.low)}, {value_text(estimate.high)}]{scale}, "
-        f"n = {evidence.n}: {shown}"
+        f"{name} is {mean}{scale}, {registration.query.interval} over {evidence.n} {units} "
+        f"[{low}, {high}]{scale}, n = {evidence.n}: {shown}"
     )
     return "; ".join([sentence, *evidence.notes])
 
 
 def outcome_with_variant_text(outcome: str, variant: str, evidence: Evidence) -> str:
     """The outcome with a variant of the estimate, in words, and that variant's estimate."""
-    other = evidence.variants.get(variant)
-    ends = other and f"[{value_text(other.low)}, {value_text(other.high)}]"
-    return f"{outcome} {variant}" + (f" ({value_text(other.mean)} {ends})" if other else "")
+    other = evidence.variants[variant]
+    mean, low, high = map(value_text, (other.mean, other.low, other.high))
+    return f"{outcome} {variant} ({mean} [{low}, {high}])"
 
 
 def limits_sentence(registration: Registration) -> str:
     """What an interval does not range over."""
-    task, without = registration.task, ": it holds none of the variation between pairs"
+    task, by_pairs, rates = registration.task, registration.by_pairs, "the choice of rates"
+    sample = f" over pairs of sessions of {task}" if by_pairs else " over seeds"
     if registration.quantity:
-        sample = f"pairs of sessions of {task}" if registration.by_pairs else "seeds"
-        more = "" if registration.by_pairs else without
-        return f" over {sample}, with the choice of rates in its scatter{more}"
-    if registration.by_pairs:
-        return (
-            f" over pairs of sessions of {task}, whose scatter holds that of seeds and of the "
-            "choice of rates, for this network, optimizer and split alone"
-        )
-    return f" over seeds of the pair {registration.pair} of {task}{without}"
+        sample += f", with {rates} in its scatter"
+    elif by_pairs:
+        scatter = f"whose scatter holds that of seeds and of {rates}"
+        sample += f", {scatter}, for this network, optimizer and split alone"
+    else:
+        sample += f" of the pair {registration.pair} of {task}"
+    return sample if by_pairs else f"{sample}: it holds none of the variation between pairs"
