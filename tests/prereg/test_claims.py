@@ -25,33 +25,34 @@ def judged(write):
     return judged
 
 
+def of_seeds(*values, **more):
+    """The table of a row over seeds."""
+    return {"estimates": pd.DataFrame([estimate(*values, **more)])}
+
+
 @pytest.mark.parametrize(
-    ("claim", "mean", "sd", "outcome"),
+    ("unit", "claim", "mean", "sd", "outcome"),
     [
-        ({"equivalent_within": 3}, 0.5, 2, "supported"),
-        ({"equivalent_within": 3}, -6, 2, "falsified"),
-        ({"equivalent_within": 3}, 0, 15, "inconclusive"),
-        ({"more_than": 10}, 6, 2, "falsified"),
-        ({"less_than": 0}, -4, 2, "supported"),
+        ("pair", {"equivalent_within": 3}, 0.5, 2, "supported"),
+        ("pair", {"equivalent_within": 3}, -6, 2, "falsified"),
+        ("pair", {"equivalent_within": 3}, 0, 15, "inconclusive"),
+        ("pair", {"more_than": 10}, 6, 2, "falsified"),
+        ("pair", {"less_than": 0}, -4, 2, "supported"),
+        ("seed", {"equivalent_within": 3}, 0.2, 2, "supported"),
+        ("seed", {"equivalent_within": 3}, 8, 2, "falsified"),
     ],
 )
-def test_the_interval_over_pairs_decides(judged, claim, mean, sd, outcome):
-    verdict = judged(document(claim=claim), tables(gaps(mean, sd)))
-    assert (verdict.outcome, verdict.n, verdict.primary) == (outcome, 12, True)
+def test_the_interval_over_units_decides(judged, unit, claim, mean, sd, outcome):
+    if unit == "pair":
+        n, of = 12, "over pairs of sessions of many-arrays"
+        verdict = judged(document(claim=claim), tables(gaps(mean, sd)))
+    else:
+        n, of = 5, "over seeds of the pair indy of many-arrays: it holds none of the variation be"
+        verdict = judged(seed_document(claim=claim), of_seeds(gaps(mean, sd, n)))
+    assert (verdict.outcome, verdict.n, verdict.primary) == (outcome, n, True)
     assert verdict.estimate == pytest.approx(mean) and verdict.low < mean < verdict.high
     assert (verdict.p < 0.05) == (outcome == "supported") and verdict.p == verdict.p_holm
-    assert "90 % t interval over 12 pairs" in verdict.reason
-    assert "over pairs of sessions of many-arrays" in verdict.limits
-
-
-@pytest.mark.parametrize(
-    ("mean", "outcome"), [(0.2, "supported"), (8, "falsified"), (2.5, "inconclusive")]
-)
-def test_the_seeds_of_one_pair_may_be_the_unit(judged, mean, outcome):
-    verdict = judged(seed_document(), of_seeds(gaps(mean, 2, 5)))
-    assert (verdict.outcome, verdict.n) == (outcome, 5)
-    assert "over seeds of the pair indy" in verdict.limits
-    assert "none of the variation between pairs" in verdict.limits
+    assert f"90 % t interval over {n} {unit}s" in verdict.reason and of in verdict.limits
 
 
 def put(table, column, value, row=0):
@@ -147,11 +148,6 @@ def test_a_row_that_contradicts_itself_is_refused(judged, change, words):
     change(given)
     with pytest.raises(OrlaError, match=words):
         judged(document(), given)
-
-
-def of_seeds(*values, **more):
-    """The table of a row over seeds."""
-    return {"estimates": pd.DataFrame([estimate(*values, **more)])}
 
 
 def test_a_guard_of_the_pair_makes_seeds_untestable(judged):

@@ -54,14 +54,13 @@ def test_a_verdict_names_its_network_where_it_has_one(networks, suffix, write):
     assert verdict["network"] == suffix.strip(" ()")
 
 
-@pytest.mark.parametrize("unit, n", [("seed", 5), ("pair", 12)])
 @pytest.mark.parametrize(
-    ("claim", "mean", "outcome"),
+    ("unit", "n", "claim", "mean", "outcome"),
     [
-        ({"more_than": 0.5}, 0.8, "supported"),
-        ({"more_than": 0.5}, 0.52, "inconclusive"),
-        ({"less_than": 0.5}, 0.2, "supported"),
-        ({"equivalent_within": 0.2}, 0.8, "falsified"),
+        ("seed", 5, {"more_than": 0.5}, 0.8, "supported"),
+        ("pair", 12, {"more_than": 0.5}, 0.52, "inconclusive"),
+        ("seed", 5, {"less_than": 0.5}, 0.2, "supported"),
+        ("pair", 12, {"equivalent_within": 0.2}, 0.8, "falsified"),
     ],
 )
 def test_the_interval_decides(judged, unit, n, claim, mean, outcome):

@@ -9,21 +9,29 @@ from scipy import stats
 
 from orla.truth import matched
 
-PAIRS = [(name, 2) for name in "abcdefgh"]
 MARGIN, STUDIES = 0.02, 6
 
 
-def rows(scale=1.0, pairs=PAIRS):
-    """The controls of some pairs whose gaps of errors are `scale` times those drawn."""
-    models, settings = varied(pairs, lost=0.0), given(resamples=50)
-    estimates = table("estimates", models, resamples=50)
+@pytest.fixture(scope="module")
+def models():
+    return varied([(name, 2) for name in "abcdefgh"], lost=0.0)
+
+
+@pytest.fixture(scope="module")
+def estimates(models):
+    return table("estimates", models, resamples=50)
+
+
+def rows(models, estimates, scale=1.0):
+    """The controls of these models where gaps of errors are `scale` times theirs."""
     gaps = [c for c in estimates if c.startswith("error_gap")]
-    estimates[gaps] *= scale
-    return estimates, matched.matched_scatter_table(models, estimates, settings, STUDIES)
+    estimates = estimates.assign(**{name: scale * estimates[name] for name in gaps})
+    table = matched.matched_scatter_table(models, estimates, given(resamples=50), STUDIES)
+    return estimates, table
 
 
-def test_a_row_is_of_the_centred_gaps_with_margins_added():
-    estimates, found = rows(scale=1e-3)
+def test_a_row_is_of_the_centred_gaps_with_margins_added(models, estimates):
+    estimates, found = rows(models, estimates, scale=1e-3)
     own = found[found["rules"] == "present"]
     gaps = estimates[estimates["estimand"] == "stable"]["error_gap"].to_numpy()
     draws = np.random.default_rng(0).integers(0, len(gaps), (STUDIES, len(gaps)))
@@ -36,12 +44,11 @@ def test_a_row_is_of_the_centred_gaps_with_margins_added():
     assert own["right"].tolist() == [STUDIES, 0, STUDIES] and not own["wrong"].iloc[[0, 2]].any()
 
 
-def test_wide_scatter_is_undecided_and_the_former_rules_are_a_plain_test():
-    _, found = rows(scale=100.0)
+def test_wide_scatter_is_undecided_and_the_former_rules_are_a_plain_test(models, estimates):
+    _, found = rows(models, estimates, scale=100.0)
     own = found[found["rules"] == "present"]
     assert (own["inconclusive"] >= STUDIES - 1).all()
     former = found[found["rules"] == "former"]
-    models = varied(PAIRS, lost=0.0)
     gaps = []
     for _, pair in models[models["selected_on_tail"]].groupby("pair"):
         wide = pair.pivot(index="seed", columns="learner", values="recovery_heldout_percent")
@@ -56,6 +63,6 @@ def test_wide_scatter_is_undecided_and_the_former_rules_are_a_plain_test():
     assert former["supported"].iloc[0] == shown
 
 
-def test_few_pairs_are_no_scatter():
-    _, found = rows(pairs=PAIRS[:2])
+def test_few_pairs_are_no_scatter(models, estimates):
+    _, found = rows(*(each[each["pair"].isin(["a", "b"])] for each in (models, estimates)))
     pd.testing.assert_frame_equal(found, found.iloc[:0])
