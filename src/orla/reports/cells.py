@@ -76,9 +76,13 @@ def value(
 
 
 def with_interval(
-    header: str, *columns: str, group: str = "", n: str = "n_seeds", **how: Any
+    header: str, column: str, *ends: str, group: str = "", n: str = "n_seeds", **how: Any
 ) -> Cell:
-    """A number and its interval's ends, below it where `stacked`; "not run" where it was not."""
+    """A number and its interval, below it where `stacked`; "not run" where it was not.
+
+    The columns of the interval's ends are by default COLUMN_low and COLUMN_high.
+    """
+    columns = (column, *(ends or (f"{column}_low", f"{column}_high")))
     stacked = how.pop("stacked", False)
 
     def text(line: Line) -> str:
@@ -104,11 +108,9 @@ def seeds_and_diverged() -> Cell:
 def beside(header: str, ours: str | Callable[[Line], Beside], group: str = "", **how: Any) -> Cell:
     """A column of our number over the paper's; `ours` is made of a line, or names its column."""
 
-    def numbers(line: Line) -> Beside:
-        return line.row[ours] if isinstance(ours, str) else ours(line)
-
+    make = (lambda line: line.row[ours]) if isinstance(ours, str) else ours
     column = Column(header, "r", group)
-    return Cell(column, lambda line: numbers(line).text(**how), lambda line: [numbers(line)])
+    return Cell(column, lambda line: make(line).text(**how), lambda line: [make(line)])
 
 
 def mean_beside(

@@ -28,7 +28,6 @@ from orla.study.declarations import read_declarations
 from orla.study.keys import KEYS
 
 _RECOVERY = AT_END.recovery
-_ADAPT = "recovery_adapt_percent"
 SCORES = ("heldout_error", _RECOVERY, "recovery_stable_percent", "adapt_error")
 """Scores of every condition, which stand beside the columns of the probes."""
 
@@ -41,10 +40,7 @@ class Conditions(Summary, name="conditions"):
         any_seed("edge", "Whether the selected rate lies on the edge of its grid."),
         seeds(_RECOVERY, "Seeds with a finite held-out recovery."),
         diverged_seeds(),
-        mean(
-            *("recovery_percent", "Mean held-out recovery", _RECOVERY),
-            t95="t95_{}_percent",
-        ),
+        mean("recovery_percent", "Mean held-out recovery", _RECOVERY, t95="t95_{}_percent"),
         mean(
             "over_best_percent",
             "Mean held-out recovery over the better of the frozen network and the best constant",
@@ -52,11 +48,9 @@ class Conditions(Summary, name="conditions"):
             t95="over_best_t95_{}_percent",
         ),
         mean(
-            *(
-                "adapt_recovery_percent",
-                "Mean recovery while adapting, at the rate that is best there",
-                _ADAPT,
-            ),
+            "adapt_recovery_percent",
+            "Mean recovery while adapting, at the rate that is best there",
+            source="recovery_adapt_percent",
             t95="adapt_t95_{}_percent",
         ),
         mean("r2_mean", "Mean held-out R2, outputs weighted equally"),
@@ -64,7 +58,8 @@ class Conditions(Summary, name="conditions"):
         mean("update_ratio", "Mean ratio ||dW_hh|| / ||dW_out||", t95="update_ratio_t95_{}"),
         *DENOMINATOR,
         mean(
-            *(COLUMN, "Mean held-out recovery where that of full RTRL is 100"),
+            COLUMN,
+            "Mean held-out recovery where that of full RTRL is 100",
             t95="recovery_vs_rtrl_t95_{}_percent",
         ),
     )

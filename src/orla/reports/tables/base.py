@@ -92,18 +92,15 @@ class Table(Part):
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:
         """The caption: `says`, with its fields filled in."""
         says = self.says + (self.papers if study.reproduces else "")
-        main, full = (
-            study.comparison_text(study.main),
-            study.called("learner", load().past_gradient_learner),
-        )
+        main = study.comparison_text(study.main)
+        full = study.called("learner", load().past_gradient_learner)
         return says.format(main=main, full=full, rates_of=study.rates_of)
 
     def remark_list(self) -> list[str]:
         """Each of the remarks, and the quotes."""
-        quotes, paper = self.quotes.items(), load()
-        rows = ((text, row) for name, text in quotes for row in paper.rows_in_text(name))
         remarks = filter(None, map(str.strip, self.remarks.split("\n\n")))
-        return [*remarks, *(text.format(**row) for text, row in rows)]
+        quotes, paper = self.quotes.items(), load()
+        return [*remarks, *(t.format(**row) for n, t in quotes for row in paper.rows_in_text(n))]
 
     def notes(self, contents: Contents, study: StudyFacts, *results: pd.DataFrame) -> list[str]:
         """What stands under the table: by default remarks, quotes, and what its marks mean."""

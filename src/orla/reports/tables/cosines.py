@@ -16,7 +16,7 @@ from orla.reports.beside import (
 from orla.reports.cells import mean_beside, network_name, part_name, seed_count, value
 from orla.reports.comparison import Mean, conditions_frame
 from orla.reports.paper import load
-from orla.reports.study import StudyFacts
+from orla.reports.study import StudyFacts, where
 from orla.study.keys import KEYS
 from orla.study.plan import STATIONARY
 
@@ -59,11 +59,10 @@ class PastCosines(
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """The conditions with either cosine, whichever learner drives: the paper's comes first."""
         rows = with_measures(pool_pairs(measured), _WINDOWS, _LAST, _EXACT)
-        rows = drifting_rows(rows).to_dict("records")
+        rows = drifting_rows(rows).sort_values("learner", kind="stable")
+        is_papers = rows["learner"] == load().past_gradient_learner
         means: dict[tuple[str, ...], dict[str, Mean]] = {}
-        for row in sorted(
-            rows, key=lambda row: (row["learner"] != load().past_gradient_learner, row["learner"])
-        ):
+        for row in pd.concat([rows[is_papers], rows[~is_papers]]).to_dict("records"):
             how = study.declaration("learner", row["learner"]).get("exactness")
             exact = how == "exact" and study.stride(row["learner"]) == 1
             for measure in {_WINDOWS, _LAST, _EXACT if exact else _WINDOWS} & {*row["means"]}:
@@ -158,7 +157,7 @@ class Substrate(
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """The drifting conditions of the paper's full learner with one of these measures."""
         rows = drifting_rows(with_measures(measured, *_METRICS))
-        return rows[rows["learner"] == load().past_gradient_learner]
+        return where(rows, learner=load().past_gradient_learner)
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Any:
         """The panels of the paper's rows alone."""

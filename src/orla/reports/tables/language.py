@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import pandas as pd
 
-from orla.reports.cells import Cell, Row, value, with_interval
+from orla.reports.cells import Row, value, with_interval
 from orla.reports.numbers import count, number
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
@@ -49,12 +49,6 @@ def _undone_text(rows: pd.DataFrame) -> str:
     return f"{cost}. While they learn with Adam, {undone}"
 
 
-def _percent_column(header: str, column: str, group: str) -> Cell:
-    return with_interval(
-        header, column, f"{column}_low", f"{column}_high", group=group, stacked=True
-    )
-
-
 class Lora(
     Table, name="lora", label="Online LoRA on language models",
     chapter="language", order=10, needs=("language",),
@@ -77,10 +71,11 @@ class Lora(
         value("shift", "shift", group="Loss", digits=2),
         value("frozen", "frozen", group="Loss", digits=2),
         value("adapted", "loss", group="Loss", digits=2),
-        _percent_column("over the shift", "before", "Recovery (%)"),
-        _percent_column("over TBPTT-64", "proxy", "Recovery (%)"),
-        _percent_column("over the shift", "heldout_before", "Held out (%)"),
-        _percent_column("over TBPTT-64", "heldout_proxy", "Held out (%)"),
+        *(
+            with_interval(header, prefix + column, group=group, stacked=True)
+            for group, prefix in (("Recovery (%)", ""), ("Held out (%)", "heldout_"))
+            for header, column in (("over the shift", "before"), ("over TBPTT-64", "proxy"))
+        ),
         value("n", "n_seeds", count),
     )
 
@@ -88,9 +83,8 @@ class Lora(
         columns = ["shift", "reference", "frozen", "loss", "heldout", "before", "proxy"]
         columns += ["heldout_before", "heldout_proxy"]
         rows = as_nullable(mean_intervals(recovery_table(language), MODEL, columns))
-        return rows.assign(
-            what=[learner_optimizer_text(row, study) for row in rows.to_dict("records")]
-        )
+        names = [learner_optimizer_text(row, study) for row in rows.to_dict("records")]
+        return rows.assign(what=names)
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         for _, group in rows.groupby(["model", "rank"], sort=False):
@@ -136,7 +130,7 @@ class LoraSegments(
         value("frozen", "frozen", group="Loss", digits=2),
         value("adapted", "loss", group="Loss", digits=2),
         value("first tokens", "first", group="Loss", digits=2),
-        _percent_column("Recovery (%)", "recovery", ""),
+        with_interval("Recovery (%)", "recovery", stacked=True),
         value("n", "n_seeds", count),
     )
     quotes: ClassVar = {
@@ -145,9 +139,8 @@ class LoraSegments(
 
     def rows(self, language: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         by = ["model", "rank", "stream", "segment", "domain"]
-        return mean_intervals(
-            several_shifts_table(language), by, ["frozen", "loss", "first", "recovery"]
-        )
+        columns = ["frozen", "loss", "first", "recovery"]
+        return mean_intervals(several_shifts_table(language), by, columns)
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         for (model, rank, _), group in rows.groupby(["model", "rank", "stream"], sort=False):
@@ -178,5 +171,4 @@ class LoraNorms(
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         for (model, rank), group in rows.groupby(["model", "rank"], sort=False):
             ratio = number(group["norm"].max() / group["norm"].min())
-            title = f"{model}, rank {rank}: largest over smallest {ratio}"
-            yield title, group.to_dict("records")
+            yield f"{model}, rank {rank}: largest over smallest {ratio}", group.to_dict("records")

@@ -60,29 +60,22 @@ class ProjectedOut(
         return load().rows_in_text("intervention", "spearman")
 
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        models = models[models["optimizer"] == self.papers_rows[0]["optimizer"]]
-        return pairs_as_seeds(models)
+        return pairs_as_seeds(where(models, optimizer=self.papers_rows[0]["optimizer"]))
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
-        first, blank = self.papers_rows[0], True
-        kind, plain_rows = first["ours"]["intervention"], where(rows, **DEFAULTS)
-        changed_rows = rows[rows["start"] == DEFAULTS["start"]]
-        changed_rows = changed_rows[changed_rows["intervention"] != DEFAULTS["intervention"]]
+        first, panels = self.papers_rows[0], []
+        kind, rows = first["ours"]["intervention"], where(rows, start=DEFAULTS["start"])
+        changed_rows = rows[rows["intervention"] != DEFAULTS["intervention"]]
         for title, keys, group in papers_first(study, changed_rows, "learner", "optimizer"):
-            pairs = _paired_networks(where(plain_rows, **keys | DEFAULTS), group)
+            pairs = _paired_networks(where(rows, **keys | DEFAULTS), group)
+            part = study.declaration("intervention", keys["intervention"])
+            is_papers = part.get("name", kind) == kind
+            summary = self._rank_correlation_lines if is_papers else _mean_line
             if len(pairs):
-                blank = False
-                part = study.declaration("intervention", keys["intervention"])
-                summary = (
-                    self._rank_correlation_lines if part.get("name", kind) == kind else _mean_line
-                )
-                yield title, [*_loss_lines(keys, pairs), *summary(keys, pairs)]
-        if blank:
-            none = pd.DataFrame(columns=[_TOP1, _ENERGY, "lost"], dtype=float)
-            yield (
-                study.called("optimizer", first["optimizer"]),
-                self._rank_correlation_lines(first, none),
-            )
+                panels.append((title, [*_loss_lines(keys, pairs), *summary(keys, pairs)]))
+        none = pd.DataFrame(columns=[_TOP1, _ENERGY, "lost"], dtype=float)
+        title = study.called("optimizer", first["optimizer"])
+        yield from panels or [(title, self._rank_correlation_lines(first, none))]
 
     def _rank_correlation_lines(self, keys: Row, pairs: pd.DataFrame) -> list[Row]:
         """The rank correlation, ours and the paper's at each number of networks."""
@@ -205,8 +198,8 @@ class Isotropy(
         sides = [where(rows, learner=name) for name in self.learners]
         blank = {"task": text["task"]} | DEFAULTS
         keys = [dict(r[list(KEYS)].iloc[0]) if len(r) else blank for r in sides]
-        line: dict[str, Any] = {"imposed": condition, "optimizer": optimizer}
-        line["papers"] = next(iter(papers.values()), {}).get("within_interval")
+        alike = next(iter(papers.values()), {}).get("within_interval")
+        line: dict[str, Any] = {"imposed": condition, "optimizer": optimizer, "papers": alike}
         for measure in _CONDITIONS:
             first, second = (_mean_or_none(side, measure) for side in sides)
             side_index = 0 if first and not second else 1
@@ -216,7 +209,7 @@ class Isotropy(
             paper = paper_value(papers.get(name), "mse")
             line[name] = Beside(key, _ERROR, _mean_or_none(side, _ERROR), paper)
         # First minus second learner's error, paired by network.
-        pairs = sides[0].merge(sides[1], on=["seed"], suffixes=("", "_other"))
+        pairs = sides[0].merge(sides[1], on="seed", suffixes=("", "_other"))
         fails = pairs["diverged"].astype(bool) | pairs["diverged_other"].astype(bool)
         apart = mean_of(pairs[_ERROR] - pairs[f"{_ERROR}_other"], int(fails.sum()))
         difference = apart if all(map(len, sides)) else None
@@ -227,11 +220,10 @@ class Isotropy(
 
 def _equal_errors_text(line: Line) -> str:
     """Whether the interval of the difference holds 0, over what the paper says."""
-    ours, papers = line.row["difference"].ours, line.row["papers"]
-    alike = MISSING
-    if ours is not None and not is_missing(ours.low):
-        alike = "yes" if ours.low <= 0 <= ours.high else "no"
-    return alike if papers is None else f"{alike}\n{'yes' if papers else 'no'}"
+    ours, papers, words = line.row["difference"].ours, line.row["papers"], ("no", "yes")
+    has_ends = ours is not None and not is_missing(ours.low)
+    alike = words[ours.low <= 0 <= ours.high] if has_ends else MISSING
+    return alike if papers is None else f"{alike}\n{words[papers]}"
 
 
 def _mean_or_none(rows: pd.DataFrame, column: str) -> Mean | None:

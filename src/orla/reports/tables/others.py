@@ -21,10 +21,9 @@ def model_name(row: Row, study: StudyFacts) -> str:
     """What a reader calls the model of a row, which has a peer or the keys of a condition."""
     if isinstance(row["peer"], str):
         return PEERS.get(row["peer"], row["peer"])
-    kinds = ["architecture", "learner", "optimizer"]
-    kinds += ["intervention"] if row["intervention"] != "none" else []
-    kinds += ["start"] if row["start"] != "fresh" else []
-    return ", ".join(study.called(kind, row[kind]) for kind in kinds)
+    kinds = ("architecture", "learner", "optimizer", "intervention", "start")
+    usual = {"intervention": "none", "start": "fresh"}
+    return ", ".join(study.called(k, row[k]) for k in kinds if row[k] != usual.get(k))
 
 
 class Streaming(
@@ -79,12 +78,10 @@ def river_comparison_sentences(results: Mapping[str, pd.DataFrame], study: Study
         return []
     sentences = []
     for stream, group in Streaming().rows(*frames, study=study).groupby(PANEL, sort=False):
-        networks = group[group["peer"].isna()].to_dict("records")
+        is_network = group["peer"].isna()
+        networks, rivers = (group[rows].to_dict("records") for rows in (is_network, ~is_network))
         best = max(networks, key=lambda row: row["mean"], default=None)
-        peers = [
-            f"{model_name(row, study)} {number(row['mean'])} %"
-            for row in group[group["peer"].notna()].to_dict("records")
-        ]
+        peers = [f"{model_name(row, study)} {number(row['mean'])} %" for row in rivers]
         if best and peers:
             accuracy = estimate(best["mean"], best["t95_low"], best["t95_high"], n=best["n_seeds"])
             sentences.append(
@@ -155,14 +152,10 @@ class Tent(
     cells = (
         value("Adapted by", "called", str, align="l"),
         value("Rate", "learning_rate", rate),
-        with_interval("Error (%)", "error", "error_low", "error_high", n="n"),
-        with_interval(
-            "ours", "recovery", "recovery_low", "recovery_high", n="n", group="Recovery (%)"
-        ),
+        with_interval("Error (%)", "error", n="n"),
+        with_interval("ours", "recovery", n="n", group="Recovery (%)"),
         value("paper's", "papers_recovery", group="Recovery (%)"),
-        with_interval(
-            "ours", "over_sgd", "over_sgd_low", "over_sgd_high", n="n", group="Less SGD's (pp)"
-        ),
+        with_interval("ours", "over_sgd", n="n", group="Less SGD's (pp)"),
         value("paper's", "papers_over_sgd", group="Less SGD's (pp)"),
     )
 

@@ -71,9 +71,8 @@ class _ByReading(ByCondition):
     def past_gradient_conditions(self, measured: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
         """The conditions of the paper's full learner with a structure, and each network's kind."""
         rows = with_measures(pool_pairs(measured), _TOP1)
-        rows = rows[rows["learner"] == load().past_gradient_learner]
-        kinds = [network_kind(study, name) for name in rows["architecture"]]
-        return rows.assign(kind=kinds)
+        rows = where(rows, learner=load().past_gradient_learner)
+        return rows.assign(kind=[network_kind(study, name) for name in rows["architecture"]])
 
     def lines(self, rows: list[Row]) -> list[Row]:
         return [
@@ -114,9 +113,9 @@ class Structure(
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
         """The paper's table, and the rows of its text about the same."""
+        rows = super().papers_rows
         more = {"learner": load().past_gradient_learner, "split": "shift"}
-        text = load().rows_in_text(_TOP1, "whh_share_percent")
-        return load().table("structure") + [row | more for row in text]
+        return rows + [row | more for row in load().rows_in_text(_TOP1, "whh_share_percent")]
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """The conditions whose network is of a kind that the paper measures here."""
@@ -194,8 +193,8 @@ class Capacity(
     ) -> pd.DataFrame:
         """The gaps of the paper's two learners with its optimizer, a row a condition."""
         first = self.papers_rows[0]
-        rows = where(gaps, **DEFAULTS).assign(learner="")
-        rows = where(rows, **{name: first[name] for name in (*_LEARNERS, "optimizer")})
+        keys = {name: first[name] for name in (*_LEARNERS, "optimizer")}
+        rows = where(gaps, **DEFAULTS, **keys).assign(learner="")
         # Several comparisons may be of the same two learners.
         rows = rows.drop_duplicates(list(KEYS))
         columns = ["gap_pp", "t95_low_pp", "t95_high_pp", "n_seeds", "n_diverged"]

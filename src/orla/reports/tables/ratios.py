@@ -1,6 +1,7 @@
 """Update ratios: by optimizer beside the gap, and with the past gradient's structure by cadence."""
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from orla.reports.tables.base import Contents, Table
 from orla.study.keys import DEFAULTS, KEYS
 
 _RATIOS = "‖ΔW_hh‖/‖ΔW_out‖"
+_RATIO_ENDS = ("update_ratio_t95_low", "update_ratio_t95_high")
+_ONE_ORDER = "; the paper's four are in one order"
 _TABLE_3 = "The paper's ratios, and its gaps at 80/20 beside float64, are those of its Table 3."
 
 
@@ -36,11 +39,7 @@ class RatioGap(
 
     cells = (
         part_name("optimizer"),
-        with_interval(
-            *("ours", "update_ratio", "update_ratio_t95_low", "update_ratio_t95_high"),
-            group=_RATIOS,
-            digits=2,
-        ),
+        with_interval("ours", "update_ratio", *_RATIO_ENDS, group=_RATIOS, digits=2),
         value("paper", "paper_update_ratio", group=_RATIOS, digits=2),
         with_interval("ours", "gap_pp", "t95_low_pp", "t95_high_pp", group="Gap (pp)", signed=True),
         cell("paper", _papers_gap_text, "Gap (pp)"),
@@ -64,11 +63,7 @@ class RatioGap(
         notes = []
         for row in results[1].to_dict("records"):
             rank = estimate(row["spearman"], row["low"], row["high"], digits=2, signed=True)
-            note = (
-                "; the paper's four are in one order"
-                if study.applicable_paper(row, study.main)
-                else ""
-            )
+            note = _ONE_ORDER if study.applicable_paper(row, study.main) else ""
             notes.append(
                 f"Rank correlation of ratio and gap over {count(row['n_optimizers'])} optimizers, "
                 f"{study.condition_title(row, results[1])}: {rank} (95 % bootstrap interval over "
@@ -145,21 +140,20 @@ class CadenceStructure(
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Iterator[tuple[str, list[Row]]]:
         for title, keys, group in papers_first(study, pairs_as_seeds(where(rows, **DEFAULTS))):
             lines = []
-            for optimizer in study.distinct(group, "optimizer"):
-                sides = where(group, optimizer=optimizer)
-                for gradient, learners in self.learners_by_gradient(study).items():
-                    if line := _both_cadences_line(
-                        [where(sides, learner=name) for name in learners]
-                    ):
-                        line_keys = {"optimizer": optimizer, "gradient": gradient}
-                        lines.append(line_keys | {"counts": _null_ratio_text(study, keys)} | line)
+            gradients = self.learners_by_gradient(study).items()
+            optimizers = study.distinct(group, "optimizer")
+            for optimizer, (gradient, learners) in product(optimizers, gradients):
+                sides = [where(group, optimizer=optimizer, learner=name) for name in learners]
+                if line := _both_cadences_line(sides):
+                    line |= {"optimizer": optimizer, "gradient": gradient}
+                    lines.append(line | {"counts": _null_ratio_text(study, keys)})
             if lines:
                 yield title, lines
 
     def notes(self, contents: Contents, study: StudyFacts, *results: pd.DataFrame) -> list[str]:
-        lines = [row for panel in contents.panels for row in panel.rows]
-        visible_nulls = [any(row[place] != MISSING for row in lines) for place in (-2, -1)]
-        notes = [note for note, some in zip(_NULLS.values(), visible_nulls, strict=True) if some]
+        rows = [row for panel in contents.panels for row in panel.rows]
+        places = zip(_NULLS.values(), (-2, -1), strict=True)
+        notes = [note for note, i in places if any(row[i] != MISSING for row in rows)]
         return notes + self.over_pairs_notes(contents.records)
 
     def is_shown(self, contents: Contents, study: StudyFacts) -> bool:

@@ -151,19 +151,14 @@ class Verdict(
 
     def notes(self, contents: Contents, study: StudyFacts, *results: pd.DataFrame) -> list[str]:
         lines = verdict_lines(contents.rows, study)
-        reasons = [
+        notes = [
             f"{line['title']}: {line['reason']}"
             for line in lines
             if line["outcome"] != "supported" and line["reason"]
         ]
-        unchecked_titles = [line["title"] for line in lines if line.get("history", "git") != "git"]
-        has_amendment = any(line["amended"] for line in lines)
-        return [
-            *reasons,
-            *[f"The day of the lock is not shown by git: {'; '.join(unchecked_titles)}."]
-            * bool(unchecked_titles),
-            *["† amended after it was registered."] * has_amendment,
-        ]
+        if titles := [line["title"] for line in lines if line.get("history", "git") != "git"]:
+            notes.append(f"The day of the lock is not shown by git: {'; '.join(titles)}.")
+        return notes + ["† amended after it was registered."] * any(x["amended"] for x in lines)
 
 
 def specifications(multiverse: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
@@ -187,8 +182,8 @@ def specifications(multiverse: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
     rows = where(rows, task=task, pair=pair).copy()
     streams = multiverse[["task", "pair"]].drop_duplicates()
     names = [study.called(kind, name) for kind, name in (("task", task), ("pair", pair)) if name]
-    numbers, factors = ["gap", "low", "high"], {"r2": 100.0, "error": 100.0}
-    rows[numbers] = rows[numbers].mul(rows["metric"].map(factors).fillna(1.0), axis=0)
+    numbers, in_hundredths = ["gap", "low", "high"], rows["metric"].isin(("r2", "error"))
+    rows[numbers] = rows[numbers].mul(np.where(in_hundredths, 100.0, 1.0), axis=0)
     rows[["low", "high"]] = np.sort(rows[["low", "high"]], axis=1)
     kinds = rows["architecture"].map(lambda name: network_kind(study, name))
     windows = rows["architecture"].map(lambda name: study.pretraining.get(name))
