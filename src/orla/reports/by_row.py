@@ -78,8 +78,8 @@ class ByPapersRow(BesidePaper):
         panels: dict[str, dict[tuple, Row]] = {}
         papers = (stand_in for row in self.papers_rows for stand_in in stand_in_rows(row))
         for paper_row_index, row in enumerate(papers):
-            keys, name = condition_keys(row), next((n for n in self.measures if n in row), None)
-            words = _papers_words(row)
+            keys, words = condition_keys(row), _papers_words(row)
+            name = next((n for n in self.measures if n in row), None)
             if keys is None or not (name or words):
                 continue
             measure = self.measures[name or next(iter(self.measures))]
@@ -107,19 +107,19 @@ class ByPapersRow(BesidePaper):
             yield title, list(lines.values())
 
     def csv_row(self, row: Row, study: StudyFacts) -> Row:
+        no_mean = Mean(None, None, None, None, None, None)
+        mean = row["adapting"] or no_mean
         names = ("task", "architecture", "learner", "optimizer", "learning_rate", "edge")
-        mean = row["adapting"] or Mean(None, n=None, diverged=None)
         record = {name: row[name] for name in names}
         record |= {"n_seeds": mean.n, "n_diverged": mean.diverged}
         for part in ("adapting", *self.further, "heldout"):
-            mean = row[part] or Mean(None, None, None, worse=None)
+            mean = row[part] or no_mean
             median = mean.median if np.isfinite(mean.median) else None
-            record |= dict(zip((part, f"{part}_low", f"{part}_high"), mean[:3], strict=True))
+            record |= {part: mean.value, f"{part}_low": mean.low, f"{part}_high": mean.high}
             record |= {f"{part}_median": median, f"{part}_n_worse": mean.worse}
         names = ("run", "measure", "paper", "paper_words", "paper_learning_rate", "paper_place")
-        agreement_columns = ["compared", *(f"compared_{name}" for name in self.further)]
-        names = (*names, *agreement_columns, "not_comparable", "place")
-        return record | {name: row[name] for name in names}
+        compared = ("compared", *(f"compared_{name}" for name in self.further))
+        return record | {n: row[n] for n in (*names, *compared, "not_comparable", "place")}
 
     def notes(self, contents: Contents, study: StudyFacts, *results: pd.DataFrame) -> list[str]:
         cadence = "Learners without a cadence update at each step."
@@ -128,7 +128,6 @@ class ByPapersRow(BesidePaper):
         return [cadence, *rest, *self.reason_notes(contents.records), *mark_notes(contents.panels)]
 
     def csv_table(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
-        """The .csv twin, in the order of the paper's rows."""
         data = Table.csv_table(self, contents, study)
         if contents.records:
             data = data.sort_values("place", ignore_index=True).drop(columns="place")
@@ -216,8 +215,7 @@ def _our_mean_column(header: str, name: str) -> Cell:
 
 def _agreement(study: StudyFacts, line: Row, row: Row, reading: str) -> str:
     """What the rule says of one of our means and the paper's number."""
-    size = line["run"] and comparison.same_size(study, line["architecture"], row)
-    if line[reading] is None or not size:
+    if line[reading] is None or not comparison.same_size(study, line["architecture"], row):
         return NO_ANSWER
     if row.get("not_comparable"):
         return comparison.NOT_COMPARABLE

@@ -22,7 +22,6 @@ class Line(NamedTuple):
 
     @property
     def paper(self) -> Row | None:
-        """The paper's row beside a condition."""
         return self.row["paper"]
 
     def mean(self, measure: str) -> Mean | None:

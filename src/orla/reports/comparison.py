@@ -119,9 +119,7 @@ def mean_text(ours: Mean | None, digits: int, signed: bool = False, without: str
 
 def seeds_text(ours: Mean | None) -> str:
     """The number of seeds, and how many diverged."""
-    if ours is None:
-        return MISSING
-    return sample_size(ours.n, ours.diverged)
+    return MISSING if ours is None else sample_size(ours.n, ours.diverged)
 
 
 def network_kind(study: StudyFacts, network: str) -> str:
@@ -155,9 +153,8 @@ class Beside(NamedTuple):
             return NO_ANSWER
         if self.paper.reason:
             return NOT_COMPARABLE
-        low, high = self.paper.low, self.paper.high
-        spread = None if low is None or high is None else (high - low) / 2
-        return agreement(self.ours, self.paper.value, spread)
+        value, low, high = self.paper[:3]
+        return agreement(self.ours, value, None if None in (low, high) else (high - low) / 2)
 
     def text(self, digits: int = 2, signed: bool = False) -> str:
         """Two lines, ours over the paper's; the second is left out where the paper has none."""
@@ -167,15 +164,14 @@ class Beside(NamedTuple):
 
     @property
     def csv_row(self) -> dict[str, Any]:
-        """Both as a row of the .csv twin."""
         there = ("paper", "paper_low", "paper_high", "paper_place")
+        paper = self.paper or Quote(None)
         return (
             {name: self.keys.get(name, "") for name in KEYS}
             | {"measure": self.measure, "run": self.ours is not None}
             | dict(zip(MEAN, (self.ours or Mean(None, None, None))[:5], strict=True))
-            | dict(zip(there, (self.paper or Quote(None))[:4], strict=True))
-            | {"compared": self.agreement}
-            | {"not_comparable": self.paper.reason if self.paper else ""}
+            | dict(zip(there, paper[:4], strict=True))
+            | {"compared": self.agreement, "not_comparable": paper.reason}
         )
 
 

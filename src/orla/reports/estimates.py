@@ -150,5 +150,4 @@ def corner_rows(
 
 
 def _comparison_names_by_learners(study: StudyFacts) -> dict[tuple[str, str], str]:
-    """The name of each comparison, by its two learners."""
     return {(c.minuend, c.subtrahend): name for name, c in study.comparisons.items()}

@@ -48,7 +48,6 @@ def escape(text: str) -> str:
 
 
 def _token_latex(match: re.Match[str]) -> str:
-    """One sign, power or indexed name as LaTeX."""
     if match["sub"]:
         base, index = match["sub"].split("_")
         base = base.replace("Δ", r"\Delta ")

@@ -41,7 +41,6 @@ class Panel:
 
     @property
     def text(self) -> str:
-        """All that is written in it."""
         return "".join([*(cell for row in self.rows for cell in row), self.title])
 
 
@@ -74,7 +73,6 @@ class TableDocument:
 
     @property
     def length(self) -> int:
-        """The number of its rows."""
         return sum(len(panel.rows) for panel in self.panels)
 
     @property
@@ -90,17 +88,15 @@ class TableDocument:
 
     @property
     def has_groups(self) -> bool:
-        """Whether any column stands under a shared header."""
         return any(column.group for column in self.columns)
 
     def select_columns(self, columns: Sequence[int]) -> "TableDocument":
         """The table with some of its columns, by their numbers."""
-        rows = ([tuple(row[c] for c in columns) for row in panel.rows] for panel in self.panels)
-        return replace(
-            self,
-            columns=[self.columns[c] for c in columns],
-            panels=[replace(panel, rows=r) for panel, r in zip(self.panels, rows, strict=True)],
-        )
+        panels = [
+            Panel(panel.title, [tuple(row[c] for c in columns) for row in panel.rows])
+            for panel in self.panels
+        ]
+        return replace(self, columns=[self.columns[c] for c in columns], panels=panels)
 
 
 def write_table(table: TableDocument, tex_path: Path | str, csv_path: Path | str) -> None:
@@ -148,7 +144,6 @@ def _split_panels(table: TableDocument) -> Iterator[list[Panel]]:
 
 
 def _float_latex(table: TableDocument, panels: list[Panel], is_continued: bool, last: bool) -> str:
-    """One ``table`` float of these panels."""
     caption = f"{table.title}, continued." if is_continued else table.caption
     aligns = "".join(column.align for column in table.columns)
     lines = [
@@ -174,38 +169,35 @@ def _float_latex(table: TableDocument, panels: list[Panel], is_continued: bool, 
 
 
 def _header_lines(table: TableDocument) -> list[str]:
-    """The rows of headers, shared ones above."""
-    lines = []
-    if table.has_groups:
-        cells, rules, end = [], [], 0
-        for title, width in table.column_groups:
-            end += width
-            if title:
-                cells.append(rf"\multicolumn{{{width}}}{{c}}{{{escape(title)}}}")
-                rules.append(rf"\cmidrule(lr){{{end - width + 1}-{end}}}")
-            else:
-                cells += [""] * width
-        lines = [" & ".join(cells) + r" \\", " ".join(rules)]
+    cells, rules, end = [], [], 0
+    for title, width in table.column_groups:
+        end += width
+        if title:
+            cells.append(rf"\multicolumn{{{width}}}{{c}}{{{escape(title)}}}")
+            rules.append(rf"\cmidrule(lr){{{end - width + 1}-{end}}}")
+        else:
+            cells += [""] * width
+    lines = [" & ".join(cells) + r" \\", " ".join(rules)] if rules else []
     return lines + _row_lines(tuple(column.header for column in table.columns), table.columns)
 
 
 def _body_lines(table: TableDocument, panels: list[Panel]) -> list[str]:
-    """The panels' titles and rows."""
-    width, lines = len(table.columns), []
+    def across(text: str) -> str:
+        return rf"\multicolumn{{{len(table.columns)}}}{{@{{}}l}}{{{text}}} \\"
+
+    lines = []
     wraps = any(column.align.startswith("p") for column in table.columns)
     for i, panel in enumerate(panels):
         if i:
             lines.append(r"\addlinespace")
         if panel.title:
-            title = rf"\textit{{{escape(panel.title)}}}"
-            lines.append(rf"\multicolumn{{{width}}}{{@{{}}l}}{{{title}}} \\")
+            lines.append(across(rf"\textit{{{escape(panel.title)}}}"))
         for j, row in enumerate(panel.rows):
             if j and wraps:
                 lines.append(r"\addlinespace")
             lines += _row_lines(row, table.columns)
     if not any(panel.rows for panel in panels):
-        blank_text = "No condition of this table was run."
-        lines.append(rf"\multicolumn{{{width}}}{{@{{}}l}}{{{blank_text}}} \\")
+        lines.append(across("No condition of this table was run."))
     return lines
 
 
@@ -225,5 +217,4 @@ def _cell(text: str, column: Column, line: int) -> str:
 
 
 def _line_count(row: tuple[str, ...]) -> int:
-    """The lines of a row's longest cell."""
     return max(cell.count("\n") + 1 for cell in row)

@@ -34,7 +34,6 @@ class Contrast:
 
     @property
     def sides(self) -> tuple[Side, Side]:
-        """Both learners."""
         return self.full, self.immediate
 
     def differences(self, column: str) -> np.ndarray:
@@ -60,11 +59,10 @@ class Contrast:
 
     def gaps_by_variant(self) -> dict[str, np.ndarray]:
         """Gaps (seeds,) in each of `scales.VARIANTS` but that over pairs, by their column."""
-        full, immediate = self.sides
         frozen = (replace(side, as_frozen=True) for side in self.sides)
         variants = {"": self, "frozen": Contrast(self.key, self.seeds, *frozen)}
-        variants["runner_up_full"] = replace(self, full=full.at_runner_up)
-        variants["runner_up_immediate"] = replace(self, immediate=immediate.at_runner_up)
+        variants["runner_up_full"] = replace(self, full=self.full.at_runner_up)
+        variants["runner_up_immediate"] = replace(self, immediate=self.immediate.at_runner_up)
         of_recovery = {PP.gap_column(name): c.gap for name, c in variants.items()}
         return of_recovery | {VARIANCE.gap_column(n): c.error_gap for n, c in variants.items()}
 

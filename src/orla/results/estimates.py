@@ -104,7 +104,6 @@ class Estimates(Statistic, name="estimates"):
         return pd.DataFrame(rows, columns=list(self.columns))
 
     def _row(self, contrast: Contrast, settings: Settings) -> dict[str, Any]:
-        """One contrast's row: its gap, tests, choice of rates and guards."""
         scores = contrast.seed_scores() | contrast.gaps_by_variant()
         row = contrast.key | {"n_diverged": int(scores["diverged"].sum())}
         row |= cells_row(self.cells, scores.__getitem__, settings)

@@ -101,7 +101,8 @@ class RatioGap(Summary, name="ratio_gap"):
     keys = SETTING
     cells = (
         mean(
-            *("update_ratio", "Mean update ratio of the comparison's first learner"),
+            "update_ratio",
+            "Mean update ratio of the comparison's first learner",
             t95="update_ratio_t95_{}",
         ),
         mean("gap_pp", "Mean difference of held-out recovery", t95="t95_{}_pp"),
@@ -141,12 +142,10 @@ class RatioGapOrder(Statistic, name="ratio_gap_order"):
 
     def table(self, models: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
         pairs = _paired_contrasts(models, settings, settings.main)
-        points = [
-            pd.DataFrame(pair.key | _ratio_and_gap(pair) | {"seed": pair.seeds}) for pair in pairs
-        ]
+        points = [pd.DataFrame(p.key | _ratio_and_gap(p) | {"seed": p.seeds}) for p in pairs]
         rows, how = [], {"resamples": settings.resamples, "seed": settings.seed}
+        measures = ["update_ratio", "gap_pp"]
         for key, group in pd.concat(points).groupby(list(self.keys)) if points else ():
-            measures = ["update_ratio", "gap_pp"]
             sides = group.pivot(index="optimizer", columns="seed", values=measures)
             present = sides["gap_pp"].notna().sum(axis=1)
             if (some := present > 0).sum() > 2:

@@ -85,7 +85,6 @@ class Side:
 
     @property
     def rate(self) -> float:
-        """The chosen rate."""
         return float(self.grid.rates[self.rate_index])
 
     @property
@@ -133,10 +132,8 @@ class Side:
     def rate_search(self) -> guards.RateSearch:
         """How its learner was tried: its rates, the chosen one, and its updates."""
         learner = f"{self.grid.key['learner']} with {self.grid.key['optimizer']}"
-        edge = bool((self.at_rate(self.estimand.edge) == 1).any())
-        return guards.RateSearch(
-            learner, self.mean("updates"), len(self.grid.rates), self.rate, edge
-        )
+        edge, rates = (self.at_rate(self.estimand.edge) == 1).any(), len(self.grid.rates)
+        return guards.RateSearch(learner, self.mean("updates"), rates, self.rate, bool(edge))
 
     @property
     def at_runner_up(self) -> "Side":
@@ -150,9 +147,8 @@ class Side:
 
     def other_rate_share(self, draws: Draws) -> float:
         """Share of resamples that choose another rate than the marked one."""
-        return float(
-            draws.frequencies[self.resampled_rate_indices(draws.different) != self.rate_index].sum()
-        )
+        is_other = self.resampled_rate_indices(draws.different) != self.rate_index
+        return float(draws.frequencies[is_other].sum())
 
 
 def _denominator_is_sufficient(denominator: Moments) -> bool:

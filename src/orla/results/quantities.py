@@ -32,7 +32,6 @@ _RUNNER_UP = "condition at the runner-up of its rates"
 
 
 def _value_columns(variant: str, text: str) -> dict[str, str]:
-    """Columns of a variant of the value."""
     return {f"value_{variant}": f"The value {text}.", **end_columns(f"t90_{{}}_{variant}")}
 
 
@@ -100,7 +99,6 @@ class QuantitiesPerPair(Statistic, name="quantity_pairs"):
 
 
 def _quantities(settings: Settings) -> Iterator[Quantity]:
-    """The quantities that the config names."""
     return (parse_quantity(*item) for item in settings.quantities.items())
 
 
@@ -198,12 +196,12 @@ def _pair_quantities(quantity: Quantity, models: pd.DataFrame) -> tuple[list[_Pa
     pairs = []
     for pair, run in sorted(by_pair.items()):
         seeds = np.array(sorted(set.intersection(*({*run[key].seeds} for key in by_key))))
-        sides = {
-            key: marked_side(run[key].take(seeds), ESTIMANDS[quantity.estimand]) for key in by_key
-        }
-        if rateless := [key for key, side in sides.items() if side is None]:
-            name = condition_name(run[rateless[0]].key)
-            raise OrlaError(f"{name}: no rate is chosen; run the sweep again")
+        sides = {}
+        for key in by_key:
+            sides[key] = marked_side(run[key].take(seeds), ESTIMANDS[quantity.estimand])
+            if sides[key] is None:
+                name = condition_name(run[key].key)
+                raise OrlaError(f"{name}: no rate is chosen; run the sweep again")
         pairs.append(_PairQuantity(quantity, pair, sides))
     return pairs, ""
 
@@ -253,7 +251,6 @@ def _with_runner_up(pairs: list[_PairQuantity]) -> Iterator[list[_PairQuantity]]
 
 
 def _variant_columns(estimate: Mapping[str, Any], variant: str) -> dict[str, Any]:
-    """The columns of a variant of an estimate."""
     return {f"{name}_{variant}": estimate[name] for name in ("value", "t90_low", "t90_high")}
 
 

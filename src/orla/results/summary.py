@@ -136,18 +136,13 @@ def shared_value(column: str, text: str, kind: Callable[[float], Any] = float) -
     return DerivedColumns(column, {column: text}, lambda values, _: [kind(values[0])])
 
 
-def _mean_and_error(values: np.ndarray, settings: Settings) -> list[float]:
-    over_seeds = moments(values)
-    return [over_seeds.mean, over_seeds.standard_error]
-
-
 MEAN_DENOMINATOR = DerivedColumns(
     "denominator",
     {
         "denominator": "Mean over seeds of frozen minus reference error.",
         "denominator_se": "Its standard error over seeds.",
     },
-    _mean_and_error,
+    lambda values, _: [(over_seeds := moments(values)).mean, over_seeds.standard_error],
 )
 DENOMINATOR = (
     any_seed("unreliable", "Whether recovery's denominator is too small in any seed."),

@@ -88,7 +88,6 @@ class Paper:
 
     @property
     def past_gradient_learner(self) -> str:
-        """The learner that the past gradient is measured with."""
         return self.table("structure")[0]["learner"]
 
     @property
@@ -137,7 +136,6 @@ def _rows_by_condition(entry: dict[str, Any], file: dict[str, Any]) -> Iterator[
 
 
 def _without_nulls(row: dict[str, Any]) -> dict[str, Any]:
-    """The columns of a row that hold a value."""
     return {key: value for key, value in row.items() if value is not None}
 
 

@@ -158,7 +158,6 @@ def _order_text(text: str) -> str:
 
 
 def _percent_text(share: float) -> str:
-    """A share as a percentage."""
     return MISSING if pd.isna(share) else f"{number(100 * share, 0)} %"
 
 

@@ -155,10 +155,8 @@ class Substrate(
         return list(rows.values())
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        """The drifting conditions of the paper's full learner with one of these measures."""
         rows = drifting_rows(with_measures(measured, *_METRICS))
         return where(rows, learner=load().past_gradient_learner)
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Any:
-        """The panels of the paper's rows alone."""
         return super().panels(rows[rows["paper"].notna()], study)

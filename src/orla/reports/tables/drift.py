@@ -22,6 +22,7 @@ SMALL = 0.05
 MOST_SPREAD = 3.0
 # More pairs than these are counted, not told one by one.
 MOST_SENTENCES = 3
+_WORSE = " On {} it is worse than the mean: recovery has little meaning."
 DECODER_NAMES = {"within_a": "within A", "within_b": "within B", "a_to_b": "A to B"}
 
 
@@ -85,20 +86,19 @@ class Drift(NamedTuple):
             verdict = "There is a drift" if loss >= SMALL else "The drift is small"
         else:
             verdict = "No drift is seen" if high < SMALL else "Whether there is a drift is unclear"
-        separate_components_text, worse = "", ""
+        text = (
+            f"{verdict}: a ridge decoder fitted on {a} has {self.score} {self.text('a_to_b', lags)}"
+            f" on {b}, where one fitted on {b} has {self.text('within_b', lags)}, a loss of "
+            f"{self.text('loss', lags, signed=True)}"
+        )
         if "made" in self.rows:
-            separate_components_text = (
+            text += (
                 f"; {'all of it may be' if self.value('made') >= loss else 'a part of it is'} of "
                 "our making, since each session has components of its own: between the halves of "
                 f"{a} they cost {self.text('made')}"
             )
-        if self.value("a_to_b", lags) < self.value("constant"):
-            worse = f" On {b} it is worse than the mean: recovery has little meaning."
-        return (
-            f"{verdict}: a ridge decoder fitted on {a} has {self.score} {self.text('a_to_b', lags)}"
-            f" on {b}, where one fitted on {b} has {self.text('within_b', lags)}, a loss of "
-            f"{self.text('loss', lags, signed=True)}{separate_components_text}.{worse}"
-        )
+        is_worse = self.value("a_to_b", lags) < self.value("constant")
+        return f"{text}." + _WORSE.format(b) * is_worse
 
 
 def drifts(frame: pd.DataFrame) -> Iterator[Drift]:
@@ -147,7 +147,6 @@ def _measure_text(drift: Drift, measure: str, row_key: str) -> str:
 
 
 def _column(header: str, text: Callable[[Drift], str], group: str = "", align: str = "r") -> Cell:
-    """A column of what the drift report says of a pair."""
     return cell(header, lambda line: text(line.row["drift"]), group, align)
 
 
@@ -170,7 +169,6 @@ def _score_column(header: str, measure: str) -> Cell:
 
 
 def _sessions_text(drift: Drift) -> str:
-    """Both sessions with their seconds, a line each."""
     sides = zip("ab", (drift.a, drift.b), strict=True)
     return "\n".join(f"{name} ({drift.value('seconds', side):.0f} s)" for side, name in sides)
 

@@ -188,7 +188,6 @@ _ENDS = ("low", "high")
 
 
 def _sample_sizes_text(line: Line) -> str:
-    """Pairs times seeds, and how many models diverged."""
     sizes = " × ".join(count(line.row[name]) for name in ("n_pairs", "n_seeds"))
     return sample_size(sizes, n_diverged(line.row), "\n")
 

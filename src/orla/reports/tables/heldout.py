@@ -56,7 +56,6 @@ class Run(NamedTuple):
 
     @property
     def least_updates(self) -> int:
-        """Updates of the learner that has the fewest."""
         return min(self.updates.values())
 
 

@@ -56,7 +56,6 @@ class ProjectedOut(
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
-        """The rank correlations that the paper's text gives."""
         return load().rows_in_text("intervention", "spearman")
 
     def rows(self, models: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
@@ -150,7 +149,6 @@ class Isotropy(
 
     @property
     def learners(self) -> list[str]:
-        """The learners that the paper compares."""
         return list(dict.fromkeys(row["learner"] for row in self.papers_rows))
 
     def caption(self, rows: pd.DataFrame, study: StudyFacts) -> str:

@@ -112,13 +112,11 @@ class Structure(
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
-        """The paper's table, and the rows of its text about the same."""
         rows = super().papers_rows
         more = {"learner": load().past_gradient_learner, "split": "shift"}
         return rows + [row | more for row in load().rows_in_text(_TOP1, "whh_share_percent")]
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        """The conditions whose network is of a kind that the paper measures here."""
         rows = self.past_gradient_conditions(measured, study)
         return rows[rows["kind"].isin([row["architecture"] for row in self.papers_rows])]
 
@@ -139,13 +137,11 @@ class LSTMCrossArchitecture(
 
     @cached_property
     def papers_rows(self) -> list[dict[str, Any]]:
-        """The paper's table, and the rows of its text about the same."""
         rows = super().papers_rows
         more = {"learner": load().past_gradient_learner, "split": rows[0]["split"]}
         return rows + [row | more for row in load().rows_in_text(_TOP1, "recovery_percent")]
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        """The drifting conditions of networks of other kinds than the vanilla one."""
         rows = drifting_rows(self.past_gradient_conditions(measured, study))
         return rows[rows["kind"] != load().table("structure")[0]["architecture"]]
 
@@ -155,8 +151,6 @@ _LEARNERS = ("learner_full", "learner_immediate")
 
 
 def _recovery_column(header: str, side: str) -> Cell:
-    """The recovery of one of the paper's two learners."""
-
     def both_numbers(line: Line) -> Beside:
         keys = {**line.row, "learner": load().table("capacity")[0][side]}
         paper = paper_value(line.paper, f"{side.replace('learner', 'recovery')}_percent")

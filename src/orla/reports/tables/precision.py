@@ -16,7 +16,6 @@ _RANGE = f"Range: smallest to largest gap. Brackets: {OVER_SEEDS}; n: seeds."
 
 
 def _gap_text(row: Row) -> str:
-    """A gap and its interval, or why there is none."""
     if not pd.isna(row["n_seeds"]) and not row["n_seeds"]:
         return "not tried" if row["n_flipped"] else "diverged"
     ends = (row["gap_pp"], row["t95_low_pp"], row["t95_high_pp"])

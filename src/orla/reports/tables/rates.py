@@ -111,7 +111,6 @@ class AdaptWindow(
         )
 
     def panel_rows(self, keys: Row, rows: pd.DataFrame, study: StudyFacts) -> list[Row]:
-        """Each optimizer's recovery by definition, and the paper's."""
         if study.applicable_paper(keys, PAPERS) is None:
             return []
         _, full, immediate = study.comparison(PAPERS)
@@ -164,7 +163,6 @@ def _percentage(value: Number, whole: Number) -> Number:
 
 
 def _papers_percent_text(line: Line) -> str:
-    """The paper's percentage ± its spread."""
     if is_missing(line.row["paper_percent"]):
         return MISSING
     numbers = (line.row[f"paper_{name}"] for name in ("percent", "spread_percent"))

@@ -248,6 +248,5 @@ class Multiverse(
                 yield title, where(rows, optimizer=optimizer, metric=metric).to_dict("records")
 
     def csv_table(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
-        """The .csv twin: the rows of the result, every pair and optimizer."""
         rows = contents.rows.to_dict("records")
         return super().csv_table(contents._replace(records=rows), study)
