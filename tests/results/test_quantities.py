@@ -18,6 +18,7 @@ GAP = [
     {"plus": "recovery_heldout_percent", "learner": "rtrl"},
     {"minus": "recovery_heldout_percent", "learner": "immediate", "times": 2},
 ]
+BOTH = ("rtrl", "immediate")
 RESAMPLES = 30
 SEEDS = (("a", 4), ("b", 3), ("c", 5))
 
@@ -45,10 +46,14 @@ def frame(pairs=SEEDS, **options):
     return made.sample(frac=1, random_state=1)
 
 
-def column(made, learner, name, draw, pair="a"):
-    """A column at the rate that a resample of seeds chooses."""
-    rate = best(matrix(made, learner, "validation_rolling_error", pair)[draw])
-    return matrix(made, learner, name, pair)[draw, rate]
+def drawn(n):
+    return np.random.default_rng(3).integers(0, n, (RESAMPLES, n))
+
+
+def resampled(made, learner, name):
+    """A column of each resample of the seeds of pair a, at the rate that it chooses."""
+    errors, values = (matrix(made, learner, c) for c in ("validation_rolling_error", name))
+    return [values[draw, best(errors[draw])] for draw in drawn(len(values))]
 
 
 def rho(x, y):
@@ -56,34 +61,23 @@ def rho(x, y):
 
 
 def spread(values, n):
-    values = np.array(values)
-    values = values[np.isfinite(values)]
-    return values.std(ddof=1) * np.sqrt(n / (n - 1))
-
-
-def drawn(n):
-    return np.random.default_rng(3).integers(0, n, (RESAMPLES, n))
+    return np.std(values, ddof=1) * np.sqrt(n / (n - 1))
 
 
 def test_a_sum_over_seeds_with_the_choice_of_rates_in_its_error():
     made = frame([("a", 5)], lost=0.0)
     found = one(made, sum=GAP, scale="pp")
-    full, now = (at(made, x, "recovery_heldout_percent", "heldout") for x in ("rtrl", "immediate"))
+    full, now = (at(made, x, GAP[0]["plus"], "heldout") for x in BOTH)
     values = full - 2 * now
-    assert found["value"] == pytest.approx(values.mean())
-    assert found["sd"] == pytest.approx(values.std(ddof=1))
-    means = [
-        np.mean(full - 2 * now)
-        for draw in drawn(5)
-        for full, now in [(column(made, x, GAP[0]["plus"], draw) for x in ("rtrl", "immediate"))]
-    ]
-    error = max(stats.sem(values), spread(means, 5))
-    assert found["standard_error"] == pytest.approx(error)
-    half = stats.t.ppf(0.95, 4) * error
-    assert found["t90_low"] == pytest.approx(values.mean() - half)
-    assert found["t95_high"] == pytest.approx(values.mean() + stats.t.ppf(0.975, 4) * error)
-    assert (found["n_pairs"], found["n_seeds"], found["dof"]) == (1, 5, 4)
-    assert (found["scale"], found["unit"], found["estimand"]) == ("pp", "seed", "heldout")
+    each = zip(*(resampled(made, x, GAP[0]["plus"]) for x in BOTH), strict=True)
+    error = max(stats.sem(values), spread([np.mean(full - 2 * now) for full, now in each], 5))
+    ends = [values.mean() - stats.t.ppf(0.95, 4) * error]
+    ends += [values.mean() + stats.t.ppf(0.975, 4) * error]
+    names = ["value", "sd", "standard_error", "t90_low", "t95_high"]
+    expected = [values.mean(), values.std(ddof=1), error, *ends]
+    assert found[names].tolist() == pytest.approx(expected)
+    names = ["n_pairs", "n_seeds", "dof", "scale", "unit", "estimand"]
+    assert found[names].tolist() == [1, 5, 4, "pp", "seed", "heldout"]
 
 
 def test_the_estimand_says_which_choice_of_the_rate():
@@ -97,11 +91,9 @@ def test_the_estimand_says_which_choice_of_the_rate():
 
 def gap(made, pair, rates=None):
     """The sum `GAP` on one pair, at the marked rates or at these."""
-    sides = []
-    for learner in ("rtrl", "immediate"):
-        rate = (rates or {}).get(learner, marked(made, learner, "heldout", pair))
-        sides.append(matrix(made, learner, "recovery_heldout_percent", pair)[:, rate])
-    return np.nanmean(sides[0] - 2 * sides[1])
+    rates = {x: marked(made, x, "heldout", pair) for x in BOTH} | (rates or {})
+    full, now = (matrix(made, x, GAP[0]["plus"], pair)[:, rates[x]] for x in BOTH)
+    return np.nanmean(full - 2 * now)
 
 
 def test_over_pairs_the_mean_and_its_error_are_of_the_pairs_alone():
@@ -127,21 +119,16 @@ def test_each_condition_is_also_taken_at_its_runner_up_and_the_extremes_are_give
     noise = np.random.default_rng(drawn).normal(0, 0.02, len(made))
     made["validation_rolling_error"] += noise * (made["learner"] == "rtrl")
     found, means = one(made, sum=GAP, unit=unit), []
-    for learner in ("rtrl", "immediate"):
-        rates = [{learner: runner_up(made, learner, "heldout", pair)} for pair, _ in pairs]
-        if any(r[learner] != marked(made, learner, "heldout", p)
-               for r, (p, _) in zip(rates, pairs, strict=True)):  # fmt: skip
-            each = [gap(made, pair, r) for (pair, _), r in zip(pairs, rates, strict=True)]
-            means.append((np.mean(each), each))
+    for learner in BOTH:
+        rates = {pair: runner_up(made, learner, "heldout", pair) for pair, _ in pairs}
+        if any(rate != marked(made, learner, "heldout", pair) for pair, rate in rates.items()):
+            each = [gap(made, pair, {learner: rate}) for pair, rate in rates.items()]
+            means.append((np.mean(each), *t_ends(np.array(each), 0.9)))
     for end, extreme in (("lowest", min), ("highest", max)):
         names = [f"{name}_runner_up_{end}" for name in ("value", "t90_low", "t90_high")]
-        if not means:
-            assert found[names].isna().all()
-            continue
-        mean, each = extreme(means)
-        assert found[names[0]] == pytest.approx(mean)
-        if unit == "pair":
-            assert found[names[1:]].tolist() == pytest.approx(t_ends(np.array(each), 0.9))
+        names = names if unit == "pair" or not means else names[:1]
+        expected = extreme(means, default=[np.nan] * 3)[: len(names)]
+        assert found[names].tolist() == pytest.approx(list(expected), nan_ok=True)
 
 
 def test_a_rank_correlation_along_seeds():
@@ -152,11 +139,8 @@ def test_a_rank_correlation_along_seeds():
     assert found[["value", "permutation_p"]].tolist() == pytest.approx(
         [rho(x, y), spearman_p(x, y)]
     )
-    each = [
-        rho(column(made, "rtrl", "turn", draw), -column(made, "immediate", "other", draw))
-        for draw in drawn(5)
-    ]
-    assert found["standard_error"] == pytest.approx(spread(each, 5))
+    each = zip(resampled(made, "rtrl", "turn"), resampled(made, "immediate", "other"), strict=True)
+    assert found["standard_error"] == pytest.approx(spread([rho(x, -y) for x, y in each], 5))
     assert np.isnan(found["sd"]) and found["dof"] == 4
 
 
@@ -171,10 +155,9 @@ def test_a_rank_correlation_along_conditions_is_of_their_means():
     assert found["value"] == pytest.approx(rho(turn, other))
     order = one(made, sum=[{"plus": "other"}], rank={"along": {"learner": names}})
     assert order["value"] == pytest.approx(rho([0, 1, 2], other))
-    each = [
-        rho([0, 1, 2], [column(made, x, "other", draw).mean() for x in names]) for draw in drawn(5)
-    ]
-    assert order["standard_error"] == pytest.approx(spread(each, 5))
+    each = np.mean([resampled(made, x, "other") for x in names], axis=2).T
+    wanted = spread([rho([0, 1, 2], means) for means in each], 5)
+    assert order["standard_error"] == pytest.approx(wanted)
 
 
 def test_a_rank_correlation_along_pairs_is_of_their_means():

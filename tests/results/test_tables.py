@@ -124,7 +124,8 @@ def test_each_gap_is_first_minus_second_paired_by_seed():
 
 def test_a_diverged_seed_is_left_out_and_counted():
     frame = diverge(models(), "tbptt-200-200", seed=2)
-    found = tables(frame)
+    names = ["gaps", "conditions", "seed_gaps", "ratio_gap", "horizon_gaps"]
+    found = tables(frame, names)
     row = one(found["gaps"], comparison="paper")
     full, immediate = (at(frame, name)[[0, 1, 3, 4]] for name in COMPARISONS["paper"])
     assert row["gap_pp"] == pytest.approx((full - immediate).mean(), abs=1e-12)
