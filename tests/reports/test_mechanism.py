@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -307,18 +308,24 @@ def everything():
     ]
 
 
+@pytest.fixture(scope="module")
+def of_everything(table, everything):
+    """A table of the study that ran every row, made once."""
+    return cache(lambda name: table(name, *everything))
+
+
 @pytest.mark.parametrize("name", TABLES)
-def test_every_cell_and_number_is_the_kept_one(name, table, everything, golden):
-    golden(name, table(name, *everything))
+def test_every_cell_and_number_is_the_kept_one(name, of_everything, golden):
+    golden(name, of_everything(name))
 
 
 @pytest.mark.skipif(PDFLATEX is None, reason="pdflatex is not installed")
-def test_tables_of_everything_fit_the_page(table, everything, results, simulated, tmp_path):
+def test_tables_of_everything_fit_the_page(of_everything, results, simulated, tmp_path):
     """These tables of everything, and all others of a usual study, which fit as they are."""
     inputs = []
     for name in catalogue.parts("table"):
         of = name in TABLES
-        document = table(name, *everything) if of else build(name, results, simulated)
+        document = of_everything(name) if of else build(name, results, simulated)
         assert document.ran or not of, name
         write_table(document, tmp_path / f"{name}.tex", tmp_path / "t.csv")
         assert not re.search(r"\bnan\b", (tmp_path / f"{name}.tex").read_text().lower())

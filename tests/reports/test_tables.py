@@ -36,29 +36,26 @@ def lost(few):
     results["conditions"].loc[full, measures] = np.nan
     results["conditions"].loc[full, ["n_seeds", "n_diverged"]] = 0, 5
     results["ratio_gap"][["gap_pp", "t95_low_pp", "t95_high_pp"]] = np.nan
-    for name in ("gaps", "estimates", "over_pairs"):
-        measures = results[name].select_dtypes("float").columns.difference(["freezing_step"])
-        results[name][measures] = np.nan
-        results[name]["n_diverged"] = 5
-    results["gaps"]["n_seeds"] = results["estimates"]["n_seeds"] = 0
     results["multiverse"][["gap", "low", "high"]] = np.nan
-    results["ratio_gap_order"][["spearman", "low", "high"]] = np.nan
-    results["learners"][results["learners"].select_dtypes("float").columns] = np.nan
+    for name in ("gaps", "estimates", "over_pairs", "ratio_gap_order", "learners"):
+        frame = results[name]
+        frame[frame.select_dtypes("float").columns] = np.nan
+        frame["n_diverged"] = 5
+    results["gaps"]["n_seeds"] = results["estimates"]["n_seeds"] = 0
     return results
 
 
 @pytest.mark.parametrize("name", USUAL)
-def test_every_cell_and_number_is_the_kept_one(name, table, build_results, simulated, golden):
-    document = table(name)
-    if name == "over_pairs":  # one pair has no interval
-        pairs = ("one", "other", "third")
-        some = build_results(n_seeds=2, splits=("80-20",), pairs=pairs, names=[name])
-        document = build(name, some, simulated)
-    golden(name, document)
+def test_every_cell_and_number_is_the_kept_one(name, table, wide, simulated, golden):
+    # One pair has no interval.
+    two = {"over_pairs": wide["over_pairs"].query("architecture == 'rnn'")}
+    golden(name, build(name, two, simulated) if name == "over_pairs" else table(name))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_simulated_is_said_and_nothing_is_a_nan(name, table, lost, simulated, recorded, tmp_path):
+def test_what_is_simulated_is_said_and_nothing_is_a_nan(
+    name, table, few, lost, simulated, recorded, tmp_path
+):
     for document in (table(name), build(name, lost, simulated)):
         assert document.caption.startswith("SIMULATED")
         data = document.data
@@ -69,13 +66,9 @@ def test_simulated_is_said_and_nothing_is_a_nan(name, table, lost, simulated, re
             text = re.sub(r"\bnone,pretrained\b", "", path.read_text())  # the two key columns
             assert not re.search(r"\b(nan|none|inf|NA)\b", text, re.IGNORECASE)
     needs = catalogue.part("table", name).part.more["needs"]
-    nothing = to_latex(build(name, {need: lost[need].iloc[:0] for need in needs}, recorded))
-    assert "No condition of this table was run" in nothing and "SIMULATED" not in nothing
-
-
-def test_of_recordings_no_table_says_simulated(few, recorded):
-    for name in ("heldout", "bci_gap", "optimizers", "verdict", "learners"):
-        document = build(name, few, recorded)
+    nothing = build(name, {need: lost[need].iloc[:0] for need in needs}, recorded)
+    assert "No condition of this table was run" in to_latex(nothing)
+    for document in (nothing, build(name, few, recorded)):
         assert "SIMULATED" not in to_latex(document) and not document.data["simulated"].any()
 
 
@@ -102,10 +95,8 @@ def test_verdicts_in_the_order_of_the_claims(few, simulated):
     assert any("crosses the threshold" in note for note in table.notes)
 
 
-def test_long_tables_go_on_in_a_second_float(build_results, simulated):
-    names = ["conditions", "baselines"]
-    many = build_results(n_seeds=1, architectures=("rnn", "lstm"), names=names)
-    latex = to_latex(build("heldout", many, simulated))
+def test_long_tables_go_on_in_a_second_float(wide, simulated):
+    latex = to_latex(build("heldout", wide, simulated))
     assert latex.count(r"\begin{table}") == latex.count(r"\end{table}") > 1
     assert latex.count(r"\label{") == 1
     notes = r"\ensuremath{^{\mathrm{p}}} the paper's float32 pilot"

@@ -175,11 +175,11 @@ class SeedGaps(Statistic, name="seed_gaps"):
     }
 
     def table(self, models: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
-        parts = [pd.DataFrame(columns=list(self.columns))]
+        rows = []
         for pair in contrasts(models, settings):
-            seeds = {"seed": pair.seeds, **pair.seed_scores(), "denominator": pair.full.denominator}
-            parts.append(pd.DataFrame(pair.key | seeds))
-        return pd.concat(parts[1:] or parts, ignore_index=True)
+            scores = *pair.seed_scores().values(), pair.full.denominator
+            rows += [(*pair.key.values(), *row) for row in zip(pair.seeds, *scores, strict=True)]
+        return pd.DataFrame(rows, columns=list(self.columns))
 
 
 class Multiverse(Statistic, name="multiverse", needs=("estimates", "horizon_gaps")):
