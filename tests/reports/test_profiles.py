@@ -25,21 +25,14 @@ def profile(seeds=(0, 1, 2)):
     """Rows of all quantities of a network of four units and nine windows."""
     keys = dict(zip(KEYS, ("recordings", "", "small", FULL, "", "float64", "80-20"), strict=False))
     keys |= {"intervention": "none", "start": "pretrained", "learning_rate": 1e-3}
-    rows = []
-    for optimizer, seed in product(("sgd", "lars"), seeds):
-        generator = np.random.default_rng([*map(ord, optimizer), seed])
-        of = {
-            "singular_past": np.sort(generator.uniform(0.01, 1, 9))[::-1],
-            "singular_immediate": np.sort(generator.uniform(0.01, 1, 9))[::-1],
-            "turn_cosine": generator.uniform(-1, 1, 8),
-            "u1_map": generator.normal(size=16),
-        }
-        rows += [
-            keys | {"optimizer": optimizer, "seed": seed, "quantity": quantity}
-            | {"index": i, "value": value}
-            for quantity, values in of.items()
-            for i, value in enumerate(values)
-        ]  # fmt: skip
+    generator = np.random.default_rng(0)
+    sizes = {"singular_past": 9, "singular_immediate": 9, "turn_cosine": 8, "u1_map": 16}
+    rows = [
+        keys | {"optimizer": optimizer, "seed": seed, "quantity": quantity}
+        | {"index": i, "value": value if "singular" in quantity else -value}
+        for optimizer, seed, (quantity, size) in product(("sgd", "lars"), seeds, sizes.items())
+        for i, value in enumerate(-np.sort(-generator.uniform(0.01, 1, size)))
+    ]  # fmt: skip
     return shuffled(pd.DataFrame(rows))
 
 
