@@ -137,11 +137,10 @@ def past_columns(heldout: pd.DataFrame) -> dict[str, np.ndarray]:
     return found | {"whh_share_null": np.full(len(heldout), 4096 / 6850)}
 
 
-def _beside(rows: pd.DataFrame, parts: list[dict]) -> pd.DataFrame:
-    """Columns of each part, (length,) each, beside the one row that it is about."""
-    lengths = [len(next(iter(part.values()))) for part in parts]
-    keys = rows.iloc[np.repeat(np.arange(len(rows)), lengths)].reset_index(drop=True)
-    return keys.assign(**{n: np.concatenate([part[n] for part in parts]) for n in parts[0]})
+def _beside(rows: pd.DataFrame, parts: list[pd.DataFrame]) -> pd.DataFrame:
+    """Each part beside the one row that it is about."""
+    keys = rows.iloc[np.repeat(np.arange(len(rows)), [len(part) for part in parts])]
+    return pd.concat([keys.reset_index(drop=True), pd.concat(parts, ignore_index=True)], axis=1)
 
 
 def profile(models: pd.DataFrame, windows: int = 12, units: int = 64) -> pd.DataFrame:
@@ -159,13 +158,8 @@ def profile(models: pd.DataFrame, windows: int = 12, units: int = 64) -> pd.Data
             "turn_cosine": generator.uniform(-0.3, 0.6, windows - 1),
             **({"u1_map": place} if seed == 0 else {}),
         }
-        parts.append(
-            {
-                "quantity": np.repeat(list(of), [len(values) for values in of.values()]),
-                "index": np.concatenate([np.arange(len(values)) for values in of.values()]),
-                "value": np.concatenate(list(of.values())),
-            }
-        )
+        of = {quantity: pd.Series(values, name="value") for quantity, values in of.items()}
+        parts.append(pd.concat(of, names=["quantity", "index"]).reset_index())
     return _beside(models, parts)
 
 
@@ -177,9 +171,8 @@ def _sweep(
     best = BEST[optimizer] * (3 if "200" in learner else 1)
     rates = best * 10.0 ** np.arange(-1, 1.5, 0.5)
     level = LEVELS.get(learner, {}).get(optimizer, 35.0) + 4.0 * (architecture == "lstm")
-    key = ("recordings", pair, architecture, learner, optimizer, "float64", split, "none")
-    key = dict(zip(KEYS, (*key, "pretrained"), strict=True))
-    rows = []
+    key = ("recordings", pair, architecture, learner, optimizer, "float64", split)
+    key, rows = dict(zip(KEYS, (*key, *DEFAULTS.values()), strict=True)), []
     for seed in range(n_seeds):
         of_seed = generator.normal(0, 3)
         for rate in rates:
@@ -187,15 +180,17 @@ def _sweep(
             recovery = level + of_seed - 60 * max(distance, 0) ** 2 - 12 * min(distance, 0) ** 2
             recovery += generator.normal(0, 1.5)
             lost = distance > 0.9 and (seed + len(learner)) % 2 == 0
-            validated = ("validation_error", "validation_rolling_error")
-            measured = dict.fromkeys(validated, 1.1 - 0.006 * recovery) | {
+            measured = {
+                "validation_error": 1.1 - 0.006 * recovery,
+                "validation_rolling_error": 1.1 - 0.006 * recovery,
                 "heldout_error": 1.1 - 0.0067 * recovery,
                 "adapt_error": 1.0 - 0.005 * recovery,
                 "adapt_vs_best_rtrl_percent": recovery + 50,
                 "heldout_vs_best_rtrl_percent": recovery + 40,
                 "recovery_heldout_percent": recovery,
                 "recovery_adapt_percent": recovery + 8,
-                **dict.fromkeys(("r2_mean", "r2_weighted"), 0.01 * recovery),
+                "r2_mean": 0.01 * recovery,
+                "r2_weighted": 0.01 * recovery,
             }
             # With LARS the held-out part, with Adam the tail, would choose a lower rate.
             lower = {"lars": "selected_on_test", "adam": "selected_on_tail"}.get(optimizer)
@@ -292,7 +287,7 @@ def _traces(heldout: pd.DataFrame) -> pd.DataFrame:
         error = frozen - fall * (1 - np.exp(-steps / 3000)) + generator.normal(0, 0.03, len(steps))
         if row["diverged"]:
             error[len(error) // 3 :] = np.nan
-        parts.append({"step": steps, "error": error, "frozen_error": frozen})
+        parts.append(pd.DataFrame({"step": steps, "error": error, "frozen_error": frozen}))
     return _beside(heldout[[*KEYS, "seed"]], parts)
 
 
@@ -322,9 +317,7 @@ def _drift_report(pairs: tuple[str, ...]) -> pd.DataFrame:
     for side, session in zip("ab", ("first", "second"), strict=True):
         of = {"session": (nan, session), "seconds": (1335.0, ""), "scored": (1.0, "")}
         of |= {"inputs": (40.0, "of 96"), "about": (nan, "subject indy, area M1")}
-        rows += [
-            (measure, side, number, nan, nan, words) for measure, (number, words) in of.items()
-        ]
+        rows += [(measure, side, value, nan, nan, words) for measure, (value, words) in of.items()]
     for at, within_a, within_b, a_to_b in (("1", 0.4, 0.35, 0.2), ("10", 0.6, 0.55, 0.3)):
         scores = {"within_a": within_a, "within_b": within_b, "a_to_b": a_to_b}
         scores["loss"] = within_b - a_to_b
