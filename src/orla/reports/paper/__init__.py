@@ -17,10 +17,10 @@ from importlib.resources import files
 from typing import Any
 
 import pandas as pd
-import yaml
 
 from orla.errors import OrlaError
 from orla.schema import nearest
+from orla.yaml_files import parse_yaml
 
 # Where the paper has several figures for one condition, the first of these that has one stands
 # beside ours; float64 falls back to the float32 pilot, which is then marked as such.
@@ -163,7 +163,7 @@ def _preferred_rows(rows: list[dict[str, Any]], name: str, unit: str, *more: str
 def load() -> Paper:
     """Read the paper's numbers from the package."""
     documents = {
-        file.name.removesuffix(".yaml"): yaml.safe_load(file.read_text(encoding="utf-8"))
+        file.name.removesuffix(".yaml"): parse_yaml(file.read_text(encoding="utf-8"), file.name)
         for file in sorted(files(__package__).iterdir(), key=lambda file: file.name)
         if file.name.endswith(".yaml")
     }

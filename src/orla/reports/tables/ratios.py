@@ -162,7 +162,7 @@ class CadenceStructure(
 
 def _values_by_seed(rows: pd.DataFrame, column: str, scale: float = 1.0) -> pd.Series:
     """The finite values of a column times `scale`, by seed."""
-    values = rows.reindex(columns=["seed", column]).set_index("seed")[column].astype(float)
+    values = pd.Series(rows.get(column, np.nan), rows.index, dtype=float).set_axis(rows["seed"])
     return values[np.isfinite(values)] * scale
 
 
