@@ -185,7 +185,12 @@ def test_recovery_stands_at_the_declared_decay_a_line_a_size():
 
 
 def test_the_papers_decays_are_of_its_task_optimizer_and_network():
-    for frame in (decaying(task="waves"), decaying(optimizer="sgd"), decaying(["gated"])):
+    others = (
+        decaying(["rnn"], task="waves"),
+        decaying(["rnn"], optimizer="sgd"),
+        decaying(["gated"]),
+    )
+    for frame in others:
         figure, caption = draw("decay_sweep", {"lr_curves": frame}, STUDY)
         assert figure.axes[0].containers and not figure.axes[0].patches
         assert "paper" not in caption.caption
