@@ -9,11 +9,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from orla.reports.estimates import (
-    BASELINES,
-    OF_HELDOUT,
-    find_square,
-)
+from orla.reports.estimates import BASELINES, OF_HELDOUT, find_square
 from orla.reports.numbers import estimate
 from orla.reports.paper import load
 from orla.reports.study import Group, StudyFacts, where
@@ -102,11 +98,10 @@ def _comparison_clause(comparison: str, cells: Mapping[str, tuple], study: Study
     gaps_by_direction: dict[str, list[str]] = {"more": [], "less": [], unclear: []}
     for optimizer, (row, low, high, suffix) in cells.items():
         direction = "more" if low > 0 else "less" if high < 0 else unclear  # NaN is neither
-        equivalence_text = ""
+        text = f"{study.called('optimizer', optimizer)} ({_gap_text(row, low, high)}"
         if row.get("error_equivalent") is True:
-            equivalence_text = f", errors equivalent within {row['error_margin']:g}"
-        gap = f"{_gap_text(row, low, high)}{equivalence_text}{suffix}"
-        gaps_by_direction[direction].append(f"{study.called('optimizer', optimizer)} ({gap})")
+            text += f", errors equivalent within {row['error_margin']:g}"
+        gaps_by_direction[direction].append(f"{text}{suffix})")
     directions = ((direction, gaps) for direction, gaps in gaps_by_direction.items() if gaps)
     text = "; ".join(f"{direction} with {join_names(gaps)}" for direction, gaps in directions)
     return f"Against “{second}”, “{first}” recovers {text}"
@@ -115,10 +110,9 @@ def _comparison_clause(comparison: str, cells: Mapping[str, tuple], study: Study
 def gap_sentence(condition: Condition, study: StudyFacts) -> str:
     """The comparison on one condition, with its networks and title, in a sentence."""
     rows, keys = condition.rows.to_dict("records"), condition.group.keys
-    min_seeds, max_seeds = (int(reduce(row["n_seeds"] for row in rows)) for reduce in (min, max))
-    networks = pluralize(min_seeds, "network")
-    if min_seeds != max_seeds:
-        networks = f"{min_seeds}–{max_seeds} networks"
+    sizes = [int(row["n_seeds"]) for row in rows]
+    least, most = min(sizes), max(sizes)
+    networks = pluralize(least, "network") if least == most else f"{least}–{most} networks"
     cells = {row["optimizer"]: (row, *(row[end] for end in _T95), "") for row in rows}
     title, pair = condition.group.title, " of one pair of sessions" * bool(keys["pair"])
     if not pair:

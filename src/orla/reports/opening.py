@@ -12,13 +12,8 @@ from orla import catalogue
 from orla.reports import answer
 from orla.reports.by_row import VS_RTRL
 from orla.reports.chapters import chapter, chapter_sort_key
-from orla.reports.estimates import (
-    OF_HELDOUT,
-    fails_guard,
-    find_square,
-    recovery_has_meaning,
-)
-from orla.reports.numbers import estimate, is_missing, number
+from orla.reports.estimates import OF_HELDOUT, fails_guard, find_square, recovery_has_meaning
+from orla.reports.numbers import estimate, is_missing, number, or_default
 from orla.reports.paper import load
 from orla.reports.study import StudyFacts, where
 from orla.reports.tables import language, others
@@ -99,9 +94,9 @@ def _answer(
         pairs_text = answer.quotable_pairs_sentence(results.get("over_pairs"), estimates, study)
         alone = answer.gap_sentence(best, study)
         second = alone if pairs_text else answer.two_by_two_sentence(best, study)
-        texts = [pairs_text or alone, second]
-        texts.append(answer.pretraining_window_sentence(best, estimates, study))
-        texts.append(answer.best_refit_sentence(best, results, study))
+        pretraining = answer.pretraining_window_sentence(best, estimates, study)
+        refit = answer.best_refit_sentence(best, results, study)
+        texts = [pairs_text or alone, second, pretraining, refit]
         if pairs_text and best.rows["n_seeds"].max() < answer.FEWEST_NETWORKS:
             texts = [pairs_text]  # of one pair's few networks an interval tells nothing
         quotable = where(estimates, estimand=best.estimand)["quotable"]
@@ -111,10 +106,9 @@ def _answer(
             f"here: {int(quotable.sum())} of {len(quotable)}."
         )
     else:
-        fallback_text = _rtrl_share_sentence(models, study)
-        fallback_text = fallback_text or (answer.gap_sentence(best, study) if best else "")
-        fallback_text = fallback_text or _best_recovery_sentence(models, study)
-        texts = ["" if streams else answer.no_gap_sentence(estimates, models, study), fallback_text]
+        rest = _rtrl_share_sentence(models, study) or (best and answer.gap_sentence(best, study))
+        rest = rest or _best_recovery_sentence(models, study)
+        texts = ["" if streams else answer.no_gap_sentence(estimates, models, study), rest]
     first, *further_sentences = [*filter(None, texts)] or [""]
     if verdicts and estimates.empty:  # what was registered is the answer
         first, further_sentences = "", texts[1:]
@@ -138,7 +132,6 @@ def _template_facts(
     network = ["task", "pair", "architecture", "precision", "start", "seed"]
     kinds = ("architecture", "learner", "optimizer", "split")
     names = {kind: list(dict.fromkeys(study.value_names(models, kind).values())) for kind in kinds}
-    is_recorded = models["task"].isin(study.recordings)
     streams = models[["task", "pair"]].drop_duplicates()["task"].isin(study.recordings)
     pairs, other = int(streams.sum()), int((~streams).sum())
     stream_counts = [f"{pluralize(pairs, 'pair')} of sessions"] * bool(pairs)
@@ -164,7 +157,7 @@ def _template_facts(
         "networks": len(models.drop_duplicates(network)),
         "streams": join_names(stream_counts),
         "models": len(models),
-        "recorded": int(is_recorded.sum()),
+        "recorded": int(models["task"].isin(study.recordings).sum()),
         "pairs": pairs,
         "fewest_pairs": answer.FEWEST_PAIRS,
         "controls": controls,
@@ -244,7 +237,7 @@ def _best_recovery_sentence(models: pd.DataFrame, study: StudyFacts) -> str:
                 "adapted one and {:.0f} % without drift."
             ).format(*right)
         low = ours.interval()[0]
-        texts.append((-inf if is_missing(low) else low, text))
+        texts.append((or_default(low, -inf), text))
     return max(texts, key=itemgetter(0))[1] if texts else ""
 
 

@@ -108,29 +108,20 @@ class Report:
             "unmeasured": [line for line in self.claims if not line["ours"]],
             "provenance": self.provenance[0],
             "unrun": [line for line in self.unrun if line[0] not in titles],
-            "needs": {
-                kind: {
-                    name: part.part.more["needs"] for name, part in catalogue.parts(kind).items()
-                }
-                for kind in ("table", "figure")
-            },
+            "needs": lambda kind, name: catalogue.part(kind, name).part.more["needs"],
         }
         return jinja_templates(filters).get_template(template).render(facts)
 
     def chapters(self, figures: Mapping[str, Any] | None = None) -> Iterator[dict[str, Any]]:
         """Every chapter that has a table or one of these figures (by name), in order."""
         contents: dict[str, dict[str, list]] = {}
-        content = {
-            "table": {table.slug: table for table in self.visible_tables},
-            "figure": figures or {},
-        }
-        for kind, items in content.items():
-            for name, item in items.items():
-                chapter_name = catalogue.part(kind, name).part.chapter
-                contents.setdefault(chapter_name, {"table": [], "figure": []})[kind].append(item)
+        items = [("table", table.slug, table) for table in self.visible_tables]
+        items += [("figure", *item) for item in (figures or {}).items()]
+        for kind, name, item in items:
+            chapter_name = catalogue.part(kind, name).part.chapter
+            contents.setdefault(chapter_name, {"table": [], "figure": []})[kind].append(item)
         for name in sorted(contents, key=chapter_sort_key):
-            tables, figures = contents[name].values()
-            yield {"name": name, "chapter": chapter(name), "tables": tables, "figures": figures}
+            yield {"name": name, "chapter": chapter(name), **contents[name]}
 
     def write_tables(self, folder: Path | str) -> None:
         """Write table_NAME.tex and .csv of every table into a folder."""

@@ -203,8 +203,8 @@ class StudyFacts(PartNames):
         """The values of a key column, in the order that their parts declare."""
         values = frame[kind].dropna().unique().tolist() if kind in frame else []
         if kind == "comparison":
-            order = list(self.comparisons)
-            return sorted(values, key=lambda c: (order.index(c) if c in order else len(order), c))
+            declared = [name for name in self.comparisons if name in values]
+            return declared + sorted({*values} - {*declared})
         return self.sort_names(kind, values)
 
     def value_names(self, frame: pd.DataFrame, kind: str) -> dict[str, str]:

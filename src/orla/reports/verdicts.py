@@ -122,27 +122,24 @@ def claim_lines(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[
         line = {"registration": "", **claim} | {"ours": ours, "words": words}
         line["results"] = list(dict.fromkeys(spec["result"] for spec in claim["ours"]))
         lines.append(line | {name: verdict.get(name, "") for name in ("outcome", "amended")})
-    return (
-        lines if any(not text.endswith(NOT_RUN) for line in lines for text in line["ours"]) else []
-    )
+    texts = (text for line in lines for text in line["ours"])
+    return [] if all(text.endswith(NOT_RUN) for text in texts) else lines
 
 
 def _rows_comparable_to_paper(
     results: Mapping[str, pd.DataFrame], study: StudyFacts
 ) -> dict[str, pd.DataFrame]:
     """Of each result with columns of a condition, the rows that the paper's compare with."""
-
-    def has_paper_counterpart(row: Mapping[str, Any]) -> bool:
-        comparison = PAPERS if row.get("comparison") == PAPERS else None
-        return study.applicable_paper(row, comparison) is not None
-
     comparable_rows = {}
     for name, frame in results.items():
         if set(CONDITION) <= set(frame):
             columns = [c for c in (*CONDITION, "comparison") if c in frame]
             kinds = frame[columns].drop_duplicates()
-            kinds = kinds[np.fromiter(map(has_paper_counterpart, kinds.to_dict("records")), bool)]
-            comparable_rows[name] = frame.merge(kinds, how="inner", on=columns)
+            fits = [
+                study.applicable_paper(row, PAPERS if row.get("comparison") == PAPERS else None)
+                for row in kinds.to_dict("records")
+            ]
+            comparable_rows[name] = frame.merge(kinds[np.array(fits, bool)], on=columns)
     return comparable_rows
 
 
@@ -168,21 +165,17 @@ def claim_estimate_text(spec: Mapping[str, Any], results: Mapping[str, pd.DataFr
         values = values - rows[spec["minus"]]
     if values.isna().all():
         return f"{spec['label']}: diverged"
-    style = {"digits": spec.get("digits", 1), "signed": spec.get("signed", False)}
-    aggregate, sample = spec.get("aggregate", "one"), ""
-    if aggregate == "mean":
-        figures = [values.mean()]
-    elif aggregate == "range":
-        figures, sample = [values.min(), values.max()], _sample_text(spec, rows)
-    elif len(rows) == 1:
-        figures, sample = [values.iloc[0]], _sample_text(spec, rows, style["digits"])
-    else:
+    aggregate, digits = spec.get("aggregate", "one"), spec.get("digits", 1)
+    if aggregate == "one" and len(rows) > 1:
         raise OrlaError(
             f"claims.yaml: claim part '{spec['label']}' matches {len(rows)} rows of results/"
             f"{spec['result']}, not one; name more columns under 'where'"
         )
-    text = " to ".join(number(figure, **style) for figure in figures)
+    figures = [values.min(), values.max()] if aggregate == "range" else [values.mean()]
+    text = " to ".join(number(figure, digits, spec.get("signed", False)) for figure in figures)
     unit = f" {spec['unit']}" if spec.get("unit") else ""
+    with_ends = digits if aggregate == "one" else None
+    sample = "" if aggregate == "mean" else _sample_text(spec, rows, with_ends)
     return f"{spec['label']}: {text}{unit}{sample}"
 
 

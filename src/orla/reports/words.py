@@ -65,17 +65,15 @@ class PartNames:
         Declarations are read from the file that `study.declarations` keeps, because importing every
         part takes seconds.
         """
-        parts = (
-            _declarations(tuple(catalogue.plugin_folders()))
-            if kind in catalogue.KIND_PACKAGES
-            else {}
-        )
+        if kind not in catalogue.KIND_PACKAGES:
+            return {}, {}
+        parts = _declarations(tuple(catalogue.plugin_folders()))
         specifications = self.tasks if kind == "task" else self.instances.get(kind, {})
         try:
-            options = specification(parts, kind, slug, specifications) if parts else {}
+            options = specification(parts, kind, slug, specifications)
         except OrlaError:
-            options = {}
-        return (parts[kind][options.pop("kind")], options) if options else ({}, {})
+            return {}, {}
+        return parts[kind][options.pop("kind")], options
 
     def changed_options(self, kind: str, slug: str) -> dict[str, Any]:
         """The options in which a named part differs from its part's defaults."""
@@ -167,14 +165,10 @@ def _list_entry_name(kind: str, entry: str | Mapping[str, Any]) -> str:
 
 def data_in_words(labels: Iterable[str]) -> str:
     """Labels of data sets in one line: those of one kind, "KIND: WHICH", are told together."""
-    kinds: dict[str, list[str]] = {}
-    for label in labels:
-        kind, _, which = label.partition(": ")
-        of_kind = kinds.setdefault(kind, [])
-        if which and which not in of_kind:
-            of_kind.append(which)
+    parts = [label.partition(": ") for label in dict.fromkeys(labels)]
     texts = []
-    for kind, which in kinds.items():
+    for kind in dict.fromkeys(kind for kind, _, _ in parts):
+        which = [data for of_kind, _, data in parts if data and of_kind == kind]
         few = which if len(which) <= 2 else [which[0], f"… {which[-1]} ({len(which)} pairs)"]
         texts.append(f"{kind}: {'; '.join(few)}" if which else kind)
     return "; ".join(texts)

@@ -84,40 +84,29 @@ class Figure(Part, ABC):
         Where nothing ran the files only say so, and there is no caption.
         """
         selection, label = self.select(*frames, study=study), self.part.label
-        is_blank = selection is None or selection.rows.empty
-        facts = study if is_blank else study.narrow_to(selection.rows)
-        with style.house_style():
-            if is_blank and paths:
-                figure = plt.figure(figsize=(style.ONE_COLUMN_IN, 0.5))
-                figure.text(0.01, 0.5, f"{label}: not run", va="center")
-                style.save(figure, *paths)
-            elif paths:
-                figure = self.plot(selection, study)
-                narrow = figure.get_figwidth() <= style.ONE_COLUMN_IN
-                title = selection.title.replace(", ", ",\n", 1) if narrow else selection.title
+        if selection is None or selection.rows.empty:
+            if paths:
+                with style.house_style():
+                    figure = plt.figure(figsize=(style.ONE_COLUMN_IN, 0.5))
+                    figure.text(0.01, 0.5, f"{label}: not run", va="center")
+                    style.save(figure, *paths)
+            return None
+        rows, facts = selection.rows, study.narrow_to(selection.rows)
+        if paths:
+            with style.house_style():
+                figure, title = self.plot(selection, study), selection.title
+                if figure.get_figwidth() <= style.ONE_COLUMN_IN:
+                    title = title.replace(", ", ",\n", 1)
                 # A figure travels without its caption.
                 heading = " · ".join(filter(None, ["SIMULATED sessions" * facts.simulated, title]))
-                title_options = {
-                    "x": 0.01,
-                    "ha": "left",
-                    "fontsize": style.FONT_PT,
-                    "color": style.INK,
-                }
                 if heading:
-                    figure.suptitle(heading, **title_options)
+                    figure.suptitle(heading, x=0.01, ha="left")
                 style.save(figure, *paths)
-        if is_blank:
-            return None
-        rows, counts = selection.rows, pd.Series()
-        if "n_seeds" in rows:
-            counts = rows["n_seeds"]
-        elif "seed" in rows:
-            counts = rows.groupby([key for key in KEYS if key in rows])["seed"].nunique()
-        fields = {"title": selection.title, "n": span(counts, count)} | selection.more
-        fields |= {
-            "main": study.comparison_text(study.main),
-            "margin": f"±{study.margin_pp:g} pp (the config's)",
-        }
+        keys = [key for key in KEYS if key in rows]
+        seeds = rows.groupby(keys)["seed"].nunique() if "seed" in rows else pd.Series()
+        fields = {"title": selection.title, "n": span(rows.get("n_seeds", seeds), count)}
+        fields["main"] = study.comparison_text(study.main)
+        fields |= {"margin": f"±{study.margin_pp:g} pp (the config's)", **selection.more}
         items = (
             f"{', '.join(map(study.called, self.by, values))}: {self.numbers_in_words(part)}"
             for values, part in rows.groupby(list(self.by), sort=False)

@@ -89,7 +89,7 @@ class GradRatio(
     shows: ClassVar = {"gradient_ratio": "ratio {}", "condition_number": "condition number {}"}
 
     def select(self, heldout: pd.DataFrame, *, study: StudyFacts) -> Selection:
-        models = heldout.reindex(columns=list(dict.fromkeys([*heldout, *_MEASURES])))
+        models = heldout.reindex(columns=heldout.columns.union([*_MEASURES], sort=False))
         models = models.dropna(subset=list(_MEASURES), how="all")
         selection = plots.largest_condition(models, study, over=["architecture"])
         tasks = set(selection.rows["task"])
@@ -110,9 +110,8 @@ class GradRatio(
                 seeds = {"color": style.QUIET, "size": 2.6, "jitter": False, "zorder": 2}
                 sns.stripplot(rows, x=measure, y="architecture", order=names, ax=axes, **seeds)
                 axes.plot(medians[measure], range(len(names)), zorder=3, **_MEDIAN)
-                _draw_paper_numbers(
-                    axes, measure, paper, [{n, network_kind(study, n)} for n in names]
-                )
+                networks = [{name, network_kind(study, name)} for name in names]
+                _draw_paper_numbers(axes, measure, paper, networks)
                 axes.set_xscale("log")
             else:
                 plots.write_centred(axes, NOT_RUN)
@@ -120,8 +119,8 @@ class GradRatio(
             plots.label_rows(axes, names.values())
         handles = [plots.seed_legend_handle(), plots.legend_handle("median", **_MEDIAN)]
         if paper:
-            handles.append(plots.legend_handle("the paper's", **plots.PAPERS))
-            handles.append(plots.swatch("the paper's five of seven"))
+            theirs = plots.legend_handle("the paper's", **plots.PAPERS)
+            handles += [theirs, plots.swatch("the paper's five of seven")]
         return plots.legend(figure, handles)
 
 

@@ -69,10 +69,8 @@ class LrCurves(
             for split, shift in plots.series_shifts(models["split"].unique(), _APART).items():
                 _draw_rate_curve(axes, where(models, split=split), marks[split], 10**shift)
         handles = plots.legend_handles("split", marks, study, lines=True, markersize=3, linewidth=1)
-        handles += [
-            plots.legend_handle("selected", **_RING),
-            plots.legend_handle("diverged", marker="x"),
-        ]
+        signs = {"selected": _RING, "diverged": {"marker": "x"}}
+        handles += [plots.legend_handle(label, **sign) for label, sign in signs.items()]
         return plots.legend(figure, handles, ncols=5)
 
 
@@ -167,10 +165,7 @@ class HorizonGap(
     def select(self, horizon_gaps: pd.DataFrame, *, study: StudyFacts) -> Selection:
         groups = [(group.title, group.rows) for group in study.groups(horizon_gaps)]
         paper = next(row for row in load().table("horizon_gap") if "low_pp" in row)
-        condition = {name: paper[name] for name in ("architecture", "precision", "split")}
-        bands = [
-            plots.matches_paper_condition(rows.iloc[0], study, condition) for _, rows in groups
-        ]
+        bands = [plots.matches_paper_condition(rows.iloc[0], study, paper) for _, rows in groups]
         whose = study.called("optimizer", paper["optimizer"])
         ends = paper["low_pp"], paper["high_pp"]
         span = " to ".join(number(end, 0, signed=True) for end in ends)
@@ -225,10 +220,9 @@ class DriftReport(
         pairs = selection.more["drifts"]
         rows = [where(selection.rows, task=drift.task, pair=drift.pair) for drift in pairs]
         groups = [(drift.pair or drift.task, part) for drift, part in zip(pairs, rows, strict=True)]
-        labels = {"xlabel": "Steps read", "ylabel": " or ".join(sorted({d.score for d in pairs}))}
-        figure, panels = plots.titled_panels(
-            groups, row_height_in=1.8, margin_in=1.0, wrap=3, **labels
-        )
+        layout = {"row_height_in": 1.8, "margin_in": 1.0, "wrap": 3, "xlabel": "Steps read"}
+        layout["ylabel"] = " or ".join(sorted({drift.score for drift in pairs}))
+        figure, panels = plots.titled_panels(groups, **layout)
         for drift, (axes, scores) in zip(pairs, panels, strict=True):
             for measure, mark in _DECODERS.items():
                 line = where(scores, measure=measure)

@@ -11,7 +11,6 @@ from matplotlib.figure import Figure as Canvas
 from orla.catalogue import Mark
 from orla.reports import estimates as common
 from orla.reports import style
-from orla.reports.estimates import corner_rows, find_square
 from orla.reports.figures import plots
 from orla.reports.figures.base import Figure, Selection
 from orla.reports.numbers import is_missing, number, sample_size
@@ -52,7 +51,7 @@ class TwoByTwo(
     def select(
         self, estimates: pd.DataFrame, seed_gaps: pd.DataFrame, *, study: StudyFacts
     ) -> Selection | None:
-        cells = find_square(study)
+        cells = common.find_square(study)
         rows = estimates[estimates["comparison"].isin(cells or ())]
         estimand = next((e for e in common.OF_HELDOUT if (rows["estimand"] == e).any()), "")
         rows, _, keys, _ = plots.largest_condition(
@@ -87,7 +86,7 @@ class TwoByTwo(
                 axes.set_ylabel(kind)
             if kind == _KINDS[0]:
                 axes.set_xticks(list(_GRADIENTS), _GRADIENTS.values())
-                for x, cell in enumerate(corner_rows(gaps, cells)):
+                for x, cell in enumerate(common.corner_rows(gaps, cells)):
                     row, side = cell or (None, "")
                     ends = f"{side}_low_percent", f"{side}_high_percent"
                     _draw_estimate(axes, row, x, f"{side}_percent", ends, marks[learners[x]])
@@ -141,7 +140,8 @@ class GapByPair(Figure, name="pairs", label="Every pair of sessions", chapter="b
         if not keys:
             return Selection(rows)
         rows = where(over_pairs, **keys)
-        names = [name for name in find_square(study) or () if (rows["comparison"] == name).any()]
+        square = common.find_square(study) or ()
+        names = [name for name in square if (rows["comparison"] == name).any()]
         rows = rows[rows["comparison"].isin(names or study.distinct(rows, "comparison")[:4])]
         on = [name for name in (*by, "comparison") if name in rows]
         pairs = common.with_points(estimates.merge(rows[on].drop_duplicates(), on=on), seed_gaps)
@@ -202,10 +202,11 @@ class TostInterval(
         rows = study.arrange(rows[rows["run"].astype(bool)])
         kinds = [kind for kind in CONDITION if kind == "split" or rows[kind].nunique() > 1]
         kinds, records = ["optimizer", *reversed(kinds)], rows.to_dict("records")
+        claim = claim_condition("gaps")
         rows = rows.assign(
             label=[", ".join(study.called(kind, row[kind]) for kind in kinds) for row in records],
             headline=[
-                plots.matches_paper_condition(row, study, claim_condition("gaps"))
+                plots.matches_paper_condition(row, study, claim, "comparison", "optimizer")
                 for row in records
             ],
             gap_pp=rows["gap_pp"].where([common.recovery_has_meaning(row) for row in records]),
@@ -224,7 +225,7 @@ class TostInterval(
         figure, axes = plots.single(margin_in=1.35, xlabel="Gap (pp)", **layout)
         band = plots.draw_margin(axes, study, vertical=True)
         plots.label_rows(axes, rows["label"])
-        place = {"xycoords": ("axes fraction", "data"), "va": "center", "annotation_clip": False}
+        place = {"xycoords": ("axes fraction", "data"), "va": "center"}
         for y, row in enumerate(common.with_points(rows, more["seeds"])):
             ends, mark = _T90 if row["n_seeds"] > 1 else _NO_ENDS, marks[row["optimizer"]]
             wide = {"horizontal": True, "apart": -0.24, "elinewidth": 2, "capsize": 3}
@@ -239,14 +240,11 @@ class TostInterval(
                 plots.draw_error_bars(axes, row, value, y + 0.32, ends, mark, **thin)
             axes.annotate(_equivalence_text(row), (1.01, y), **place)
         line = {"marker": "o", "linestyle": "-", "linewidth": 2}
-        handles = [
-            plots.legend_handle(f"gap, {more['level']} t interval", **line),
-            plots.seed_legend_handle(),
-        ]
+        gap = plots.legend_handle(f"gap, {more['level']} t interval", **line)
+        handles = [gap, plots.seed_legend_handle()]
         if more["note"]:
-            handles += [
-                plots.legend_handle("the paper", **_THEIRS | {"linestyle": "-", "linewidth": 0.9})
-            ]
+            line = _THEIRS | {"linestyle": "-", "linewidth": 0.9}
+            handles.append(plots.legend_handle("the paper", **line))
         return plots.legend(figure, [*handles, band])
 
 

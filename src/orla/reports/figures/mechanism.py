@@ -44,14 +44,10 @@ class RatioGapPlane(
             finite_rows, study, over=["optimizer"], beside=["split"]
         )
         splits = selection.rows.drop_duplicates("split").to_dict("records")
-        names = ("architecture", "precision", "split")
         paper = [
             row
             for row in load().table("ratio_gap")
-            if any(
-                plots.matches_paper_condition(s, study, {name: row[name] for name in names})
-                for s in splits
-            )
+            if any(plots.matches_paper_condition(split, study, row) for split in splits)
         ]
         more = {"paper": paper, "note": " Hollow diamonds: the paper's Table 3." * bool(paper)}
         return Selection(selection.rows, selection.title, more=more)
@@ -68,9 +64,8 @@ class RatioGapPlane(
             style.draw_zero_line(axes)
             for row in points.to_dict("records"):
                 mark = marks[row["optimizer"]]
-                plots.draw_error_bars(
-                    axes, row, *place, ends, mark, horizontal=True, marker="", capsize=0
-                )
+                lying = {"horizontal": True, "marker": "", "capsize": 0}
+                plots.draw_error_bars(axes, row, *place, ends, mark, **lying)
                 plots.draw_error_bars(axes, row, *place, ("t95_low_pp", "t95_high_pp"), mark)
             for row in (row for row in paper if row["split"] == points["split"].iloc[0]):
                 mark = marks.get(row["optimizer"], Mark(style.QUIET, "D"))
@@ -80,9 +75,8 @@ class RatioGapPlane(
             plots.set_decade_ticks(axes.xaxis)
         handles = plots.legend_handles("optimizer", marks, study)
         if paper:
-            handles.append(
-                plots.legend_handle("the paper's", **plots.PAPERS | {"color": style.QUIET})
-            )
+            quiet = plots.PAPERS | {"color": style.QUIET}
+            handles.append(plots.legend_handle("the paper's", **quiet))
         return plots.legend(figure, handles, ncols=1, loc="outside right center")
 
 
@@ -162,10 +156,8 @@ class PastTurns(
         marks = plots.marks(selection.rows, "optimizer", study)
         figure, panels = self.panels(selection.rows, study)
         for axes, rows in panels:
-            values, mark = (
-                _profile_by_seed(rows, *self.quantities),
-                marks[rows["optimizer"].iloc[0]],
-            )
+            values = _profile_by_seed(rows, *self.quantities)
+            mark = marks[rows["optimizer"].iloc[0]]
             style.draw_zero_line(axes)
             axes.plot(values, color=style.QUIET, linewidth=0.4)
             axes.plot(values.mean(axis=1), color=mark.color, linewidth=1.5)

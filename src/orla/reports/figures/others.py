@@ -165,10 +165,8 @@ class TentRecovery(
                 y, mark = [*marks].index(row["optimizer"]), marks[row["optimizer"]]
                 ours = where(dots, adapts=row["adapts"], optimizer=row["optimizer"])
                 plots.draw_dots(axes, ours["recovery"], [y + 0.22] * len(ours))
-                ends = (row["recovery_low"], row["recovery_high"])
-                plots.draw_error_bars(
-                    axes, row, "recovery", y, ends, mark, horizontal=True, zorder=3
-                )
+                place = "recovery", y, ("recovery_low", "recovery_high")
+                plots.draw_error_bars(axes, row, *place, mark, horizontal=True, zorder=3)
                 axes.plot(row["papers_recovery"], y, **plots.PAPERS)
             plots.label_rows(axes, [study.called("optimizer", name) for name in marks])
         return figure

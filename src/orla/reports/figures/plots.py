@@ -57,7 +57,7 @@ def facets(
     columns: Mapping[Any, str],
     rows: Mapping[Any, str] | None = None,
     *,
-    row_height_in: float | Mapping[Any, float],
+    row_height_in: float | Sequence[float],
     margin_in: float,
     x: str = "all",
     y: str = "all",
@@ -78,10 +78,7 @@ def facets(
     names, lines = list(columns), list(rows or [None])
     n_columns = min(len(names), wrap)
     places = [(row, names[at : at + wrap]) for at in range(0, len(names), wrap) for row in lines]
-    heights = [
-        row_height_in[row] if isinstance(row_height_in, Mapping) else row_height_in
-        for row, _ in places
-    ]
+    heights = np.resize(row_height_in, len(places))
     alone = len(names) == 1 and not rows
     width_in = width_in or (style.ONE_COLUMN_IN if alone else style.TWO_COLUMNS_IN)
     modes = {"column": "col", "plot": "none"}
@@ -93,9 +90,9 @@ def facets(
         for axes in line[len(block) :]:
             axes.remove()
         if rows:
-            at = {"xycoords": "axes fraction", "rotation": 270, "va": "center", "ha": "left"}
-            at |= {"multialignment": "center", "annotation_clip": False}
-            line[len(block) - 1].annotate(rows[row].replace(", ", ",\n"), (1.03, 0.5), **at)
+            at = {"xycoords": "axes fraction", "rotation": 270, "va": "center"}
+            title = rows[row].replace(", ", ",\n")
+            line[len(block) - 1].annotate(title, (1.03, 0.5), multialignment="center", **at)
         for column, axes in zip(block, line, strict=False):
             plots[(row, column) if rows else column] = axes
             last = x != "all" or names.index(column) + wrap >= len(names)
@@ -201,11 +198,12 @@ def draw_margin(axes: Axes, study: StudyFacts, vertical: bool = False) -> Patch:
 
 
 def matches_paper_condition(
-    row: Mapping[str, Any], study: StudyFacts, condition: Mapping[str, Any]
+    row: Mapping[str, Any], study: StudyFacts, paper: Mapping[str, Any], *more: str
 ) -> bool:
-    """Whether numbers that the paper gives of a condition are of a row of the main comparison."""
+    """Whether a row of the main comparison has the condition, and keys `more`, of the paper's."""
+    keys = ("architecture", "precision", "split", *more)
     fits = study.applicable_paper(row, study.main) is not None
-    return fits and all(row[name] == value for name, value in condition.items())
+    return fits and all(row[key] == paper[key] for key in keys)
 
 
 def marks(rows: pd.DataFrame, kind: str, study: StudyFacts) -> dict[str, Mark]:

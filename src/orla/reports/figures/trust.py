@@ -134,22 +134,19 @@ class Multiverse(
         rows, marks = selection.rows, plots.marks(selection.rows, "optimizer", study)
         choices, n = varying_choices(rows), rows["optimizer"].value_counts()
         lines = sum(map(len, choices.values())) + 0.6 * len(choices)
-        heights = {_CURVE: 1.8, _CHOICES: max(0.145 * lines, 0.3)}
         names = study.value_names(rows, "optimizer").items()
         titles = {name: f"{label}, n = {n[name]}" for name, label in names}
         layout = {"margin_in": 0.7, "x": "column", "y": "row", "xlabel": "Specifications, by gap"}
-        figure, grid = plots.facets(
-            titles, dict.fromkeys(heights, ""), row_height_in=heights, **layout
-        )
+        layout["row_height_in"] = [1.8, max(0.145 * lines, 0.3)]
+        figure, grid = plots.facets(titles, {_CURVE: "", _CHOICES: ""}, **layout)
         for (part, name), axes in grid.items():
             axes.tick_params(axis="x", length=0, labelbottom=False)
             gaps, mark = where(rows, optimizer=name), marks[name]
             if part == _CURVE:
                 plots.draw_margin(axes, study)
-                x, thin = np.arange(len(gaps)), {"capsize": 0, "elinewidth": 0.8, "markersize": 2.6}
-                plots.draw_error_bars(
-                    axes, gaps, x, "gap", ("low", "high"), mark, markeredgewidth=0, **thin
-                )
+                thin = {"capsize": 0, "elinewidth": 0.8, "markersize": 2.6, "markeredgewidth": 0}
+                place = np.arange(len(gaps)), "gap", ("low", "high")
+                plots.draw_error_bars(axes, gaps, *place, mark, **thin)
                 continue
             # A line a value of a choice, with a tick for each specification that has it.
             y, places = 0.0, {}
