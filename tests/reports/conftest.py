@@ -38,9 +38,10 @@ def wide() -> dict[str, pd.DataFrame]:
 
 @pytest.fixture(scope="session")
 def many() -> dict[str, pd.DataFrame]:
-    """Of five pairs."""
+    """Of five pairs, gaps alone."""
     pairs = tuple(f"array-{i:02}" for i in range(1, 6))
-    return make_results(n_seeds=3, splits=("80-20",), pairs=pairs)
+    names = ["over_pairs", "multiverse"]
+    return make_results(n_seeds=3, splits=("80-20",), pairs=pairs, names=names)
 
 
 @pytest.fixture(scope="session")
