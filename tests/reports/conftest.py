@@ -38,10 +38,9 @@ def wide() -> dict[str, pd.DataFrame]:
 
 @pytest.fixture(scope="session")
 def many() -> dict[str, pd.DataFrame]:
-    """Of five pairs, gaps alone."""
+    """Of five pairs."""
     pairs = tuple(f"array-{i:02}" for i in range(1, 6))
-    names = ["over_pairs", "multiverse"]
-    return make_results(n_seeds=3, splits=("80-20",), pairs=pairs, names=names)
+    return make_results(n_seeds=3, splits=("80-20",), pairs=pairs)
 
 
 @pytest.fixture(scope="session")

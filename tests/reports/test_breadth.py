@@ -95,7 +95,7 @@ def test_cosines_stand_at_the_bytes_a_panel_a_network():
     assert series(figure) == [STUDY.called("learner", name) for name in ("immediate", "rtrl", "t1")]
     assert "trace, decay 0.25, per step: 0.70" in caption.alt
     assert "0.20 at 10 B" not in caption.alt
-    looks = STUDY.marks("learner", ["immediate", "rtrl", "t1"])
+    looks = style.marks("learner", ["immediate", "rtrl", "t1"], STUDY)
     drawn = {(b.lines[0].get_marker(), to_hex(b.lines[0].get_color())) for b in left.containers}
     assert drawn == {(look.marker, to_hex(look.color)) for look in looks.values()}
 

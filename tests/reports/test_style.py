@@ -7,6 +7,7 @@ import pytest
 from matplotlib import colors
 
 from orla import catalogue
+from orla.reports import style
 
 # Machado, Oliveira and Fernandes 2009, severity 1, linear RGB.
 BLINDNESS = {
@@ -37,7 +38,7 @@ SERIES = {
 @pytest.mark.parametrize("blindness", BLINDNESS)
 @pytest.mark.parametrize("kind", SERIES)
 def test_palettes_differ_to_every_eye(kind, blindness, simulated):
-    looks = simulated.marks(kind, SERIES[kind]).values()
+    looks = style.marks(kind, SERIES[kind], simulated).values()
     seen = [lab(mark.color, blindness) for mark in looks]
     assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) > 12
 
@@ -45,10 +46,10 @@ def test_palettes_differ_to_every_eye(kind, blindness, simulated):
 def test_no_two_series_look_the_same(simulated):
     windows = [f"immediate-{n}" for n in range(2, 20)] + [f"tbptt-{n}-{n}" for n in range(2, 20)]
     slugs = [*SERIES["learner"], *windows, "from-outside", "from-elsewhere"]
-    looks = simulated.marks("learner", slugs)
+    looks = style.marks("learner", slugs, simulated)
     assert len({(mark.marker, mark.line) for mark in looks.values()}) == len(slugs) > 40
     for slug in SERIES["learner"]:
         if slug != "immediate-200":
             name = slug.partition("-200")[0]
             assert looks[slug] == catalogue.part("learner", name).part.mark
-    assert looks == simulated.marks("learner", reversed(slugs))
+    assert looks == style.marks("learner", reversed(slugs), simulated)

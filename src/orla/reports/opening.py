@@ -61,9 +61,8 @@ def opening(results: Results, verdicts: list[Verdict], study: StudyFacts) -> Ope
     title = _PAPERS_QUESTION if facts["papers"] else f"Online adaptation to {study.data}"
     drift = drift_sentences(results.get("drift_report"))
     macros = jinja_templates({"number": number}).get_template("opening.jinja").make_module(facts)
-    question, over, trust = (
-        " ".join(macro().split("\n")).strip() for macro in (macros.asked, macros.over, macros.trust)
-    )
+    items = (macros.asked, macros.over, macros.trust)
+    question, over, trust = (" ".join(macro().split("\n")).strip() for macro in items)
     language_models = language.model_sentences(results.get("language"))
     streams = others.river_comparison_sentences(results, study)
     chapters = question if drift else _chapter_questions(results)
@@ -162,9 +161,7 @@ def _template_facts(
         "fewest_pairs": answer.FEWEST_PAIRS,
         "controls": controls,
         "worst": controls.loc[controls["wrong_share"].idxmax()] if len(controls) else None,
-        "gaps": len(estimates),
-        "failing": int(estimates["guards"].fillna("").astype(bool).sum()),
-        "vague": int(estimates["vague"].sum()),
+        "estimates": estimates,
     }
 
 

@@ -13,7 +13,6 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from orla import catalogue
-from orla.reports import words
 from orla.reports.numbers import bind_units, number
 from orla.reports.paper import load
 from orla.reports.report import Report
@@ -43,8 +42,8 @@ def page_html(report: Report, pictures: Mapping[str, Path | str]) -> str:
         few_updates=FEW_UPDATES,
         remarks=[remark["text"] for remark in load().document["remarks"] if report.claims],
         details=report.provenance[1],
-        signs=words.OUTCOME_SIGNS,
-        not_run=words.NOT_RUN,
+        signs=OUTCOME_SIGNS,
+        not_run=NOT_RUN,
     )
 
 

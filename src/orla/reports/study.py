@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
+import numpy as np
 import pandas as pd
 
-from orla.catalogue import Mark
 from orla.reports.paper import Paper, load
 from orla.reports.words import PartNames, data_in_words
 from orla.results.base import Comparison, Settings
@@ -24,9 +24,10 @@ CONDITION = ("task", "pair", "architecture", "precision", "split", "intervention
 
 def where(frame: pd.DataFrame, **keys: Any) -> pd.DataFrame:
     """The rows that have these values in these columns."""
+    has_values = np.ones(len(frame), bool)
     for name, value in keys.items():
-        frame = frame[frame[name] == value]
-    return frame
+        has_values &= (frame[name] == value).to_numpy(bool, na_value=False)
+    return frame[has_values]
 
 
 class Group(NamedTuple):
@@ -192,12 +193,6 @@ class StudyFacts(PartNames):
             slugs = sorted(slugs, key=_numbers_and_words)
         papers = {"task": self.papers_task, "pair": self.papers_pair}.get(kind)
         return sorted(slugs, key=lambda slug: slug != papers)
-
-    def marks(self, kind: str, slugs: Iterable[str]) -> dict[str, Mark]:
-        """The mark of each of these series, no two alike."""
-        from orla.reports import style  # matplotlib, which tables do without
-
-        return style.marks(kind, slugs, self)
 
     def distinct(self, frame: pd.DataFrame, kind: str) -> list[str]:
         """The values of a key column, in the order that their parts declare."""

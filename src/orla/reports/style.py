@@ -1,7 +1,7 @@
 """The house style of figures: sizes, marks that differ in grey too, and how files are saved."""
 
 from collections.abc import Iterable, Iterator
-from colorsys import hls_to_rgb, rgb_to_hls
+from colorsys import rgb_to_hls
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -57,13 +57,13 @@ def marks(kind: str, slugs: Iterable[str], names: PartNames) -> dict[str, Mark]:
         if slug in marks:
             continue
         base = bases[slug].color if bases[slug] else INK
-        hue, light, saturation = rgb_to_hls(*to_rgb(base))
+        _, light, _ = rgb_to_hls(*to_rgb(base))
         light += 0.62 * (1 - 0.55 ** len(marks)) * (1 - light)
         markers = {mark.marker for mark in marks.values()}
         used_pairs = {(mark.marker, mark.line) for mark in marks.values()}
         free = [pair for pair in _PAIRS if pair not in used_pairs] or _PAIRS
         free_pair = next((pair for pair in free if pair[0] not in markers), free[0])
-        marks[slug] = Mark(to_hex(hls_to_rgb(hue, light, saturation)), *free_pair)
+        marks[slug] = Mark(to_hex(sns.set_hls_values(base, l=light)), *free_pair)
     return {slug: marks[slug] for slug in order}
 
 

@@ -72,7 +72,7 @@ class TwoByTwo(
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
         rows, cells, seeds = selection.rows, selection.more["cells"], selection.more["seeds"]
         learners = cells.learners(study)
-        marks = study.marks("learner", learners)
+        marks = style.marks("learner", learners, study)
         networks = study.value_names(rows, "architecture").items()
         lines = {(name, kind): label for name, label in networks for kind in _KINDS}
         layout = {"row_height_in": 1.55, "margin_in": 1.1, "x": "row", "y": "row"}

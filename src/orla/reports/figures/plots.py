@@ -208,7 +208,7 @@ def matches_paper_condition(
 
 def marks(rows: pd.DataFrame, kind: str, study: StudyFacts) -> dict[str, Mark]:
     """The mark of each value of a key column, in declared order."""
-    return study.marks(kind, study.distinct(rows, kind))
+    return style.marks(kind, study.distinct(rows, kind), study)
 
 
 def legend_handle(label: str, mark: Mark | None = None, **more: Any) -> Line2D:
