@@ -126,6 +126,8 @@ def test_what_was_not_run_is_one_line_of_the_opening(few, simulated):
 
 
 def test_figures_come_first_and_long_tables_are_folded(html, report):
+    chapters = Report({}, report.study).chapters({"tta": None, "two_by_two": None})
+    assert [item["name"] for item in chapters] == ["cadence", "vision"]
     drift = html[html.index('id="chapter-drift"') : html.index('id="chapter-horizon"')]
     assert drift.index("<figure>") < drift.index('id="table-heldout"')
     folded = re.findall(r"<summary>Show the table: (\d+) rows</summary>", html)
