@@ -54,32 +54,15 @@ rule all:
 
 
 # The chapters, as targets. The page shows those that have been run, and says which have not.
-rule headline:
-    input:
-        rules.all.input,
-    message:
-        "Complete: {CHAPTERS}"
+for chapter in ("headline", "pairs", "choices", CONTROLS):
 
-
-rule pairs:
-    input:
-        rules.all.input,
-    message:
-        "Complete: {CHAPTERS}"
-
-
-rule choices:
-    input:
-        rules.all.input,
-    message:
-        "Complete: {CHAPTERS}"
-
-
-rule controls:
-    input:
-        rules.all.input,
-    message:
-        "Complete: {CHAPTERS}"
+    rule:
+        name:
+            chapter
+        input:
+            rules.all.input,
+        message:
+            "Complete: {CHAPTERS}"
 
 
 # Recordings that cannot be used are refused here, before anything is trained on them.
