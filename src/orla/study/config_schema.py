@@ -7,11 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from orla.schema import expand_short
 from orla.study.declarations import SECTIONS, Declarations
 from orla.study.keys import KEYS
+from orla.yaml_files import read_yaml
 
 _FILE = Path(__file__).with_name("config.schema.yaml")
 # A name that becomes part of a path.
@@ -20,9 +19,8 @@ _NAME = "^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,79}$"
 
 def config_schema(parts: Declarations) -> dict[str, Any]:
     """JSON schema (draft 2020-12) of a config that may name these parts."""
-    short = yaml.safe_load(_FILE.read_text(encoding="utf-8"))
     dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    return dialect | expand_short(short, partial(_extend, parts=parts))
+    return dialect | expand_short(read_yaml(_FILE), partial(_extend, parts=parts))
 
 
 def _extend(full: dict[str, Any], parts: Declarations) -> dict[str, Any]:
