@@ -5,7 +5,6 @@ from unittest.mock import Mock
 
 import numpy as np
 import oracles
-import pandas as pd
 import pytest
 import torch
 from harness import NETWORKS, SQUARED_ERROR
@@ -19,12 +18,12 @@ from orla.study.pretraining import Pretraining
 from orla.tasks.stream import Stream
 
 RNN = NETWORKS["rnn"][0]
-ONE_EPOCH = Pretraining(learning_rate=0.01, window=20, max_epochs=1)
+ONE_EPOCH = Pretraining(learning_rate=0.03, window=20, max_epochs=1)
 # Two networks on noise: one gets better for long, one stops early and would get better again.
-STOPPING = Pretraining(learning_rate=0.1, window=20, max_epochs=9, patience=2)
+STOPPING = Pretraining(learning_rate=0.1, window=20, max_epochs=6, patience=2)
 TWO_EPOCHS = replace(STOPPING, max_epochs=2)
-NOISY_SEEDS = [2, 3]
-STEPS, LEARNED = 500, 400  # the rest is validated on
+NOISY_SEEDS = [2, 0]
+STEPS, LEARNED = 250, 200  # the rest is validated on
 
 
 def pretrain(part, seeds, settings, loss=SQUARED_ERROR, **options):
@@ -36,31 +35,28 @@ def assert_close(params, place, expected, rtol=1e-9, atol=1e-12):
         torch.testing.assert_close(params[name][place], p, rtol=rtol, atol=atol)
 
 
-@pytest.fixture(scope="module")
-def part():
+def fresh_networks(seeds):
+    return initial_parameters(RNN, seeds, torch.float64)
+
+
+def stream(remembered=0.0, noise=0.0):
+    """Inputs, and targets that tell them, those of one step before, and noise."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(STEPS, 3))
-    Y = X @ rng.normal(size=(3, 2)) + 0.5 * np.roll(X, 1, axis=0)[:, :2]
+    Y = X @ rng.normal(size=(3, 2)) + remembered * np.roll(X, 1, axis=0)[:, :2]
+    Y += noise * rng.normal(size=(STEPS, 2))
     return Stream(X, Y / Y.std(0))
+
+
+@pytest.fixture(scope="module")
+def part():
+    return stream(remembered=0.5)
 
 
 @pytest.fixture(scope="module")
 def one(part):
     """Two networks after one epoch, and their curves."""
     return pretrain(part, [0, 1], ONE_EPOCH)
-
-
-def test_networks_learn_whatever_the_size_of_a_batch(part):
-    """Three networks in batches of two: the second is filled up with a copy that is not told of."""
-    settings = replace(ONE_EPOCH, max_epochs=3)
-    params, curve = pretrain(part, [0, 1, 2], settings)
-    assert {name: tuple(p.shape[1:]) for name, p in params.items()} == RNN.shapes()
-    assert list(curve) == ["seed", "epoch", "training_error", "validation_error", "best"]
-    first = curve[curve.epoch == 0].set_index("seed").validation_error
-    assert (curve[curve.best].set_index("seed").validation_error < 0.7 * first).all()
-    halved, rows = pretrain(part, [0, 1, 2], settings, batch_models=2)
-    pd.testing.assert_frame_equal(rows, curve, rtol=1e-9)
-    assert_close(halved, slice(None), params)
 
 
 def test_learning_never_sees_the_validation_share(part, one):
@@ -83,7 +79,7 @@ def test_patience_ends_a_network_that_gets_no_better(part, monkeypatch):
     assert (curve.groupby("seed").epoch.max() == 2).all()
     assert validated.call_count == 3, "nothing is computed once all networks have stopped"
     assert curve[curve.best].groupby("seed").epoch.min().tolist() == [0, 0]
-    fresh = initial_parameters(RNN, [0, 1], torch.float64)
+    fresh = fresh_networks([0, 1])
     assert all(torch.equal(params[name], fresh[name]) for name in params)
 
 
@@ -116,23 +112,19 @@ def test_settings_that_cannot_be_are_refused(part):
 
 @pytest.fixture(scope="module")
 def noisy():
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(STEPS, 3))
-    Y = X @ rng.normal(size=(3, 2)) + 2.5 * rng.normal(size=(STEPS, 2))
-    return Stream(X, Y / Y.std(0))
+    return stream(noise=2.5)
 
 
 def by_hand(
     part, seed, epochs, kind=torch.optim.Adam, frozen=(), lr=STOPPING.learning_rate, **options
 ):
-    """Plain torch.optim.Adam on windows of 20 of the first 400 steps: (weights, errors) an epoch.
+    """Plain torch.optim.Adam on windows of 20 of the first 200 steps: (weights, errors) an epoch.
 
     The network's state begins anew in each epoch, Adam's does not. Adam, or another optimizer, is
     not told of frozen parameters.
     """
     X, Y = torch.as_tensor(part.X), torch.as_tensor(part.Y)
-    fresh = initial_parameters(RNN, [seed], torch.float64)
-    leaves = {n: torch.nn.Parameter(p[0].clone()) for n, p in fresh.items()}
+    leaves = {n: torch.nn.Parameter(p[0].clone()) for n, p in fresh_networks([seed]).items()}
     learned = [p for n, p in leaves.items() if n not in frozen]
     adam, found = kind(learned, lr=lr, **options), []
     for _ in range(epochs):
@@ -172,8 +164,10 @@ def stopped(errors, patience):
 
 def test_early_stopping_is_that_of_plain_training_loops_of_each_network_alone(noisy):
     """The third network takes the place of the one that stops, beside the other that goes on."""
-    seeds, lasted = [*NOISY_SEEDS, 5], []
+    seeds, lasted = [*NOISY_SEEDS, 1], []
     params, curve = pretrain(noisy, seeds, STOPPING, batch_models=2)
+    assert {name: tuple(p.shape[1:]) for name, p in params.items()} == RNN.shapes()
+    assert list(curve) == ["seed", "epoch", "training_error", "validation_error", "best"]
     for place, seed in enumerate(seeds):
         weights, training, errors = zip(*by_hand(noisy, seed, STOPPING.max_epochs), strict=True)
         best, ran = stopped(errors, STOPPING.patience)
@@ -195,8 +189,8 @@ def test_early_stopping_is_that_of_plain_training_loops_of_each_network_alone(no
 def test_every_loss_can_be_pretrained_with(part, name):
     loss = catalogue.make("loss", name)
     Y = part.Y.argmax(1) if loss.part.more["targets"] == "categories" else part.Y
-    _, curve = pretrain(Stream(part.X, Y), [0], replace(ONE_EPOCH, max_epochs=3), loss)
-    assert curve.validation_error[2] < curve.validation_error[0]
+    _, curve = pretrain(Stream(part.X, Y), [0], replace(ONE_EPOCH, max_epochs=2), loss)
+    assert curve.validation_error[1] < curve.validation_error[0]
 
 
 def test_unscored_steps_teach_nothing_and_streams_may_be_ones_own(part, one):
@@ -221,11 +215,12 @@ def test_errors_of_the_curve_are_means_over_scored_steps(noisy):
     scored = np.random.default_rng(0).random(STEPS) < 0.5
     still = replace(ONE_EPOCH, learning_rate=0.0)
     _, curve = pretrain(Stream(noisy.X, noisy.Y, scored), [2], still)
-    fresh = {n: p[0] for n, p in initial_parameters(RNN, [2], torch.float64).items()}
+    fresh = {n: p[0] for n, p in fresh_networks([2]).items()}
     zero = torch.zeros(RNN.hidden, dtype=torch.float64)
     _, errors = steps(fresh, zero, torch.as_tensor(noisy.X), torch.as_tensor(noisy.Y))
     learned, validated = (
-        np.array(errors)[part][scored[part]].mean() for part in (slice(LEARNED), slice(400, 500))
+        np.array(errors)[part][scored[part]].mean()
+        for part in (slice(LEARNED), slice(LEARNED, STEPS))
     )
     assert curve.training_error.tolist() == pytest.approx([learned], rel=1e-9)
     assert curve.validation_error.tolist() == pytest.approx([validated], rel=1e-9)
@@ -242,32 +237,27 @@ def default(noisy):
     [
         ("sgd", torch.optim.SGD, {"lr": 0.002}),
         ({"kind": "rmsprop", "alpha": 0.5}, torch.optim.RMSprop, {"lr": 0.1, "alpha": 0.5}),
-        ({"kind": "adam"}, torch.optim.Adam, {"lr": 0.1}),
     ],
 )
 def test_the_optimizer_may_be_another(noisy, default, optimizer, kind, options):
     settings = replace(TWO_EPOCHS, optimizer=optimizer, learning_rate=options["lr"])
-    params, curve = pretrain(noisy, [2], settings)
-    hand = by_hand(noisy, 2, 2, kind, **options)
+    params, curve = pretrain(noisy, NOISY_SEEDS[:1], settings)
+    hand = by_hand(noisy, NOISY_SEEDS[0], 2, kind, **options)
     np.testing.assert_allclose(curve.validation_error, [error for *_, error in hand], rtol=1e-8)
-    best, _, _ = hand[int(np.argmin(curve.validation_error))]
-    assert_close(params, 0, best, rtol=1e-7, atol=1e-9)
-    by_adam = default[1].query("seed == 2").validation_error
-    same = np.allclose(by_adam, curve.validation_error, rtol=1e-3)
-    assert same == (kind is torch.optim.Adam)
+    assert_close(params, 0, hand[int(np.argmin(curve.validation_error))][0], 1e-7, 1e-9)
+    by_adam = default[1][default[1].seed == NOISY_SEEDS[0]].validation_error
+    assert not np.allclose(by_adam, curve.validation_error, rtol=1e-3)
 
 
-@pytest.mark.parametrize("frozen", [["W_hh"], ["b_out", "W_ih"]])
-def test_frozen_parameters_stay_bit_for_bit_and_the_others_learn_as_without_them(
-    noisy, default, frozen
-):
+def test_frozen_parameters_stay_bit_for_bit_and_the_others_learn_as_without_them(noisy, default):
+    frozen = ["b_out", "W_ih"]
     params, curve = pretrain(noisy, NOISY_SEEDS, replace(TWO_EPOCHS, frozen=frozen))
-    fresh, free = initial_parameters(RNN, NOISY_SEEDS, torch.float64), default[0]
-    for name, p in fresh.items():
+    free, [_, seed] = default[0], NOISY_SEEDS
+    for name, p in fresh_networks(NOISY_SEEDS).items():
         assert torch.equal(params[name], p) == (name in frozen)
         assert not torch.equal(free[name], p) and not torch.equal(free[name], params[name])
-    hand = by_hand(noisy, 3, 2, frozen=frozen)
-    errors = curve[curve.seed == 3].validation_error
+    hand = by_hand(noisy, seed, 2, frozen=frozen)
+    errors = curve[curve.seed == seed].validation_error
     np.testing.assert_allclose(errors, [error for *_, error in hand], rtol=1e-8)
     assert_close(params, 1, hand[int(np.argmin(errors))][0], rtol=1e-7, atol=1e-9)
 
@@ -276,5 +266,5 @@ def test_frozen_parameters_stay_bit_for_bit_and_the_others_learn_as_without_them
 def test_no_optimizer_changes_what_is_frozen(noisy, name):
     settings = replace(ONE_EPOCH, optimizer=name, frozen=("W_hh", "b_h"))
     params, _ = pretrain(noisy, [0], settings)
-    for n, p in initial_parameters(RNN, [0], torch.float64).items():
+    for n, p in fresh_networks([0]).items():
         assert torch.equal(params[n], p) == (n in ("W_hh", "b_h"))
