@@ -14,7 +14,8 @@ from orla.study import adaptation
 from orla.study.keys import DEFAULTS, KEYS
 from orla.study.sweep import Sweep
 
-TASK = {"kind": "sine", "pretraining": 400, "adapt": 80, "heldout": 40, "window": 20}
+TASK = {"kind": "sine", "pretraining": 240, "adapt": 80, "heldout": 40, "window": 20}
+LONGER = TASK | {"pretraining": 480}
 NETWORK = {"kind": "rnn", "hidden": 3}
 COMPUTE = {"batch_models": 4, "compile": False}
 PRETRAINED = {
@@ -23,7 +24,7 @@ PRETRAINED = {
     "precision": "float64",
     "seeds": 2,
     "split": "shift",
-    "settings": {"max_epochs": 1},
+    "settings": {"max_epochs": 1, "window": 20},
     "parts": [("architecture", "rnn")],
 }
 
@@ -58,13 +59,21 @@ class Folder:
     def __init__(self, path, capsys):
         self.path, self.capsys = path, capsys
 
+    @property
+    def networks(self):
+        return self.path / "networks.safetensors"
+
+    def pretrained(self, request=PRETRAINED, task=TASK, compute=COMPUTE):
+        episodes = adaptation.Episodes(task, 2)
+        adaptation.pretrain_networks(request, episodes, str(self.networks), compute)
+        return episodes
+
     def adapted(self, jobs=JOBS, task=TASK, compute=COMPUTE):
-        episodes, trained = adaptation.Episodes(task, 2), f"{self.path}/networks.safetensors"
-        adaptation.pretrain_networks(PRETRAINED, episodes, trained, compute)
+        episodes = self.pretrained(task=task, compute=compute)
         named = {f"{self.path}/{name}": job for name, job in jobs.items()}
         written = f"{self.path}/all.parquet", f"{self.path}/all.npz"
         self.capsys.readouterr()
-        adaptation.adapt(named, episodes, trained, *written, compute=compute)
+        adaptation.adapt(named, episodes, str(self.networks), *written, compute=compute)
         said = self.capsys.readouterr().err.splitlines()
         lines = [line for line in said if f" of {len(jobs)}: " in line]
         assert len(lines) == len(jobs)
@@ -163,17 +172,15 @@ def test_an_absent_damaged_or_exchanged_condition_is_adapted_again(folder):
 
 
 def test_networks_are_pretrained_again_where_they_are_damaged_or_of_something_else(folder, capsys):
-    path = folder.path / "networks.safetensors"
-    episodes, before = adaptation.Episodes(TASK, 2), path.read_bytes()
-    asked = PRETRAINED | {"settings": {"max_epochs": 2}}
-    adaptation.pretrain_networks(asked, episodes, str(path), COMPUTE)
-    assert networks.read_provenance(path)["config"]["pretraining"] == {"max_epochs": 2}
+    path, before = folder.networks, folder.networks.read_bytes()
+    asked = PRETRAINED["settings"] | {"max_epochs": 2}
+    folder.pretrained(PRETRAINED | {"settings": asked})
+    assert networks.read_provenance(path)["config"]["pretraining"] == asked
     assert read_table(path.with_suffix(".parquet"))["epoch"].max() == 1
-    longer = adaptation.Episodes(TASK | {"pretraining": 2 * TASK["pretraining"]}, 2)
-    adaptation.pretrain_networks(PRETRAINED, longer, str(path), COMPUTE)
+    folder.pretrained(task=LONGER)
     assert path.read_bytes() != before
     path.write_bytes(before[:-1])
-    adaptation.pretrain_networks(PRETRAINED, episodes, str(path), COMPUTE)
+    folder.pretrained()
     assert path.read_bytes() == before
     text = capsys.readouterr().err  # of the damaged one alone, whose remedy is this run
     assert text.count("pretrained again: ") == 1 and "delete" not in text
@@ -184,31 +191,27 @@ def test_uncommitted_code_that_pretrained_is_told_of_what_was_adapted(folder, mo
         state = {"commit": "0123abc", "dirty": dirty}
         monkeypatch.setattr(collect, "commit_state", lambda *_, state=state: state)
         if dirty:
-            (folder.path / "networks.safetensors").unlink()
-            episodes, path = (
-                adaptation.Episodes(TASK, 2),
-                f"{folder.path}/networks.safetensors",
-            )
-            adaptation.pretrain_networks(PRETRAINED, episodes, path, COMPUTE)
+            folder.networks.unlink()
+            folder.pretrained()
     for name in JOBS:
         (folder.path / f"{name}.parquet").unlink()
     folder.adapted()
     code = read_table(folder.path / "all.parquet").attrs["provenance"]["code"]
-    assert (
-        code["dirty"] == {"mixed": [False, True]} and "orla/study/pretraining.py" in code["files"]
-    )
+    assert code["dirty"] == {"mixed": [False, True]}
+    assert "orla/study/pretraining.py" in code["files"]
 
 
 def test_networks_of_another_job_are_refused_where_they_were_pretrained_otherwise(folder):
-    path = str(folder.path / "networks.safetensors")
-    adaptation.check_networks(path, PRETRAINED, adaptation.Episodes(TASK, 2))
-    for name, value in (("settings", {"max_epochs": 2}), ("network", NETWORK | {"hidden": 4})):
-        with pytest.raises(OrlaError, match=r"(max_epochs is 1|hidden is 3).*delete it and run"):
-            other = PRETRAINED | {name: value}
-            adaptation.check_networks(path, other, adaptation.Episodes(TASK, 2))
-    longer = adaptation.Episodes(TASK | {"pretraining": 800}, 2)
-    with pytest.raises(OrlaError, match=r"task.pretraining is 400, not 800.*delete it and run"):
-        adaptation.check_networks(path, PRETRAINED, longer)
+    path, episodes = str(folder.networks), adaptation.Episodes(TASK, 2)
+    adaptation.check_networks(path, PRETRAINED, episodes)
+    for name, value, words in (
+        ("settings", PRETRAINED["settings"] | {"max_epochs": 2}, "max_epochs is 1"),
+        ("network", NETWORK | {"hidden": 4}, "hidden is 3"),
+    ):
+        with pytest.raises(OrlaError, match=f"{words}.*delete it and run"):
+            adaptation.check_networks(path, PRETRAINED | {name: value}, episodes)
+    with pytest.raises(OrlaError, match=r"task.pretraining is 240, not 480.*delete it and run"):
+        adaptation.check_networks(path, PRETRAINED, adaptation.Episodes(LONGER, 2))
 
 
 def test_of_recordings_a_condition_depends_on_its_own_split_and_networks_on_none():
