@@ -14,8 +14,9 @@ from orla.optimizers.sgd import SGD
 from orla.study import probe_measures, sweep
 
 GRID = [0.03, 0.1]
-OBSERVERS = {"exact": "rtrl", "fading": "trace", "frozen": "last-layer"}
-PROBES = ["update_ratio", {"kind": "cosine", "against": "exact"}, "cosine"]
+# The first has a name that the sweep uses itself.
+OBSERVERS = {"frozen": "rtrl", "fading": "trace", "readout": "last-layer"}
+PROBES = ["update_ratio", {"kind": "cosine", "against": "frozen"}, "cosine"]
 MEASURES = ["cosine", "positive_share", "norm_ratio"]
 
 
@@ -50,7 +51,7 @@ def test_every_model_and_gradient_has_a_row(study, result):
     assert not rows.duplicated(by).any()
     assert len(rows) == 4 * 2 * len(GRID) * SEEDS
     assert list(rows["observer"].unique()) == ["immediate", *OBSERVERS]
-    assert set(rows["against"]) == {"exact", "immediate"}
+    assert set(rows["against"]) == {"frozen", "immediate"}
     models = result.wide_tables["models"].set_index(["learning_rate", "seed"])
     for name in ("selected", "diverged"):
         of_model = models.loc[zip(rows["learning_rate"], rows["seed"], strict=True), name]
@@ -61,19 +62,17 @@ def test_every_model_and_gradient_has_a_row(study, result):
 def test_its_numbers_are_those_of_the_probes_series(study, result):
     rate, rows = GRID[1], result.wide_tables["alignment"]
     series = series_of(watched(study), rate)
-    rows = rows[rows["learning_rate"] == rate]
-    for observer, of in {"immediate": "own", "fading": "fading", "exact": "exact"}.items():
-        mine = rows[(rows["observer"] == observer) & (rows["against"] == "exact")]
-        mine = mine.sort_values("seed")
-        cosine = series[f"cosine with exact of {of}"]
+    rows = rows[(rows["learning_rate"] == rate) & (rows["against"] == "frozen")]
+    rows = rows.sort_values("seed").set_index("observer")
+    for observer, of in {"immediate": "own", "fading": "fading", "frozen": "frozen"}.items():
+        mine, cosine = rows.loc[observer], series[f"cosine with frozen of {of}"]
         np.testing.assert_allclose(mine["cosine"], cosine.mean(1), rtol=1e-12)
         np.testing.assert_allclose(mine["positive_share"], (cosine > 0).mean(1), rtol=1e-12)
-        ratio = np.median(series[f"norm against exact of {of}"], 1)
+        ratio = np.median(series[f"norm against frozen of {of}"], 1)
         np.testing.assert_allclose(mine["norm_ratio"], ratio, rtol=1e-12)
-    numbers = rows[rows["observer"].isin(["immediate", "fading"])]["cosine"].round(12)
-    assert numbers.nunique() > 4  # no row could be another's unseen
-    frozen = rows[(rows["observer"] == "frozen") & (rows["against"] == "exact")]
-    assert frozen["cosine"].isna().all() and (frozen["norm_ratio"] == 0).all()
+    assert rows.loc[["immediate", "fading"], "cosine"].round(12).nunique() == 4  # no row is another
+    readout = rows.loc["readout"]
+    assert readout["cosine"].isna().all() and (readout["norm_ratio"] == 0).all()
 
 
 def test_what_a_learner_carries_is_its_own(study, result):
@@ -82,27 +81,21 @@ def test_what_a_learner_carries_is_its_own(study, result):
     for name, learner in {"immediate": loop.learner, **loop.observers}.items():
         assert carried[name].tolist() == [learner_bytes(learner, SGD(), torch.float64)]
     # A dense sensitivity, and as many numbers as there are recurrent parameters.
-    assert carried["exact"][0] > 8 * 6 * 6 * 10 and carried["fading"][0] == 8 * 6 * 10
+    assert carried["frozen"][0] > 8 * 6 * 6 * 10 and carried["fading"][0] == 8 * 6 * 10
     assert carried["immediate"][0] == 0
 
 
-def test_a_driver_that_watches_itself_has_one_row_whatever_the_batches(study, result):
-    twin = watched(study, {"immediate": "immediate", "exact": "rtrl"}, PROBES[:2])
-    rows = table("alignment", dataclasses.replace(twin, batch_models=1), [0.03])
-    assert rows["observer"].tolist() == ["immediate"] * SEEDS + ["exact"] * SEEDS
-    theirs = result.wide_tables["alignment"].query("learning_rate == 0.03 and against == 'exact'")
-    theirs = theirs[theirs["observer"].isin(["immediate", "exact"])]
+def test_a_driver_that_watches_itself_has_one_row(result, profiles):
+    both = (
+        each.wide_tables["alignment"].query("against == 'frozen'") for each in (profiles, result)
+    )
+    rows, theirs = (one[one["observer"].isin(["immediate", "frozen"])] for one in both)
+    assert len(rows) == len(profiles.wide_tables["alignment"]) == 2 * len(GRID) * SEEDS
     np.testing.assert_allclose(rows[MEASURES], theirs[MEASURES], rtol=1e-9)
 
 
-def test_an_observer_may_have_a_name_that_the_sweep_uses_itself(study):
-    probes = [{"kind": "cosine", "against": "frozen"}]
-    rows = table("alignment", watched(study, {"frozen": "rtrl"}, probes), [0.03])
-    assert len(rows) and (rows["against"] == "frozen").all()
-
-
 def test_a_diverged_model_has_no_measures(study):
-    far = changed(watched(study), slice(100, 101), 1e5)
+    far = changed(watched(study, {"fading": "trace"}, ["cosine"]), slice(100, 101), 1e5)
     rows = table("alignment", far, [1e-10])
     assert rows["diverged"].all() and rows[MEASURES].isna().all(axis=None)
     assert rows["carried_bytes"].notna().all()
@@ -116,12 +109,14 @@ def test_a_condition_without_such_probes_has_columns_and_no_row(study, swept, pr
     assert list(swept.wide_tables["profile"]) == list(profiles.wide_tables["profile"])
 
 
-PROBE = {"kind": "past_structure", "full": "exact", "immediate": "own", "window": WINDOW}
+PROBE = {"kind": "past_structure", "full": "frozen", "immediate": "own", "window": WINDOW}
 
 
 @pytest.fixture(scope="module")
 def profiled(study):
-    return watched(study, {"exact": "rtrl"}, [PROBE])
+    """A driver that watches itself, beside exact RTRL."""
+    observers = {"immediate": "immediate", "frozen": "rtrl"}
+    return watched(study, observers, [*PROBES[:2], PROBE])
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +128,7 @@ def test_it_has_the_profiles_of_the_selected_models_alone(profiled, profiles):
     rows, models = profiles.wide_tables["profile"], profiles.wide_tables["models"]
     [rate] = rows["learning_rate"].unique()
     assert rate == models.loc[models["selected"], "learning_rate"].unique()
-    [probe] = profiled.loop.probes
+    *_, probe = profiled.loop.probes
     expected = probe.profile(series_of(profiled, rate))
     assert set(rows["quantity"]) == set(expected) == set(probe.part.more["profiles"])
     assert not rows.duplicated(["quantity", "seed", "index"]).any()
@@ -144,7 +139,8 @@ def test_it_has_the_profiles_of_the_selected_models_alone(profiled, profiles):
     assert not np.allclose(expected["u1_map"][0], expected["u1_map"][1])
 
 
-def test_a_model_that_diverged_has_no_profile(profiled):
+def test_a_model_that_diverged_has_no_profile(study):
+    profiled = watched(study, {"frozen": "rtrl"}, [PROBE])
     lengths = {"turn_cosine": 3, "singular_past": 1, "singular_immediate": 1, "u1_map": 1}
     measures = {(probe_measures._PROFILE, name): np.ones((2, n)) for name, n in lengths.items()}
     measures |= {"diverged": np.array([False, True]), "selected": np.array([True, True])}
