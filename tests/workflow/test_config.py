@@ -19,6 +19,7 @@ from orla.study.config_checks import CHAPTERS
 from orla.study.config_schema import config_schema
 from orla.study.declarations import SECTIONS, read_declarations
 from orla.study.pretraining import Pretraining
+from orla.yaml_files import read_yaml
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "workflow/schemas/config.schema.yaml"
@@ -65,16 +66,8 @@ def test_the_schema_in_the_repository_is_the_one_that_parts_declare(tmp_path):
     assert parts.read_bytes() == DECLARATIONS.read_bytes(), "run: make reference"
 
 
-@pytest.mark.parametrize("overlay", [None, *OVERLAYS], ids=lambda path: path and path.stem)
-def test_every_config_fits_the_schema_and_names_what_there_is(overlay):
-    plan = plan_from_config(merged(overlay))
-    assert plan.conditions or CHAPTERS & plan.config.keys()
-    for condition in plan.conditions:
-        assert plan.job(condition)["learning_rates"]
-
-
 def test_no_two_studies_write_into_one_folder():
-    folders = [merged(overlay)["pathvars"] for overlay in [None, *OVERLAYS]]
+    folders = [read_yaml(path)["pathvars"] for path in (ROOT / "config.yaml", *OVERLAYS)]
     for name in ("results", "reports"):
         assert len({paths[name] for paths in folders}) == len(folders), name
 
@@ -143,6 +136,7 @@ SAME |= {("tasks", "hands", "kind"), ("tasks", "hands", "source")}
 def test_the_other_study_has_no_setting_at_its_default():
     """Else a workflow that drops a setting would pass."""
     default, other = merged(), merged(SECOND_STUDY)
+    assert len(plan_from_config(other).conditions) > 20
     default["tasks"]["hands"] = default["tasks"]["recordings"]
     before, after = dict(leaves(default)), dict(leaves(other))
     shared = [path for path, value in after.items() if before.get(path, ()) == value]
