@@ -175,7 +175,9 @@ def reference() -> str:
     for kind, room in catalogue.KIND_PACKAGES.items():
         if kind in ("statistic", "table", "figure"):
             continue
-        lines += [f"## {room.capitalize()}", "", *_section(kind)]
+        lines += [f"## {room.capitalize()}", ""]
+        if section := SECTIONS.get(kind):
+            lines += [f"A config names instances with options of their own under `{section}`.", ""]
         for name, part in parts[kind].items():
             lines += _part(catalogue.part(kind, name), part)
     lines += ["## Columns", "", "Keys, with which every table begins unless it says otherwise:", ""]
@@ -192,14 +194,8 @@ def reference() -> str:
     for name, columns in declared_columns.items():
         lines += [f"### {name}", "", *_columns(columns), ""]
     for name, part in catalogue.parts("statistic").items():
-        lines += [
-            f"### {name}",
-            "",
-            (part.__doc__ or "").partition("\n")[0],
-            "",
-            *_keyed(part.columns),
-            "",
-        ]
+        lines += [f"### {name}", "", (part.__doc__ or "").partition("\n")[0], ""]
+        lines += [*_keyed(part.columns), ""]
     return "\n".join(lines)
 
 
@@ -214,17 +210,8 @@ def _keys(schema: Mapping[str, Any], before: str = "") -> list[str]:
 
 def _inside(schema: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], str]]:
     """What a key holds that has keys: itself, its items, or what stands under each of its names."""
-    held = [(schema, ""), (schema.get("items"), "[]")]
-    held += [(schema.get("additionalProperties"), ".NAME")]
-    return [
-        (s, mark) for s, mark in held if isinstance(s, Mapping) and len(s.get("properties", ()))
-    ]
-
-
-def _section(kind: str) -> list[str]:
-    if kind not in SECTIONS:
-        return []
-    return [f"A config names instances with options of their own under `{SECTIONS[kind]}`.", ""]
+    inner = {"": schema, "[]": schema.get("items"), ".NAME": schema.get("additionalProperties")}
+    return [(s, m) for m, s in inner.items() if isinstance(s, Mapping) and s.get("properties")]
 
 
 def _part(part: type[Any], said: Mapping[str, Any]) -> list[str]:
@@ -286,8 +273,8 @@ def of_losses() -> dict[str, str]:
 
 def of_probes(which: str) -> dict[str, str]:
     """What probes declare as `columns`, `observed` (a row a model and observer) or `profiles`."""
-    found = (part.part.more[which] for part in catalogue.parts("probe").values())
-    return {column: text for columns in found for column, text in columns.items()}
+    parts = catalogue.parts("probe").values()
+    return {name: text for part in parts for name, text in part.part.more[which].items()}
 
 
 def _cell(text: str) -> str:

@@ -197,16 +197,9 @@ def language_model(w):
     return {"folder": made} if "make" in model else {"files": language_files(model)}
 
 
-def language_parts(w):
-    """The optimizers that a language model's adapters are updated by, as parts."""
-    adapters = ADAPTED[f"language/{w.model}/rank-{w.rank}"]["adapters"]
-    return [("optimizer", name) for name in adapters["optimizers"]]
-
-
-def checkpoint_of(w):
-    """The file of a network of images that is not trained here."""
-    network = STUDY["vision"]["network"]
-    return {"network": network["checkpoint"]} if "checkpoint" in network else {}
+def adapted_of(w):
+    """What the job of a language model and rank is given."""
+    return ADAPTED[f"language/{w.model}/rank-{w.rank}"]
 
 
 def tent_parts(w):

@@ -36,9 +36,12 @@ rule language_adaptation:
     resources:
         mem_mb=3000,
     params:
-        config=lambda w: ADAPTED[f"language/{w.model}/rank-{w.rank}"],
+        config=adapted_of,
         grids=STUDY["grids"],
-        code=lambda w: code("orla.language.adaptation", parts=language_parts(w)),
+        code=lambda w: code(
+            "orla.language.adaptation",
+            parts=(("optimizer", name) for name in adapted_of(w)["adapters"]["optimizers"]),
+        ),
     message:
         "Adapting {wildcards.model}, rank {wildcards.rank}"
     script:

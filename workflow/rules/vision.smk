@@ -11,7 +11,7 @@ with exit_in_one_line():
 
 rule vision_network:
     input:
-        unpack(checkpoint_of),
+        network=VISION.get("network", {}).get("checkpoint", []),
         images=IMAGES,
     output:
         network="<results>/vision/network.safetensors",

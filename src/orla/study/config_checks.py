@@ -129,16 +129,12 @@ def check_strides(plan: Plan) -> None:
                 f"config: {c.learner} updates every {stride} steps and a window of {c.task} has"
                 f" {window}; make the window a multiple of that"
             )
-        for probe in c.probes:
-            for steps in (
-                plan.steps_of_declared_option("probe", probe, option)
-                for option in ("stride", "kept")
-            ):
-                if steps % window:
-                    raise OrlaError(
-                        f"config: {probe} measures every {steps} steps and a window of {c.task} has"
-                        f" {window}; give the probe a multiple of that"
-                    )
+        for probe, role in product(c.probes, ("stride", "kept")):
+            if (steps := plan.steps_of_declared_option("probe", probe, role)) % window:
+                raise OrlaError(
+                    f"config: {probe} measures every {steps} steps and a window of {c.task} has"
+                    f" {window}; give the probe a multiple of that"
+                )
 
 
 def refuse_scaling_if_scale_free(plan: Plan) -> None:

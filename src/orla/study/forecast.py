@@ -127,8 +127,11 @@ class Forecast:
         if not compute["compile"] or compute["device"] != "cpu":
             batches = sum(math.ceil(count / compute["batch_models"]) for count in models)
             return 1e-6 * batches * steps * UNCOMPILED_US[kind]
-        larger = self._sensitivity_factor(c.architecture) if kind == "exact" else 1.0
-        hidden = self._hidden_units(c.architecture)
+        spec, larger = self.plan.spec("architecture", c.architecture), 1.0
+        if kind == "exact":  # its sensitivities, over those of an RNN of as many units
+            table = packaged_declarations("memory")
+            larger = table.get(spec["kind"], table["rnn"])["rtrl"][-1] / table["rnn"]["rtrl"][-1]
+        hidden = spec.get("hidden", 64) * len(spec.get("layers", [0]))  # units of all layers
         return planned_cpu_s(kind, sum(models) * steps, hidden, larger)
 
     def adaptation_cpu_s(self, conditions: Sequence[Condition], pretrains: bool) -> float:
@@ -175,17 +178,6 @@ class Forecast:
                 size += steps * (count + 2) * _BYTES / 1e6 + is_converted * steps * _MB_CONVERTED
         size += _MB_NETWORK * sum({c.networks_path: c.seeds for c in conditions}.values())
         return size + _MB_CONDITION * len(conditions)
-
-    def _hidden_units(self, network: str) -> int:
-        """Units of all layers of a network."""
-        spec = self.plan.spec("architecture", network)
-        return spec.get("hidden", 64) * len(spec.get("layers", [0]))
-
-    def _sensitivity_factor(self, network: str) -> float:
-        """How many times as large exact RTRL's sensitivities are as an RNN's of as many units."""
-        table = packaged_declarations("memory")
-        kind = self.plan.spec("architecture", network)["kind"]
-        return table.get(kind, table["rnn"])["rtrl"][-1] / table["rnn"]["rtrl"][-1]
 
 
 def largest_recording_mb(plan: Plan) -> float:

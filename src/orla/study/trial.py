@@ -144,7 +144,7 @@ def try_optimizer(optimizer: Optimizer) -> None:
 
 def _check_pure(place: str, function: Callable[..., Any], *arguments: Any) -> None:
     """Refuse a function that changes its arguments, draws random numbers, or is not finite."""
-    before = pytree.tree_map(_clone, arguments)
+    before = pytree.tree_map_only(Tensor, Tensor.clone, arguments)
     answers = [pytree.tree_leaves(function(*arguments)) for _ in range(2)]
     if not _are_equal(pytree.tree_leaves(arguments), pytree.tree_leaves(before)):
         raise OrlaError(f"{place} changes in place what it is given; answer new tensors")
@@ -155,10 +155,6 @@ def _check_pure(place: str, function: Callable[..., Any], *arguments: Any) -> No
             raise OrlaError(f"{place} answers numbers that are not finite; mend it")
         if values.is_floating_point() and values.dtype != torch.float64:
             raise OrlaError(f"{place} answers {values.dtype} of float64; keep the precision")
-
-
-def _clone(value: Any) -> Any:
-    return value.clone() if isinstance(value, Tensor) else value
 
 
 def _are_equal(first: list[Any], second: list[Any]) -> bool:
