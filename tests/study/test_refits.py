@@ -18,14 +18,6 @@ X = RNG.normal(size=(300, 4))
 Y = X @ RNG.normal(size=(4, 2)) + 0.7 + 0.3 * RNG.normal(size=(300, 2))
 
 
-@pytest.mark.parametrize("penalty", [1.0, 50.0])
-def test_ridge_has_no_gradient_at_its_weights(penalty):
-    w = LeastSquares(X, Y).weights(penalty)
-    residual = Y - X @ w[:-1] - w[-1]
-    np.testing.assert_allclose(X.T @ residual, penalty * w[:-1], atol=1e-5)
-    np.testing.assert_allclose(residual.sum(0), 0.0, atol=1e-5)
-
-
 @pytest.mark.parametrize("forgetting", [0.95, 0.999])
 def test_the_closed_form_is_where_recursive_least_squares_arrives(forgetting):
     """Step by step: the textbook's gain and inverse covariance."""

@@ -30,8 +30,8 @@ def task(pair, **array):
             "kind": "recordings",
             "pairs": {"first": {"a": "a1", "b": "b1", "seed": 3}, "second": {"a": "a2", "b": "b2"}},
             "simulated": {
-                "task": {"duration_a_s": 40.0, "duration_b_s": 20.0},
-                "array": {"n_channels": 12, "sorted_shares": [0.1, 0.5, 0.4], **array},
+                "task": {"duration_a_s": 24.0, "duration_b_s": 12.0},
+                "array": {"n_channels": 8, "sorted_shares": [0.1, 0.5, 0.4], **array},
             },
             "preparation": PREPARATIONS[pair],
             "parts": {"tail_steps": 0.2, "splits": {"half": 0.5}},

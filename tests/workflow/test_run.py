@@ -343,26 +343,9 @@ def with_a_spike_outside(path):
                 return
 
 
-def positions(path, name):
-    """The samples of a series of positions in an NWB file of ours."""
-    samples = []
-    with h5py.File(path) as file:
-        file.visititems(
-            lambda at, item: (
-                samples.append(item[()]) if at.endswith("data") and name in at else None
-            )
-        )
-    return samples[0]
-
-
-def in_unnamed_units(path, name):
-    """Let an NWB file not say which unit a series of positions is in."""
-    with h5py.File(path, "r+") as file:
-        file.visititems(
-            lambda at, item: (
-                item.attrs.modify("unit", "a.u.") if at.endswith("data") and name in at else None
-            )
-        )
+def positions(file, name):
+    """The data of a series of positions in an NWB file of ours."""
+    return file.visititems(lambda at, it: it if at.endswith("data") and name in at else None)
 
 
 def test_recordings_of_every_source_become_streams(study, mats, web):
@@ -371,7 +354,8 @@ def test_recordings_of_every_source_become_streams(study, mats, web):
     foreign = {name: f"recordings/{name}.nwb" for name in SESSIONS}
     for mat in mats:
         nwb.write_session(mat_read.read_session(mat), study.folder / foreign[mat.stem])
-        in_unnamed_units(study.folder / foreign[mat.stem], "finger")
+        with h5py.File(study.folder / foreign[mat.stem], "r+") as file:
+            positions(file, "finger").attrs.modify("unit", "a.u.")  # which is then to be said
     random = np.random.default_rng(0)
     for name, units in (("one", 12), ("two", 9)):
         counts, vel = random.poisson(2.0, (2000, units)), random.normal(size=(2000, 2))
@@ -416,8 +400,9 @@ def test_recordings_of_every_source_become_streams(study, mats, web):
     assert not downloaded.dataset["simulated"] and "SIMULATED" not in downloaded.dataset["label"]
     assert len(requested) == len(mats), "each is downloaded once"
 
-    inches = positions(read / f"inches/sessions/{SESSIONS[0]}.nwb", "cursor")
-    metres = positions(study.folder / foreign[SESSIONS[0]], "finger")
+    paths = read / f"inches/sessions/{SESSIONS[0]}.nwb", study.folder / foreign[SESSIONS[0]]
+    with h5py.File(paths[0]) as ours, h5py.File(paths[1]) as theirs:
+        inches, metres = positions(ours, "cursor")[()], positions(theirs, "finger")[()]
     assert np.allclose(inches, 0.0254 * metres) and np.abs(metres).max() > 0
     assert np.allclose(streams["inches"].a.X, tiny.a.X)
     assert streams["bins"].b.X.shape == (1600, 6)  # B's components are found on its first fifth
