@@ -91,6 +91,7 @@ def test_a_driver_that_watches_itself_has_one_row(result, profiles):
     )
     rows, theirs = (one[one["observer"].isin(["immediate", "frozen"])] for one in both)
     assert len(rows) == len(profiles.wide_tables["alignment"]) == 2 * len(GRID) * SEEDS
+    assert not profiles.table.drop(columns="value").duplicated().any()
     np.testing.assert_allclose(rows[MEASURES], theirs[MEASURES], rtol=1e-9)
 
 
