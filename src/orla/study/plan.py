@@ -14,12 +14,7 @@ from typing import Any
 
 from orla.errors import OrlaError, prefix_errors
 from orla.study.condition import SILENT, Condition, ConditionGroup, group_conditions
-from orla.study.declarations import (
-    SECTIONS,
-    Declarations,
-    expand_parts,
-    specification,
-)
+from orla.study.declarations import SECTIONS, Declarations, expand_parts, specification
 from orla.study.keys import KEYS, peer_column
 from orla.study.quantities import parse_quantity
 
