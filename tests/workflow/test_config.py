@@ -136,7 +136,7 @@ SAME |= {("tasks", "hands", "kind"), ("tasks", "hands", "source")}
 def test_the_other_study_has_no_setting_at_its_default():
     """Else a workflow that drops a setting would pass."""
     default, other = merged(), merged(SECOND_STUDY)
-    assert len(plan_from_config(other).conditions) > 20
+    assert plan_from_config(other).conditions
     default["tasks"]["hands"] = default["tasks"]["recordings"]
     before, after = dict(leaves(default)), dict(leaves(other))
     shared = [path for path, value in after.items() if before.get(path, ()) == value]
