@@ -86,10 +86,7 @@ class Compiled:
     """
 
     def __init__(
-        self,
-        function: Callable[..., Any],
-        what: str,
-        key_parts: Sequence[Any] | None = None,
+        self, function: Callable[..., Any], what: str, key_parts: Sequence[Any] | None = None
     ) -> None:
         self.function, self.what, self.key_parts = function, what, key_parts
         self._programs: dict[Any, Callable[..., Any]] = {}
@@ -118,8 +115,7 @@ class Compiled:
 
     def _load_or_make(self, shapes: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
         """The program from disk, or compiled now; `function` where a condition forbids it."""
-        start = time.perf_counter()
-        parts = self.key_parts
+        start, parts = time.perf_counter(), self.key_parts
         path = None if parts is None else programs.program_cache_path(self.what, shapes, parts)
         if (condition := _settings["condition"]) and not (path and condition(path)):
             return self._run_uncompiled

@@ -89,19 +89,12 @@ def _compile_and_keep(path: Path) -> ctypes.CDLL | None:
     return None
 
 
-class _Shape(ctypes.Structure):
-    _fields_ = [
-        (name, ctypes.c_int64)
-        for name in ("models", "steps", "units", "state_blocks", "gate_blocks", "inputs", "threads")
-    ]
-
-
 @functools.cache
-def _shape_pointer(W_hh: torch.Size, state: int, inputs: int, threads: int) -> Any:
-    """A pointer to the sizes of a block, as the kernels read them."""
+def _block_sizes(W_hh: torch.Size, state: int, inputs: int, threads: int) -> Any:
+    """The sizes of a block, as the kernels read them: C's struct Shape."""
     steps, models, gates, units = W_hh
-    shape = _Shape(models, steps, units, state // units, gates // units, inputs, threads)
-    return ctypes.byref(shape)
+    sizes = models, steps, units, state // units, gates // units, inputs, threads
+    return (ctypes.c_int64 * len(sizes))(*sizes)
 
 
 @functools.cache
@@ -121,21 +114,6 @@ def _expected_shapes(W_hh: torch.Size, state: int, inputs: int) -> dict[str, tup
     }
 
 
-def _check_tensors(tensors: dict[str, Tensor]) -> None:
-    """Refuse (ValueError) what is not the plain memory that the kernels take it for."""
-    P, W_hh = tensors["P"], tensors["W_hh"]
-    shapes = _expected_shapes(W_hh.shape, P.shape[1], P.shape[3])
-    for name, tensor in tensors.items():
-        dtype = torch.int64 if name == "stored" else P.dtype
-        fits = tensor.shape == shapes[name] and tensor.dtype is dtype and tensor.is_cpu
-        if not (fits and tensor.is_contiguous()) or P.dtype not in _PRECISIONS:
-            raise ValueError(
-                f"exact RTRL's kernels: {name} is {tensor.dtype} of shape {tuple(tensor.shape)} and"
-                f" strides {tensor.stride()} on {tensor.device}; give {dtype} of shape"
-                f" {shapes[name]} on the CPU, contiguous"
-            )
-
-
 @functools.cache
 def _kernel_function(name: str, dtype: torch.dtype, tensors: int) -> Any:
     """The C function of a kernel for a precision, which takes so many tensors."""
@@ -145,12 +123,22 @@ def _kernel_function(name: str, dtype: torch.dtype, tensors: int) -> Any:
 
 
 def _call_kernel(kernel: str, **tensors: Tensor) -> None:
-    """Check the tensors, and run a kernel on them."""
-    _check_tensors(tensors)
+    """Run a kernel; refuse (ValueError) what is not the plain memory that it takes it for."""
     P, W_hh = tensors["P"], tensors["W_hh"]
-    shape = _shape_pointer(W_hh.shape, P.shape[1], P.shape[3], torch.get_num_threads())
+    sizes = W_hh.shape, P.shape[1], P.shape[3]
+    shapes = _expected_shapes(*sizes)
+    for name, tensor in tensors.items():
+        dtype = torch.int64 if name == "stored" else P.dtype
+        fits = tensor.shape == shapes[name] and tensor.dtype is dtype and tensor.is_cpu
+        if not (fits and tensor.is_contiguous()) or P.dtype not in _PRECISIONS:
+            raise ValueError(
+                f"exact RTRL's kernels: {name} is {tensor.dtype} of shape {tuple(tensor.shape)} and"
+                f" strides {tensor.stride()} on {tensor.device}; give {dtype} of shape"
+                f" {shapes[name]} on the CPU, contiguous"
+            )
     addresses = [t.data_ptr() for t in tensors.values()]
-    if _kernel_function(kernel, P.dtype, len(addresses))(shape, *addresses):
+    block = _block_sizes(*sizes, torch.get_num_threads())
+    if _kernel_function(kernel, P.dtype, len(addresses))(block, *addresses):
         raise MemoryError("exact RTRL: no memory left for a block's steps")
 
 
@@ -178,10 +166,8 @@ def block_gradient(
 ) -> Tensor:
     """c P at the latest of `count` steps since P: (models, gates, inputs).
 
-    `sensitivity` is P at the block's start (models, state, gates, inputs); `c` (models, state). The
-    slots hold steps, newest first from the end, of which the last `count` are filled: W_hh (steps,
-    models, gates, units), on_gates (steps, models, state blocks, gates), around (steps, models,
-    state blocks, state) and inputs (steps, models, inputs).
+    `sensitivity` is P at the block's start; the slots hold steps, newest first from the end, of
+    which the last `count` are filled. `_expected_shapes` has the shapes; `c` is the cotangent.
     """
     return torch.ops.orla.block_gradient(
         sensitivity, *(slots[name] for name in _SLOT_NAMES), count, c

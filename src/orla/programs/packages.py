@@ -37,11 +37,9 @@ def set_compiler_cache() -> None:
 
 def _headers_are_safe() -> bool:
     """Whether PyTorch's precompiled headers, which are code, lie where the user alone can write."""
-    folder = default_inductor_folder()
-    mend = "set TMPDIR to a folder of your own"
-    return all(
-        store.ensure_safe_folder(part, mend) for part in (folder, folder / "precompiled_headers")
-    )
+    folder, mend = default_inductor_folder(), "set TMPDIR to a folder of your own"
+    parts = folder, folder / "precompiled_headers"
+    return all(store.ensure_safe_folder(part, mend) for part in parts)
 
 
 def default_inductor_folder() -> Path:
@@ -126,9 +124,8 @@ def _value_identity(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_value_identity, value))}]"
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _identity_with_parts(
-            type(value), [getattr(value, f.name) for f in dataclasses.fields(value)]
-        )
+        parts = [getattr(value, f.name) for f in dataclasses.fields(value)]
+        return _identity_with_parts(type(value), parts)
     if inspect.isfunction(value):
         cells = [cell.cell_contents for cell in value.__closure__ or ()]
         by_keyword = sorted((value.__kwdefaults__ or {}).items())
@@ -167,6 +164,5 @@ def cpu_and_flags() -> str:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         return f"{platform.processor()} {torch.backends.cpu.get_cpu_capability()}"
-    return "\n".join(
-        sorted({x for x in lines if x.startswith(("model name", "flags", "Features"))})
-    )
+    named = {line for line in lines if line.startswith(("model name", "flags", "Features"))}
+    return "\n".join(sorted(named))

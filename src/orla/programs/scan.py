@@ -11,16 +11,13 @@ from torch.utils import _pytree as pytree
 
 from orla.programs import torch_private
 from orla.programs.traced_loops import in_key_order_of, run_loop
-from orla.programs.tracing import TRACING, traced_body_and_output
+from orla.programs.tracing import TRACING, Body, traced_body_and_output
+
+Trees = tuple[Any, ...]
 
 
 def scan(
-    body: Callable[..., tuple[Any, Any]],
-    carry: Any,
-    inputs: Any,
-    *,
-    constants: tuple[Any, ...] = (),
-    reverse: bool = False,
+    body: Body, carry: Any, inputs: Any, *, constants: Trees = (), reverse: bool = False
 ) -> tuple[Any, Any]:
     """Loop `carry, output = body(carry, input, *constants)` over the first axis of `inputs`.
 
@@ -28,14 +25,16 @@ def scan(
     also in `reverse`. `body` is pure, and closes over anything but tensors made in the program that
     it is part of.
     """
+    if reverse:
+        flipped = pytree.tree_map(lambda t: t.flip(0), inputs)
+        carry, outputs = scan(body, carry, flipped, constants=constants)
+        return carry, pytree.tree_map(lambda t: t.flip(0), outputs)
     length = _first_axis_length(inputs)
     if length == 1 or not TRACING["on"]:
-        order = range(length)
-        carry, outputs = run_loop(body, carry, inputs, constants, order[::-1] if reverse else order)
-        return carry, pytree.tree_map(lambda t: t.flip(0), outputs) if reverse else outputs
+        return run_loop(body, carry, inputs, constants, range(length))
     trees = carry, inputs, constants
     structure = pytree.tree_structure(trees)
-    carry_leaves, input_leaves, constant_leaves = map(pytree.tree_leaves, trees)
+    leaves = map(pytree.tree_leaves, trees)
     answer_structures: list[Any] = []
 
     def step(*leaves: Tensor) -> list[Tensor]:
@@ -44,22 +43,11 @@ def scan(
         answer_structures.append(pytree.tree_structure(answer))
         return _cloned_leaves(answer)
 
-    if reverse:
-        input_leaves = [x.flip(0) for x in input_leaves]
-    results = torch_private.scan_loop(step, carry_leaves, input_leaves, *constant_leaves)
-    if reverse:
-        results[len(carry_leaves) :] = [x.flip(0) for x in results[len(carry_leaves) :]]
-    return pytree.tree_unflatten(results, answer_structures[-1])
+    return pytree.tree_unflatten(torch_private.scan_loop(step, *leaves), answer_structures[-1])
 
 
 def scan_in_place(
-    body: Callable[..., tuple[Any, Any]],
-    state: Any,
-    inputs: Any,
-    *,
-    constants: tuple[Any, ...] = (),
-    start: Tensor,
-    stop: Tensor,
+    body: Body, state: Any, inputs: Any, *, constants: Trees = (), start: Tensor, stop: Tensor
 ) -> tuple[Tensor, Any]:
     """As `scan`, over inputs from `start` up to `stop`, with the carry changed in place.
 
@@ -69,15 +57,22 @@ def scan_in_place(
     share memory. The positions are on the CPU, one step at least apart; a compiled program serves
     all.
     """
+    length = _first_axis_length(inputs)
     if not TRACING["on"]:
         steps = range(int(start), int(stop))
         after, outputs = run_loop(body, state, inputs, constants, steps)
         overwrite(state, after)
-        return stop, pytree.tree_map(lambda t: _scatter_rows(t, steps, inputs), outputs)
-    run, (_, example) = traced_body_and_output(body, (state, _entry_at(inputs, 0), *constants))
+
+        def scatter(rows: Tensor) -> Tensor:
+            every = rows.new_empty(length, *rows.shape[1:])
+            every[steps.start : steps.stop] = rows
+            return every
+
+        return stop, pytree.tree_map(scatter, outputs)
+    first = pytree.tree_map(lambda x: x[0], inputs)
+    run, (_, example) = traced_body_and_output(body, (state, first, *constants))
     outputs = pytree.tree_map(
-        lambda t: torch.empty(_first_axis_length(inputs), *t.shape, dtype=t.dtype, device=t.device),
-        example,
+        lambda t: torch.empty(length, *t.shape, dtype=t.dtype, device=t.device), example
     )
 
     leaves, structure = pytree.tree_flatten(state)
@@ -110,10 +105,10 @@ def overwrite(state: Any, after: Any) -> None:
 
 def while_loop(
     condition: Callable[..., Tensor],
-    body: Callable[..., tuple],
-    carry: tuple,
-    constants: tuple[Any, ...] = (),
-) -> tuple[Any, ...]:
+    body: Callable[..., Trees],
+    carry: Trees,
+    constants: Trees = (),
+) -> Trees:
     """Loop `carry = body(*carry, *constants)` while `condition` of the same, one number, is true.
 
     It looks at a value in each turn, which it has to wait for on a CUDA device.
@@ -179,17 +174,6 @@ class _Stored(torch.autograd.Function):
 
 def _first_axis_length(inputs: Any) -> int:
     return pytree.tree_leaves(inputs)[0].shape[0]
-
-
-def _scatter_rows(outputs: Tensor, steps: range, inputs: Any) -> Tensor:
-    """`outputs` at the rows `steps` of a tensor with a row an input; its other rows are unset."""
-    rows = outputs.new_empty(_first_axis_length(inputs), *outputs.shape[1:])
-    rows[steps.start : steps.stop] = outputs
-    return rows
-
-
-def _entry_at(inputs: Any, index: int) -> Any:
-    return pytree.tree_map(lambda x: x[index], inputs)
 
 
 def _cloned_leaves(outputs: Any) -> list[Tensor]:

@@ -17,7 +17,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
@@ -56,13 +56,10 @@ def cache_folder(kind: str) -> Path:
     that ends with it.
     """
     cache = Path(os.environ.get("ORLA_CACHE") or Path.home() / ".cache" / "orla")
-    subfolder = cache / kind
-    for part in (cache, subfolder):
-        if not ensure_safe_folder(part):
-            subfolder = _temporary_process_folder() / kind
-            _try_to_make_private_folder(subfolder)
-            break
-    return subfolder
+    if not all(ensure_safe_folder(part) for part in (cache, cache / kind)):
+        cache = _temporary_process_folder()
+        ensure_safe_folder(cache / kind)
+    return cache / kind
 
 
 def path_of_key(kind: str, key: Sequence[str], suffix: str = "") -> Path:
@@ -72,8 +69,10 @@ def path_of_key(kind: str, key: Sequence[str], suffix: str = "") -> Path:
 
 
 def ensure_safe_folder(folder: Path, mend: str = _MEND) -> bool:
-    """Make a folder where there is none; whether it `is_safe`."""
-    _try_to_make_private_folder(folder)
+    """Make a folder, for the user alone (mode 0700), where there is none; whether it `is_safe`."""
+    with suppress(OSError):  # a read-only or full disk: what is made there later is not kept
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
     return is_safe(folder, mend)
 
 
@@ -98,15 +97,6 @@ def _say_once(message: str) -> None:
     say(message)
 
 
-def _try_to_make_private_folder(folder: Path) -> None:
-    """Make a folder for the user alone (mode 0700); do nothing where the disk does not let it."""
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        folder.mkdir(mode=0o700, exist_ok=True)
-    except OSError:
-        pass  # a read-only or full disk: what is made there later is not kept
-
-
 @functools.cache
 def _temporary_process_folder() -> Path:
     """A temporary folder of this process, which ends with it."""
@@ -119,14 +109,13 @@ def _temporary_process_folder() -> Path:
 def scratch(path: Path | None) -> Iterator[Path]:
     """A temporary folder for the block; beside `path`, if its contents are to be kept there."""
     place = {"prefix": f".{path.stem}.", "dir": path.parent} if path else {}
+    folder = functools.partial(tempfile.TemporaryDirectory, ignore_cleanup_errors=True)
     try:
-        temporary = Path(tempfile.mkdtemp(**place))
+        temporary = folder(**place)
     except OSError:
-        temporary = Path(tempfile.mkdtemp(prefix="orla-"))
-    try:
-        yield temporary
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        temporary = folder(prefix="orla-")
+    with temporary as name:
+        yield Path(name)
 
 
 @contextmanager
@@ -136,12 +125,10 @@ def lock_on(path: Path | None) -> Iterator[None]:
     The lock ends with its process. On a disk without locks nobody waits.
     """
     with ExitStack() as stack:
-        if path:
-            try:
+        with suppress(OSError):
+            if path:
                 lock = stack.enter_context((cache_folder("locks") / path.name).open("a"))
                 fcntl.flock(lock, fcntl.LOCK_EX)
-            except OSError:
-                pass
         yield
 
 
@@ -160,10 +147,8 @@ def keep(source: Path, path: Path) -> bool:
             source.rename(path)
     except OSError:
         return False
-    return not (
-        _temporary_process_folder.cache_info().currsize
-        and _temporary_process_folder() in path.parents
-    )
+    private = _temporary_process_folder
+    return not (private.cache_info().currsize and private() in path.parents)
 
 
 def load_or_discard(path: Path, load: Callable[[Path], T]) -> T | None:
@@ -205,16 +190,12 @@ def cached_result(kind: str, inputs: Any, compute: Callable[[], Any]) -> Any:
     """What `compute` answers to `inputs`, both JSON; cached for these sources and libraries."""
     inputs_text = json.dumps(inputs, sort_keys=True)
     path = path_of_key(kind, [inputs_text, sources.digest(), *versions()], ".json")
-    try:
+    with suppress(OSError, ValueError, TypeError, KeyError):
         entry = json.loads(path.read_text(encoding="utf-8")) if is_safe(path) else {}
         if entry["question"] == inputs_text:
             return entry["answer"]
-    except (OSError, ValueError, TypeError, KeyError):
-        pass
     text = json.dumps({"question": inputs_text, "answer": compute()})
-    try:
-        with files.atomic(path) as partial:
-            partial.write_text(text, encoding="utf-8")
-    except (OSError, OrlaError):
-        pass  # a full or read-only disk: the next process works it out again
+    # On a full or read-only disk the next process works it out again.
+    with suppress(OSError, OrlaError), files.atomic(path) as partial:
+        partial.write_text(text, encoding="utf-8")
     return json.loads(text)["answer"]

@@ -35,7 +35,7 @@ def graph_of(function: Callable[..., list[Tensor]], leaves: Sequence[Tensor]) ->
 
 
 def scan_loop(
-    step: Callable[..., list[Tensor]], carry: list[Tensor], inputs: list[Tensor], *constants: Tensor
+    step: Callable[..., list[Tensor]], carry: list[Tensor], inputs: list[Tensor], more: list[Tensor]
 ) -> list[Tensor]:
     """One loop of a program over the inputs' first axis: last carry, then stacked outputs.
 
@@ -44,7 +44,7 @@ def scan_loop(
     """
     from torch._higher_order_ops.scan import scan_op
 
-    return list(scan_op(step, carry, inputs, constants))
+    return list(scan_op(step, carry, inputs, tuple(more)))
 
 
 def with_strides_of(tensor: Tensor, like: Tensor) -> Tensor:

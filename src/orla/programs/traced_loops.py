@@ -6,17 +6,18 @@ carried out one after the other, give the same bits in less time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.fx import GraphModule
 from torch.utils import _pytree as pytree
 
-from orla.programs.tracing import TRACING, layout_of, trace
+from orla.programs.tracing import TRACING, Body, held_tensors, layout_of, trace
 
 # Steps as written before a body is traced: fewer take less time than tracing it does.
 STEPS_AS_WRITTEN = 200
@@ -27,8 +28,7 @@ _FIRST_STEPS = 3
 Leaves = list[Tensor]
 
 
-@dataclass
-class TracedBody:
+class TracedBody(NamedTuple):
     """A body's operations: from the leaves of its arguments to those of the carry and output."""
 
     run: Callable[..., Leaves]
@@ -43,34 +43,23 @@ class _Loop:
     traced_bodies: dict[Any, TracedBody | None] = field(default_factory=dict)
 
 
-class TracedLoops:
-    """The loops of one function for arguments of one layout, in the order in which it runs them."""
+class TracedLoops(defaultdict[int, _Loop]):
+    """The loops of one function for arguments of one layout, by the order in which it runs them."""
 
     def __init__(self) -> None:
-        self._loops: list[_Loop] = []
-        self._next = 0
+        super().__init__(_Loop)
 
-    @contextmanager
-    def call(self) -> Iterator[None]:
+    def call(self) -> AbstractContextManager[None]:
         """A block that is one call of the function: its loops, not those within, are traced."""
-        self._next = 0
-        with _activate(self):
-            yield
-
-    def next_loop(self) -> _Loop:
-        """The loop that comes next in this call."""
-        if self._next == len(self._loops):
-            self._loops.append(_Loop())
-        self._next += 1
-        return self._loops[self._next - 1]
+        return _activate(map(self.__getitem__, itertools.count()))
 
 
-# Whose call runs now, the last; None where none does, and within a loop's body.
-_active: list[TracedLoops | None] = [None]
+# The loops to come of the call that runs now, the last; None where none does, and within a body.
+_active: list[Iterator[_Loop] | None] = [None]
 
 
 @contextmanager
-def _activate(loops: TracedLoops | None) -> Iterator[None]:
+def _activate(loops: Iterator[_Loop] | None) -> Iterator[None]:
     _active.append(loops)
     try:
         yield
@@ -79,24 +68,20 @@ def _activate(loops: TracedLoops | None) -> Iterator[None]:
 
 
 def run_loop(
-    body: Callable[..., tuple[Any, Any]],
-    carry: Any,
-    inputs: Any,
-    constants: tuple[Any, ...],
-    order: Sequence[int],
+    body: Body, carry: Any, inputs: Any, constants: tuple[Any, ...], steps: range
 ) -> tuple[Any, Any]:
-    """`carry, output = body(carry, entry, *constants)` over the entries of `inputs` in `order`.
+    """`carry, output = body(carry, entry, *constants)` over the entries `steps` of `inputs`.
 
-    Answers the last carry, and the outputs, stacked in that order.
+    Answers the last carry, and the outputs, stacked.
     """
-    loop = None if TRACING["on"] or _active[-1] is None else _active[-1].next_loop()
+    loop = None if TRACING["on"] or _active[-1] is None else next(_active[-1])
     carry_leaves, carry_structure = pytree.tree_flatten(carry)
     input_leaves, input_structure = pytree.tree_flatten(inputs)
     constant_leaves = pytree.tree_leaves(constants)
     rows = [leaf.unbind(0) for leaf in input_leaves]
     outputs: list[Leaves] = []
     traced, output_structure = None, None
-    for count, index in enumerate(order):
+    for count, index in enumerate(steps):
         entry_leaves = [row[index] for row in rows]
         if traced is None:
             carry = pytree.tree_unflatten(carry_leaves, carry_structure)
@@ -126,7 +111,7 @@ def in_key_order_of(reference: Any, mapping: Any) -> Any:
 
 
 def _find_or_trace(
-    loop: _Loop, body: Callable[..., tuple[Any, Any]], trees: tuple[Any, ...], steps: int
+    loop: _Loop, body: Body, trees: tuple[Any, ...], steps: int
 ) -> TracedBody | None:
     """The traced body for arguments of this structure and layout; made after enough steps."""
     leaves, structure = pytree.tree_flatten(trees)
@@ -136,7 +121,7 @@ def _find_or_trace(
     return loop.traced_bodies.get(key)
 
 
-def _trace_body(body: Callable[..., tuple[Any, Any]], trees: tuple[Any, ...]) -> TracedBody | None:
+def _trace_body(body: Body, trees: tuple[Any, ...]) -> TracedBody | None:
     """The body's operations; None where it is not the same at each step.
 
     That is so where its way depends on a number, where it holds a tensor that is none of its
@@ -154,16 +139,7 @@ def _trace_body(body: Callable[..., tuple[Any, Any]], trees: tuple[Any, ...]) ->
     answers = [node.meta["val"] for node in graph.graph.output_node().args[0]]
     carry = pytree.tree_leaves(trees[0])
     same_layout = list(map(layout_of, answers[: len(carry)])) == list(map(layout_of, carry))
-    if not same_layout or _holds_tensors(graph):
+    if not same_layout or any(held_tensors(graph)):
         return None
     _, output = pytree.tree_unflatten(answers, structure)
     return TracedBody(graph.forward, pytree.tree_structure(output))
-
-
-def _holds_tensors(graph: GraphModule) -> bool:
-    """Whether the operations read tensors that are no arguments."""
-    return any(
-        isinstance(value, Tensor)
-        for part in graph.modules()
-        for value in [*vars(part).values(), *part.buffers(recurse=False)]
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -11,6 +11,9 @@ from torch.fx import GraphModule
 from torch.utils import _pytree as pytree
 
 from orla.programs import torch_private
+
+# A loop's body: from a carry, an entry of the inputs and the constants to a carry and an output.
+Body = Callable[..., tuple[Any, Any]]
 
 # Whether a function is traced now, whether its loops change their state in place, and whether it is
 # told how to lay out tensors in memory.
@@ -53,15 +56,22 @@ def trace(
     return graph, answer_structures[-1]
 
 
-def _refuse_captured_tensors(graph: GraphModule) -> None:
-    """Refuse (RuntimeError) a loop whose body uses a tensor that it was not given."""
+def held_tensors(graph: GraphModule) -> Iterator[tuple[str, Tensor]]:
+    """Names and tensors that the operations read and that are no arguments."""
     for part in graph.modules():
         for name, value in [*vars(part).items(), *part.named_buffers(recurse=False)]:
-            if type(value).__name__ == "FakeTensor":
-                raise RuntimeError(
-                    f"a loop's body uses a tensor of shape {tuple(value.shape)} ({name}) that it"
-                    " was not given: pass it in the loop's `constants`"
-                )
+            if isinstance(value, Tensor):
+                yield name, value
+
+
+def _refuse_captured_tensors(graph: GraphModule) -> None:
+    """Refuse (RuntimeError) a loop whose body uses a tensor of the program that it is part of."""
+    for name, value in held_tensors(graph):
+        if type(value).__name__ == "FakeTensor":
+            raise RuntimeError(
+                f"a loop's body uses a tensor of shape {tuple(value.shape)} ({name}) that it"
+                " was not given: pass it in the loop's `constants`"
+            )
 
 
 def _refuse_reads_after_writes(graph: GraphModule) -> None:
@@ -91,13 +101,11 @@ def traced_body_and_output(
 
     `torch.while_loop` reads the source of what it is given; so it is given nothing but these.
     """
-    examples = [
-        torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device=t.device)
-        for t in pytree.tree_leaves(arguments)
-    ]
-    graph, structure = trace(
-        body, pytree.tree_unflatten(examples, pytree.tree_structure(arguments))
+    examples = pytree.tree_map(
+        lambda t: torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device=t.device),
+        arguments,
     )
+    graph, structure = trace(body, examples)
     answers = [node.meta["val"] for node in graph.graph.output_node().args[0]]
 
     def run(*arguments: Any) -> Any:
