@@ -38,10 +38,7 @@ def column_major(params: Parameters) -> Parameters:
     `matvec` is then several times as fast in float64. They come in the order of their names,
     because a compiled program serves one order alone.
     """
-    return {
-        name: p.transpose(-1, -2).contiguous().transpose(-1, -2) if p.dim() > 2 else p
-        for name, p in sorted(params.items())
-    }
+    return {name: p.mT.contiguous().mT if p.dim() > 2 else p for name, p in sorted(params.items())}
 
 
 @dataclass(frozen=True)
@@ -89,13 +86,11 @@ class Architecture(Part, ABC):
 
     def init(self, generator: torch.Generator, dtype: torch.dtype = torch.float64) -> Parameters:
         """Fresh parameters: weights and biases uniform in +-1/sqrt(hidden), as torch.nn.RNN."""
-        bound = 1.0 / math.sqrt(self.hidden)
-        return {
-            name: (
-                (2.0 * torch.rand(shape, generator=generator, dtype=torch.float64) - 1.0) * bound
-            ).to(dtype)
-            for name, shape in self.shapes().items()
-        }
+        bound, params = 1.0 / math.sqrt(self.hidden), {}
+        for name, shape in self.shapes().items():
+            uniform = torch.rand(shape, generator=generator, dtype=torch.float64)
+            params[name] = ((2.0 * uniform - 1.0) * bound).to(dtype)
+        return params
 
     def pattern(self) -> Pattern | None:
         """Which numbers of the next state depend directly on what; None where it is not declared.
@@ -173,11 +168,13 @@ class LinearGates(Architecture):
         return Pattern(by_state, {"W_ih": weights, "W_hh": weights, "b_h": on_gates})
 
     def recurrent_shapes(self) -> dict[str, tuple[int, ...]]:
-        return {
-            "W_ih": (self.preactivation_size, self.n_in),
-            "W_hh": (self.preactivation_size, self.hidden),
-            "b_h": (self.preactivation_size,),
-        }
+        gates = self.preactivation_size
+        return {"W_ih": (gates, self.n_in), "W_hh": (gates, self.hidden), "b_h": (gates,)}
+
+    def by_parameter(self, gradient: Tensor) -> Parameters:
+        """A gradient (..., gates, n_in + hidden + 1), by (x, h, 1), as that of each parameter."""
+        W_ih, W_hh = gradient[..., : self.n_in], gradient[..., self.n_in : -1]
+        return {"W_ih": W_ih, "W_hh": W_hh, "b_h": gradient[..., -1]}
 
     def preactivation(self, params: Parameters, state: Tensor, x: Tensor) -> Tensor:
         """a = W_ih x + W_hh h + b_h (gates,)."""

@@ -26,13 +26,8 @@ class GRU(Architecture, name="gru", label="GRU", order=25):
     """
 
     def recurrent_shapes(self) -> dict[str, tuple[int, ...]]:
-        gates = 3 * self.hidden
-        return {
-            "W_ih": (gates, self.n_in),
-            "W_hh": (gates, self.hidden),
-            "b_h": (gates,),
-            "b_n": (self.hidden,),
-        }
+        n, gates = self.hidden, 3 * self.hidden
+        return {"W_ih": (gates, self.n_in), "W_hh": (gates, n), "b_h": (gates,), "b_n": (n,)}
 
     def step(self, params: Parameters, state: Tensor, x: Tensor) -> Tensor:
         r_x, z_x, n_x = (matvec(params["W_ih"], x) + params["b_h"]).split(self.hidden)
@@ -115,9 +110,8 @@ class BlockGRU(Architecture, name="block_gru", label="Block-GRU + MLP", order=35
     def step(self, params: Parameters, state: Tensor, x: Tensor) -> Tensor:
         h = state[-self.hidden :]
         embedding = torch.cat([_dense(params, "he", h), _dense(params, "ih", x)])
-        by_block = matvec(params["W_hh"], _in_blocks(h, self.blocks)) + matvec(
-            params["W_eh"], embedding
-        )
+        within = matvec(params["W_hh"], _in_blocks(h, self.blocks))
+        by_block = within + matvec(params["W_eh"], embedding)
         u = _silu_rms_norm(by_block.flatten() + params["b_h"], params["scale_h"])
         gates = matvec(params["W_g"], _in_blocks(u, self.blocks)) + params["b_g"]
         reset, cand, update = (gate.flatten() for gate in gates.chunk(3, -1))

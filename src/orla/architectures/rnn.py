@@ -177,12 +177,8 @@ class LowRankRNN(Architecture, name="low_rank_rnn", label="RNN of rank {rank}", 
             )
 
     def recurrent_shapes(self) -> dict[str, tuple[int, ...]]:
-        return {
-            "W_ih": (self.hidden, self.n_in),
-            "U_hh": (self.hidden, self.rank),
-            "V_hh": (self.hidden, self.rank),
-            "b_h": (self.hidden,),
-        }
+        n, factors = self.hidden, dict.fromkeys(("U_hh", "V_hh"), (self.hidden, self.rank))
+        return {"W_ih": (n, self.n_in), **factors, "b_h": (n,)}
 
     def init(self, generator: torch.Generator, dtype: torch.dtype = torch.float64) -> Parameters:
         """As `Architecture`; U and V in a range of their own."""

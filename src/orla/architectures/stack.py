@@ -1,6 +1,6 @@
 """Networks on top of each other."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -85,12 +85,8 @@ class Stack(Architecture, name="stack", label="stack {layers}", order=50):
     def initial_state(self, params: Parameters) -> Tensor:
         """The layers' initial states (state_size,)."""
         readout = {name: p for name, p in params.items() if name not in self.recurrent_shapes()}
-        return self.stack_state(
-            [
-                layer.initial_state(layer_params | readout)
-                for layer, layer_params in zip(self.layers, self.by_layer(params), strict=True)
-            ]
-        )
+        every = zip(self.layers, self.by_layer(params), strict=True)
+        return self.stack_state([layer.initial_state(own | readout) for layer, own in every])
 
     def step(self, params: Parameters, state: Tensor, x: Tensor) -> Tensor:
         states = []
@@ -113,7 +109,7 @@ class Stack(Architecture, name="stack", label="stack {layers}", order=50):
         """The layers' states, the bottom one first, of a state (..., state_size)."""
         return state.split([layer.state_size for layer in self.layers[::-1]], -1)[::-1]
 
-    def stack_state(self, states: list[Tensor]) -> Tensor:
+    def stack_state(self, states: Sequence[Tensor]) -> Tensor:
         """The state of which these are the layers' (..., layer's state_size), bottom one first."""
         return torch.cat(states[::-1], -1)
 

@@ -54,14 +54,8 @@ class S4(ElementWise, name="s4", label="S4 (S4D)", order=42):
         return self.hidden
 
     def recurrent_shapes(self) -> dict[str, tuple[int, ...]]:
-        n = self.hidden
-        return {
-            "W_in": (n, self.n_in),
-            "b_in": (n,),
-            "log_dt": (n,),
-            "log_A_real": (n, self.modes),
-            "A_imag": (n, self.modes),
-        }
+        n, A = self.hidden, dict.fromkeys(("log_A_real", "A_imag"), (self.hidden, self.modes))
+        return {"W_in": (n, self.n_in), "b_in": (n,), "log_dt": (n,), **A}
 
     def readout_shapes(self) -> dict[str, tuple[int, ...]]:
         of_modes = dict.fromkeys(("C_re", "C_im"), (self.hidden, self.modes))
@@ -71,14 +65,13 @@ class S4(ElementWise, name="s4", label="S4 (S4D)", order=42):
         """As `Architecture`; A by S4D-Lin, log_dt uniform, C and D normal of variance 1."""
         normal = functools.partial(torch.randn, generator=generator, dtype=torch.float64)
         params, n = super().init(generator, dtype), self.hidden
-        of_modes = n, self.modes
+        of_modes, number = (n, self.modes), torch.arange(self.modes, dtype=torch.float64)
         span = math.log(self.dt_max) - math.log(self.dt_min)
         share = torch.rand(n, generator=generator, dtype=torch.float64)
         initial = {
             "log_dt": math.log(self.dt_min) + span * share,
             "log_A_real": torch.full(of_modes, math.log(0.5), dtype=torch.float64),
-            "A_imag": math.pi
-            * torch.arange(self.modes, dtype=torch.float64).repeat(of_modes[0], 1),
+            "A_imag": math.pi * number.repeat(n, 1),
             "C_re": normal(*of_modes) / math.sqrt(2),
             "C_im": normal(*of_modes) / math.sqrt(2),
             "D": normal(n),

@@ -97,11 +97,8 @@ class Transformer(Architecture, name="transformer", label="transformer", order=5
         queries = len(query_mask)
         z_norm = _norm(block["scale_1"], block["shift_1"], tokens)
         (W_q, W_k, W_v), (b_q, b_v) = (block[n].split(self.hidden) for n in ("W_qkv", "b_qv"))
-        q, k, v = (
-            _linear(W_q, z_norm[-queries:]) + b_q,
-            _linear(W_k, z_norm),
-            _linear(W_v, z_norm) + b_v,
-        )
+        q, k = _linear(W_q, z_norm[-queries:]) + b_q, _linear(W_k, z_norm)
+        v = _linear(W_v, z_norm) + b_v
         q, k, v = (t.unflatten(-1, (self.heads, -1)) for t in (q, k, v))
         scores = (q[:, None] * k).sum(-1) / math.sqrt(self.hidden / self.heads)
         weights = torch.softmax(scores.masked_fill(~query_mask[..., None], -math.inf), 1)

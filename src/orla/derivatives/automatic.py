@@ -20,10 +20,8 @@ class AutomaticDerivatives(Derivatives):
     """
 
     def step(self, params: Parameters, state: Tensor, step: StreamStep) -> tuple[Tensor, Tape]:
-        x = step["x"]
-        next_state = vmap(self.architecture.step, in_dims=(0, 0, axis_of_models(step)))(
-            params, state, x
-        )
+        x, in_dims = step["x"], (0, 0, axis_of_models(step))
+        next_state = vmap(self.architecture.step, in_dims=in_dims)(params, state, x)
         return next_state, {"state": state, "x": x.expand(state.shape[0], -1)}
 
     def pull_step(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
@@ -132,14 +130,11 @@ class RetentionDerivatives(AutomaticDerivatives):
         u_cotangent = (W_v * v_cotangent[..., None]).sum((2, 3))
         u_cotangent = u_cotangent + (W_k * k_cotangent[..., None]).sum((2, 3))
         C_cotangent = (past_cotangent[..., None, None] * sensitivity["C"]).sum((1, 2, 3))
-        gradient = {
-            "W_v": torch.einsum("tmhi,tmn->mhin", v_cotangent, u)
-            + past_cotangent @ sensitivity["A"],
-            "W_k": torch.einsum("tmhj,tmn->mhjn", k_cotangent, u) / scale
-            + past_cotangent.mT @ sensitivity["B"],
-        }
-        gradient = {name: g.flatten(1, 2) for name, g in gradient.items()}
-        return gradient | {
+        W_v_gradient = torch.einsum("tmhi,tmn->mhin", v_cotangent, u)
+        W_k_gradient = torch.einsum("tmhj,tmn->mhjn", k_cotangent, u) / scale
+        return {
+            "W_v": (W_v_gradient + past_cotangent @ sensitivity["A"]).flatten(1, 2),
+            "W_k": (W_k_gradient + past_cotangent.mT @ sensitivity["B"]).flatten(1, 2),
             "W_in": torch.einsum("tmn,tmc->mnc", u_cotangent, tapes["x"]) + C_cotangent[..., :-1],
             "b_in": u_cotangent.sum(0) + C_cotangent[..., -1],
         }

@@ -2,7 +2,6 @@
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -18,8 +17,6 @@ from orla.losses.base import Loss
 StreamStep = dict[str, Tensor]
 # What the derivatives of one step need.
 Tape = dict[str, Tensor]
-# Maps a cotangent on the outputs to the cotangent on the state and the readout's gradient.
-Pull = Callable[[Tensor], tuple[Tensor, Parameters]]
 # One step's term of the parameters' gradient, before `summed_gradient` sums the terms.
 Local = dict[str, Tensor]
 
@@ -60,18 +57,11 @@ class Derivatives(ABC):
         state, and the local term. Of `params` only those of `params_for_pull` are read.
         """
         previous_cotangent, local = self.pull_step(params, tape, cotangent)
-        if "keep" in tape:
-            previous_cotangent = previous_cotangent * tape["keep"].reshape(
-                -1, *[1] * (previous_cotangent.dim() - 1)
-            )
-        return previous_cotangent, local
+        return _cut_at_starts(tape, previous_cotangent), local
 
     def push(self, params: Parameters, tape: Tape, prior: Tensor, tangent: Tensor) -> Tensor:
         """J times a tangent on the previous state `prior`, or rows of them, as in `pull`."""
-        product = self.push_step(params, tape, prior, tangent)
-        if "keep" in tape:
-            product = product * tape["keep"].reshape(-1, *[1] * (product.dim() - 1))
-        return product
+        return _cut_at_starts(tape, self.push_step(params, tape, prior, tangent))
 
     @abstractmethod
     def step(self, params: Parameters, state: Tensor, step: StreamStep) -> tuple[Tensor, Tape]:
@@ -112,61 +102,35 @@ class Derivatives(ABC):
 
     def params_for_pull(self) -> tuple[str, ...]:
         """Names of the parameters that `pull` reads; exact RTRL stores them at each step."""
-        return self.recurrent_names()
-
-    def recurrent_names(self) -> tuple[str, ...]:
-        """Names of the parameters that the state depends on."""
         return tuple(self.architecture.recurrent_shapes())
 
     def readout_error(
         self, loss: Loss, params: Parameters, state: Tensor, step: StreamStep
-    ) -> tuple[Tensor, Tensor, Pull]:
-        """Error (models,), cotangent on the outputs (models, n_out), and what pulls that back.
+    ) -> tuple[Tensor, Tensor, Tensor, Parameters]:
+        """Error (models,), and its derivatives, by outputs, state and the readout's parameters.
 
-        The first two are zero at a step that is not scored.
+        All are zero at a step that is not scored.
         """
-        overrides = type(self.architecture).readout is not Architecture.readout
-        outputs, pull = (self._automatic_readout if overrides else self._linear_readout)(
-            params, state
-        )
-        error, outputs_cotangent = vmap(loss.with_cotangent, in_dims=(0, axis_of_models(step)))(
-            outputs, step["y"]
-        )
+        a, pull = self.architecture, None
+        if type(a).readout is Architecture.readout:
+            outputs = vmap(a.readout)(params, state)
+        else:
+            recurrent = a.recurrent_params(params)
+            readout = {name: p for name, p in params.items() if name not in recurrent}
+            outputs, pull = vjp(lambda p, s: vmap(a.readout)(recurrent | p, s), readout, state)
+        in_dims = 0, axis_of_models(step)
+        error, cotangent = vmap(loss.with_cotangent, in_dims=in_dims)(outputs, step["y"])
         if "scored" in step:
             weight = step["scored"].expand(len(error)).to(error.dtype)
-            error, outputs_cotangent = error * weight, outputs_cotangent * weight[:, None]
-        return error, outputs_cotangent, pull
-
-    def _linear_readout(self, params: Parameters, state: Tensor) -> tuple[Tensor, Pull]:
-        """Outputs of W_out h + b_out, and what pulls a cotangent on them back."""
-
+            error, cotangent = error * weight, cotangent * weight[:, None]
+        if pull:
+            gradient, state_cotangent = pull(cotangent)
+            return error, cotangent, state_cotangent, gradient
         # By hand, because compiling automatic differentiation takes seconds.
-        def pull(outputs_cotangent: Tensor) -> tuple[Tensor, Parameters]:
-            h = state[:, : self.architecture.hidden]
-            gradient = {
-                "W_out": outputs_cotangent[:, :, None] * h[:, None],
-                "b_out": outputs_cotangent,
-            }
-            h_cotangent = (params["W_out"] * outputs_cotangent[:, :, None]).sum(1)
-            return self.pad_cotangent(h_cotangent), gradient
-
-        return vmap(self.architecture.readout)(params, state), pull
-
-    def _automatic_readout(self, params: Parameters, state: Tensor) -> tuple[Tensor, Pull]:
-        """Outputs of an architecture's own readout, and what pulls a cotangent on them back."""
-        recurrent = self.architecture.recurrent_params(params)
-        readout = {name: p for name, p in params.items() if name not in recurrent}
-
-        def outputs_of(readout: Parameters, state: Tensor) -> Tensor:
-            return vmap(self.architecture.readout)(recurrent | readout, state)
-
-        outputs, pull_back = vjp(outputs_of, readout, state)
-
-        def pull(outputs_cotangent: Tensor) -> tuple[Tensor, Parameters]:
-            gradient, state_cotangent = pull_back(outputs_cotangent)
-            return state_cotangent, gradient
-
-        return outputs, pull
+        h, columns = state[:, : a.hidden], cotangent[:, :, None]
+        gradient = {"W_out": columns * h[:, None], "b_out": cotangent}
+        state_cotangent = self.pad_cotangent((params["W_out"] * columns).sum(1))
+        return error, cotangent, state_cotangent, gradient
 
     def pad_cotangent(self, h_cotangent: Tensor) -> Tensor:
         """A cotangent on the first `hidden` numbers of the state, padded to the whole state."""
@@ -202,3 +166,8 @@ class Derivatives(ABC):
         From `rows`, unit vectors pulled back to the start (models, state_size, state_size), and
         the steps' tapes and local terms of these.
         """
+
+
+def _cut_at_starts(tape: Tape, rows: Tensor) -> Tensor:
+    """`rows` (models, ...), which are 0 where a trial starts with the step."""
+    return rows * tape["keep"].reshape(-1, *[1] * (rows.dim() - 1)) if "keep" in tape else rows

@@ -29,6 +29,11 @@ class SensitivityOps(ABC):
     x: Tensor
     tape: Tape
 
+    @property
+    def recurrent(self) -> Parameters:
+        """Those of the parameters that the state depends on."""
+        return self.architecture.recurrent_params(self.params)
+
     @abstractmethod
     def zeros(self) -> Sensitivity:
         """The sensitivity before the first step."""
@@ -67,15 +72,10 @@ class DenseSensitivityOps(SensitivityOps):
 
     def zeros(self) -> Sensitivity:
         size = self.architecture.state_size
-        return {
-            name: p.new_zeros(size, *p.shape)
-            for name, p in self.architecture.recurrent_params(self.params).items()
-        }
+        return {name: p.new_zeros(size, *p.shape) for name, p in self.recurrent.items()}
 
     def direct(self) -> Sensitivity:
-        return jacrev(lambda p: self.architecture.step(p, self.state, self.x))(
-            self.architecture.recurrent_params(self.params)
-        )
+        return jacrev(lambda p: self.architecture.step(p, self.state, self.x))(self.recurrent)
 
     def jacobian(self) -> Tensor:
         """J_t (state_size, state_size)."""
@@ -122,11 +122,8 @@ class UnitSensitivityOps(SensitivityOps):
 
     def zeros(self) -> Sensitivity:
         a = self.architecture
-        return {
-            "e": self.state.new_zeros(
-                self._block_count, a.preactivation_size, a.n_in + a.hidden + 1
-            )
-        }
+        sizes = self._block_count, a.preactivation_size, a.n_in + a.hidden + 1
+        return {"e": self.state.new_zeros(*sizes)}
 
     def direct(self) -> Sensitivity:
         gate_jacobian, _ = self.architecture.unit_jacobian(self.tape["cache"])
@@ -140,12 +137,11 @@ class UnitSensitivityOps(SensitivityOps):
 
     def jacobian(self) -> Tensor:
         """J_t within the units (blocks, blocks, hidden): of their blocks by their previous ones."""
-        a = self.architecture
-        gate_jacobian, _ = a.unit_jacobian(self.tape["cache"])
-        self_weights = torch.diagonal(
-            self.params["W_hh"].unflatten(0, (-1, a.hidden)), dim1=1, dim2=2
-        )
-        via_gates = (gate_jacobian.unflatten(1, (-1, a.hidden)) * self_weights).sum(1)
+        by_block = (-1, self.architecture.hidden)
+        gate_jacobian, _ = self.architecture.unit_jacobian(self.tape["cache"])
+        W_hh = self.params["W_hh"].unflatten(0, by_block)
+        self_weights = torch.diagonal(W_hh, dim1=1, dim2=2)
+        via_gates = (gate_jacobian.unflatten(1, by_block) * self_weights).sum(1)
         by_h = torch.nn.functional.pad(via_gates[:, None], (0, 0, 0, self._block_count - 1))
         return self.leak_jacobian() + by_h
 
@@ -158,11 +154,7 @@ class UnitSensitivityOps(SensitivityOps):
         a = self.architecture
         by_unit = cotangent.view(self._block_count, 1, a.hidden, 1)
         gradient = (by_unit * sensitivity["e"].unflatten(1, (-1, a.hidden))).sum(0).flatten(0, 1)
-        return {
-            "W_ih": gradient[:, : a.n_in],
-            "W_hh": gradient[:, a.n_in : -1],
-            "b_h": gradient[:, -1],
-        }
+        return a.by_parameter(gradient)
 
 
 @dataclass(frozen=True)
@@ -183,17 +175,12 @@ class ElementSensitivityOps(SensitivityOps):
 
     def zeros(self) -> Sensitivity:
         parts = 2, self.architecture.complex_per_unit
-        return {
-            name: p.new_zeros(*parts, *p.shape)
-            for name, p in self.architecture.recurrent_params(self.params).items()
-        }
+        return {name: p.new_zeros(*parts, *p.shape) for name, p in self.recurrent.items()}
 
     def direct(self) -> Sensitivity:
         a, size = self.architecture, 2 * self.architecture.complex_per_unit
-        _, pull = vjp(
-            lambda p: a.step(p, self.state, self.x)[: 2 * a.complex_count],
-            self.architecture.recurrent_params(self.params),
-        )
+        numbers = slice(2 * a.complex_count)
+        _, pull = vjp(lambda p: a.step(p, self.state, self.x)[numbers], self.recurrent)
         # One number of every unit at a time: row u of a parameter moves unit u's numbers alone.
         unit_vectors = torch.eye(size).to(self.state).view(size, 2, 1, a.complex_per_unit)
         (rows,) = vmap(pull)(unit_vectors.expand(-1, -1, a.hidden, -1).flatten(1))
@@ -220,7 +207,7 @@ class ElementSensitivityOps(SensitivityOps):
         }
         if not a.feedthrough_size:
             return gradient
-        _, pull = vjp(lambda p: a.feedthrough_input(p, self.x), a.recurrent_params(self.params))
+        _, pull = vjp(lambda p: a.feedthrough_input(p, self.x), self.recurrent)
         (present,) = pull(v_cotangent)
         return {name: g + present[name] for name, g in gradient.items()}
 

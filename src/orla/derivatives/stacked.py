@@ -59,21 +59,18 @@ class StackedDerivatives(Derivatives):
         return self.architecture.stack_state(next_states), stack_tape
 
     def pull_step(self, params: Parameters, tape: Tape, cotangent: Tensor) -> tuple[Tensor, Local]:
-        state_cotangents, locals_, above = [], [], None
-        layer_params, tapes = self.architecture.by_layer(params), self.architecture.by_layer(tape)
-        parts = self.architecture.layer_states(cotangent)
-        for place in reversed(range(len(self._layer_derivatives))):
-            layer, state_cotangent = self._layer_derivatives[place], parts[place]
+        a, above, pulled = self.architecture, None, []
+        layers = self._layer_derivatives, a.by_layer(params), a.by_layer(tape)
+        for layer, layer_params, layer_tape, state_cotangent in reversed(
+            [*zip(*layers, a.layer_states(cotangent), strict=True)]
+        ):
             if above is not None:
                 state_cotangent = state_cotangent + layer.pad_cotangent(above)
-            previous_cotangent, local = layer.pull_step(
-                layer_params[place], tapes[place], state_cotangent
-            )
-            state_cotangents.insert(0, previous_cotangent)
-            locals_.insert(0, local)
-            if place:
-                above = transpose_product(layer_params[place]["W_ih"], local["gates"])
-        return self.architecture.stack_state(state_cotangents), join_layer_mappings(locals_)
+            pulled.insert(0, layer.pull_step(layer_params, layer_tape, state_cotangent))
+            if len(pulled) < len(a.layers):
+                above = transpose_product(layer_params["W_ih"], pulled[0][1]["gates"])
+        state_cotangents, locals_ = zip(*pulled, strict=True)
+        return a.stack_state(state_cotangents), join_layer_mappings(locals_)
 
     def tape_for_pull(self, tape: Tape) -> Tape:
         return {name: t for name, t in tape.items() if name == "keep" or name.startswith("cache.")}
@@ -93,11 +90,11 @@ class StackedDerivatives(Derivatives):
         return tuple(f"W_hh.{k}" for k in places) + tuple(f"W_ih.{k}" for k in places[1:])
 
     def zero_sensitivity(self, params: Parameters) -> Parameters:
-        sensitivity: Parameters = {}
-        for name, terms in self.zero_gradient_terms(params).items():
-            size = self._influenced_sizes[len(sensitivity)]
-            sensitivity[name] = terms.new_zeros(len(terms), size, *terms.shape[1:])
-        return sensitivity
+        terms = self.zero_gradient_terms(params).items()
+        return {
+            name: t.new_zeros(len(t), size, *t.shape[1:])
+            for (name, t), size in zip(terms, self._influenced_sizes, strict=True)
+        }
 
     def zero_gradient_terms(self, params: Parameters) -> Parameters:
         return join_layer_mappings(

@@ -27,10 +27,8 @@ class StructuredDerivatives(Derivatives):
     outer_products: ClassVar[bool] = True
 
     def step(self, params: Parameters, state: Tensor, step: StreamStep) -> tuple[Tensor, Tape]:
-        x = step["x"]
-        next_state, cache = vmap(
-            self.architecture.step_with_cache, in_dims=(0, 0, axis_of_models(step))
-        )(params, state, x)
+        x, in_dims = step["x"], (0, 0, axis_of_models(step))
+        next_state, cache = vmap(self.architecture.step_with_cache, in_dims)(params, state, x)
         h = state[:, : self.architecture.hidden]
         # A shared x is expanded, so that every entry of the tape has an axis of models.
         return next_state, {"cache": cache, "h": h, "x": x.expand(h.shape[0], -1)}
@@ -63,19 +61,13 @@ class StructuredDerivatives(Derivatives):
 
     def summed_gradient(self, tapes: Tape, locals_: Local) -> Parameters:
         gates_cotangent = locals_["gates"]
-        if gates_cotangent.shape[0] == 1:
+        if len(gates_cotangent) == 1:
             delta = gates_cotangent[0][:, :, None]
-            return {
-                "W_ih": delta * tapes["x"][0][:, None, :],
-                "W_hh": delta * tapes["h"][0][:, None, :],
-                "b_h": gates_cotangent[0],
-            }
+            W_ih, W_hh = (delta * tapes[name][0][:, None, :] for name in ("x", "h"))
+            return {"W_ih": W_ih, "W_hh": W_hh, "b_h": gates_cotangent[0]}
         delta = gates_cotangent.permute(1, 2, 0)
-        return {
-            "W_ih": torch.bmm(delta, tapes["x"].transpose(0, 1)),
-            "W_hh": torch.bmm(delta, tapes["h"].transpose(0, 1)),
-            "b_h": gates_cotangent.sum(0),
-        }
+        W_ih, W_hh = (torch.bmm(delta, tapes[name].transpose(0, 1)) for name in ("x", "h"))
+        return {"W_ih": W_ih, "W_hh": W_hh, "b_h": gates_cotangent.sum(0)}
 
     def gradient_square(self, tapes: Tape, locals_: Local) -> Tensor:
         [gates_cotangent], [inputs] = locals_["gates"], self.augmented_inputs(tapes)
@@ -88,15 +80,6 @@ class StructuredDerivatives(Derivatives):
         """[x, h, 1] of a step (models, n_in + hidden + 1), or of steps on one axis more."""
         ones = tape["x"].new_ones(*tape["x"].shape[:-1], 1)
         return torch.cat([tape["x"], tape["h"], ones], -1)
-
-    def by_parameter(self, gradient: Tensor) -> Parameters:
-        """A gradient (models, gates, n_in + hidden + 1), as `augmented_inputs`, by parameter."""
-        n_in = self.architecture.n_in
-        return {
-            "W_ih": gradient[:, :, :n_in],
-            "W_hh": gradient[:, :, n_in:-1],
-            "b_h": gradient[:, :, -1],
-        }
 
     def zero_sensitivity(self, params: Parameters) -> Parameters:
         terms = self.zero_gradient_terms(params)["P"]
@@ -119,7 +102,7 @@ class StructuredDerivatives(Derivatives):
     ) -> Parameters:
         rows = terms["P"].flatten(1)[:, None]
         gradient = torch.baddbmm(rows, start_cotangent[:, None], sensitivity["P"].flatten(2))
-        return self.by_parameter(gradient.view(terms["P"].shape))
+        return self.architecture.by_parameter(gradient.view(terms["P"].shape))
 
     def advance_sensitivity_over_block(
         self, sensitivity: Parameters, rows: Tensor, tapes: Tape, locals_: Local

@@ -44,27 +44,17 @@ def outputs_of(
 
 @functools.cache
 def _compiled_forward(architecture: Architecture) -> Compiled:
-    """The program that runs frozen networks over a stretch of steps."""
+    """The program of a stretch of steps: from the state before to the last one and the outputs."""
 
-    def last_state_and_outputs(
-        params: Parameters, state: Tensor, stream: StreamTensors
+    def step(
+        state: Tensor, stream_step: StreamTensors, params: Parameters
     ) -> tuple[Tensor, Tensor]:
-        """The last state and the outputs of a stretch of steps; `stream` holds inputs by step."""
+        previous = derivatives(architecture).state_before(params, state, stream_step)
+        axes = 0, 0, axis_of_models(stream_step)
+        state = vmap(architecture.step, in_dims=axes)(params, previous, stream_step["x"])
+        return state, vmap(architecture.readout)(params, state)
 
-        def step_and_readout(params: Parameters, state: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
-            next_state = architecture.step(params, state, x)
-            return next_state, architecture.readout(params, next_state)
-
-        def step(
-            state: Tensor, stream_step: StreamTensors, params: Parameters
-        ) -> tuple[Tensor, Tensor]:
-            previous = derivatives(architecture).state_before(params, state, stream_step)
-            return vmap(step_and_readout, in_dims=(0, 0, axis_of_models(stream_step)))(
-                params, previous, stream_step["x"]
-            )
-
+    def forward(params: Parameters, state: Tensor, stream: StreamTensors) -> tuple[Tensor, Tensor]:
         return scan(step, state, stream, constants=(params,))
 
-    return Compiled(
-        last_state_and_outputs, f"{type(architecture).__name__}, forward", [architecture]
-    )
+    return Compiled(forward, f"{type(architecture).__name__}, forward", [architecture])

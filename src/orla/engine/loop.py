@@ -1,6 +1,7 @@
 """The loop: a stream, a network, a learner and an optimizer, over a batch of models."""
 
 import functools
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,18 +14,14 @@ from torch.utils import _pytree as pytree
 
 from orla import catalogue
 from orla.architectures.base import Parameters, column_major
-from orla.engine.looks import probe_looks
 from orla.engine.network import network_of
 from orla.engine.state import State, fixed_noise
 from orla.engine.steps import Steps
 from orla.engine.update import Parts, StreamTensors
 from orla.engine.windows import Windows
 from orla.errors import OrlaError
-from orla.learners.base import Learner
 from orla.losses.base import Loss
 from orla.provenance import cost
-
-__all__ = ["Adaptation", "Loop", "StreamTensors", "loop_of"]
 
 
 @dataclass(frozen=True)
@@ -105,6 +102,11 @@ class Loop(Parts):
             if optimizer is None:
                 optimizer = vmap(self.optimizer.init)(params)
             seeds = tuple(range(models) if seeds is None else seeds)
+            buffers = {n: _clone_tree(x.buffers(params)) for n, x in self.learners.items()}
+            for name, learner in self.learners.items():
+                if learner.fixed_noise_size:
+                    drawn = fixed_noise(seeds, learner.fixed_noise_size, network)
+                    buffers[name]["fixed_noise"] = drawn
             return State(
                 params=params,
                 network=network.clone(),
@@ -112,7 +114,7 @@ class Loop(Parts):
                 optimizer=_clone_tree(optimizer),
                 interventions=[_clone_tree(vmap(i.init)(params)) for i in self.interventions],
                 probes=[_clone_tree(vmap(p.init)(params)) for p in self.probes],
-                buffers={n: _initial_buffers(x, params, seeds) for n, x in self.learners.items()},
+                buffers=buffers,
                 seeds=seeds,
             )
 
@@ -141,16 +143,15 @@ class Loop(Parts):
         with torch.no_grad(), cost.work_phase("learners", steps * len(state.network)):
             stream = {name: m[:steps].contiguous() for name, m in stream.items()}
             results, networks, position = [], {}, 0
-            sparse: dict[str, list[Tensor]] = {}
+            sparse: defaultdict[str, list[Tensor]] = defaultdict(list)
             while position < steps:
                 stop = min(steps, position + self.segment - (first + position) % self.segment)
                 part = {name: m[position:stop] for name, m in stream.items()}
-                for name, value in probe_looks(self, state, part).items():
-                    sparse.setdefault(name, []).append(value)
+                seen = self.looks(state, part)
                 part = self.with_noise(part, state)
                 results += self.driver.advance(state, rates, part, updates)
-                for name, values in self._take_and_reset_probe_states(state).items():
-                    sparse.setdefault(name, []).append(values)
+                for name, value in (seen | self._take_and_reset_probe_states(state)).items():
+                    sparse[name].append(value)
                 if state.step in snapshots:
                     networks[state.step] = (_clone_tree(state.params), state.network.clone())
                 if on_segment:
@@ -158,9 +159,8 @@ class Loop(Parts):
                 position = stop
         errors, series = zip(*results, strict=True)
         by_name = {k: torch.cat([s[k] for s in series]).transpose(0, 1) for k in series[0]}
-        values = {k: v.cpu().numpy() for k, v in by_name.items()} | self._sparse_series(
-            sparse, state
-        )
+        by_name |= {name: torch.stack(values, 1) for name, values in sparse.items()}
+        values = self._empty_series(state) | {k: v.cpu().numpy() for k, v in by_name.items()}
         return Adaptation(torch.cat(errors).T.cpu().numpy(), state, values, networks)
 
     def _check_length_and_snapshots(self, first: int, steps: int, snapshots: Sequence[int]) -> None:
@@ -174,17 +174,15 @@ class Loop(Parts):
                     f" choose a multiple of {self.segment}"
                 )
 
-    def _sparse_series(
-        self, values: Mapping[str, list[Tensor]], state: State
-    ) -> dict[str, np.ndarray]:
-        """Series (models, times, ...) of looks and of states kept; of a short run empty ones."""
+    def _empty_series(self, state: State) -> dict[str, np.ndarray]:
+        """Series (models, 0, ...) of looks and states kept: those of a run that is too short."""
         models, none = len(state.network), {}
         for probe, state_of_probe in zip(self.probes, state.probes, strict=True):
             if probe.network_stride:
                 none |= {name: np.empty((models, 0)) for name in probe.part.more["columns"]}
             if probe.reset_stride:
                 none |= {n: np.empty((models, 0, *v.shape[1:])) for n, v in state_of_probe.items()}
-        return none | {name: torch.stack(rows, 1).cpu().numpy() for name, rows in values.items()}
+        return none
 
     def _take_and_reset_probe_states(self, state: State) -> dict[str, Tensor]:
         """The states of the probes whose states are kept after this step, and begin anew."""
@@ -206,34 +204,19 @@ def loop_of(
         such a one}. An OrlaError says what of them is unknown or does not fit.
     """
     network = network_of(job["network"], n_in, n_out)
-
-    def learner_of(spec: str | Mapping[str, Any]) -> Learner:
-        return catalogue.make("learner", spec, architecture=network)
-
-    def make_parts(kind: str) -> list[Any]:
-        return [catalogue.make(kind, spec) for spec in job.get(f"{kind}s", [])]
-
+    learner_of = functools.partial(catalogue.make, "learner", architecture=network)
     learner = learner_of(job["learner"])
     return Loop(
         learner,
         catalogue.make("optimizer", job["optimizer"]),
         loss,
-        observers={name: learner_of(spec) for name, spec in job.get("observers", {}).items()},
-        interventions=make_parts("intervention"),
-        probes=make_parts("probe"),
+        {name: learner_of(spec) for name, spec in job.get("observers", {}).items()},
+        *(
+            [catalogue.make(kind, spec) for spec in job.get(f"{kind}s", [])]
+            for kind in ("intervention", "probe")
+        ),
         segment=segment or learner.stride,
     )
-
-
-def _initial_buffers(
-    learner: Learner, params: Parameters, seeds: tuple[int, ...]
-) -> dict[str, Any]:
-    """A learner's buffers before the first step, with its fixed random numbers."""
-    buffers = _clone_tree(learner.buffers(params))
-    if learner.fixed_noise_size:
-        like = next(iter(params.values()))
-        buffers["fixed_noise"] = fixed_noise(seeds, learner.fixed_noise_size, like)
-    return buffers
 
 
 def _clone_tree(tree: Any) -> Any:

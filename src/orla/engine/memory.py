@@ -1,5 +1,6 @@
 """Bytes that one model takes, counted from the objects that the engine makes."""
 
+import contextlib
 import dataclasses
 import math
 from typing import Any
@@ -56,10 +57,9 @@ def bytes_per_model(loop: Loop, dtype: torch.dtype) -> dict[str, int]:
     network = loop.learner.architecture
     recurrent = sum(math.prod(shape) for shape in network.recurrent_shapes().values())
     if network.state_size * recurrent > _LARGEST_PRODUCT:
-        try:
+        # Not so with a part that looks at values as it begins.
+        with contextlib.suppress(RuntimeError, NotImplementedError):
             return _count_model_bytes(loop, dtype, "meta")
-        except (RuntimeError, NotImplementedError):  # a part that looks at values as it begins
-            pass
     return _count_model_bytes(loop, dtype, "cpu")
 
 
@@ -71,9 +71,7 @@ def _count_model_bytes(loop: Loop, dtype: torch.dtype, device: str) -> dict[str,
     }
     state, learners = loop.start(params), loop.learners
     with torch.no_grad():
-        tapes = sum(
-            _stored_steps_bytes(learner, params, state.network) for learner in learners.values()
-        )
+        tapes = sum(_stored_steps_bytes(x, params, state.network) for x in learners.values())
     step_carries = [c for n, c in state.learners.items() if not learners[n].block_length]
     return {
         "params": bytes_of(params),
@@ -93,9 +91,8 @@ def _stored_steps_bytes(learner: Learner, params: Parameters, network: Tensor) -
     cotangent, error = torch.zeros_like(next_state), network.new_zeros(1)
     readout = {name: params[name] for name in a.readout_shapes()}
     local = d.local_template(params, tape, cotangent)
-    noise_bytes = (
-        learner.noise_size * network.element_size() * max(learner.stride, learner.block_length)
-    )
+    steps = max(learner.stride, learner.block_length)
+    noise_bytes = learner.noise_size * network.element_size() * steps
     if learner.block_length:
         buffers_bytes = bytes_of(learner.buffers(params))
         return noise_bytes + learner.end_block_bytes(params, buffers_bytes, bytes_of(local))
@@ -128,11 +125,9 @@ def mb_by_network_and_learner() -> dict[str, dict[str, list[float]]]:
             )
             for form, steps in forms.items():
                 more = dict.fromkeys(learner.part.short, steps) if steps else {}
-                try:
+                with contextlib.suppress(OrlaError):  # it does not take the network
                     mbs = [_learner_mb(network, {"kind": name, **more}) for network in networks]
-                except OrlaError:
-                    break
-                table.setdefault(architecture, {})[form] = mbs
+                    table.setdefault(architecture, {})[form] = mbs
     return table
 
 

@@ -52,11 +52,6 @@ class State:
         others = ("buffers", "seeds", "step")
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in others}
 
-    def set_tensors(self, tensors: dict[str, Any]) -> None:
-        """Set the `updated_tensors` that an update returned."""
-        for name, value in tensors.items():
-            setattr(self, name, value)
-
     def copy(self) -> State:
         """A copy that shares no memory with this state."""
         return deepcopy(self)
@@ -70,9 +65,12 @@ def step_noise(
     They depend on a model's seed and the step alone, and are drawn in float64 for any precision.
     """
     blocks = range(first // NOISE_BLOCK, -(-(first + steps) // NOISE_BLOCK))
-    draws = [[_noise_block(seed, block, numbers) for seed in seeds] for block in blocks]
-    by_step = torch.cat([torch.stack(models, 1) for models in draws])
-    start = first - blocks.start * NOISE_BLOCK
+    shape = {"size": (NOISE_BLOCK, numbers), "dtype": torch.float64}
+    draws = [
+        torch.stack([torch.rand(**shape, generator=generator(seed, 1, b)) for seed in seeds], 1)
+        for b in blocks
+    ]
+    by_step, start = torch.cat(draws), first - blocks.start * NOISE_BLOCK
     return by_step[start : start + steps].to(like.dtype).to(like.device)
 
 
@@ -82,12 +80,6 @@ def fixed_noise(seeds: tuple[int, ...], numbers: int, like: Tensor) -> Tensor:
         torch.randn(numbers, generator=generator(seed, 3), dtype=torch.float64) for seed in seeds
     ]
     return torch.stack(draws).to(like.dtype).to(like.device)
-
-
-def _noise_block(seed: int, block: int, numbers: int) -> Tensor:
-    """Uniform numbers (NOISE_BLOCK, numbers) of a seed for one block of steps."""
-    source = generator(seed, 1, block)
-    return torch.rand(NOISE_BLOCK, numbers, generator=source, dtype=torch.float64)
 
 
 def generator(seed: int, *spawn_key: int) -> torch.Generator:

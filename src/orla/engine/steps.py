@@ -24,11 +24,12 @@ class Steps:
         self, state: State, rates: Tensor, stream: StreamTensors, updates: int
     ) -> list[tuple[Tensor, dict[str, Tensor]]]:
         """Errors (steps, models) and series of each stretch; `state` is changed in place."""
-        steps = len(stream["x"])
+        steps, results, first = len(stream["x"]), [], 0
         stream = pad(stream, self.segment)
-        results, first = [], 0
+        blocks = [x.block_length for x in self.parts.learners.values() if x.block_length]
         while first < steps:
-            stop = min(steps, first + self._steps_to_block_end(state))
+            # Up to the next end of a learner's block.
+            stop = min([steps, *(first + length - state.step % length for length in blocks)])
             ends = torch.tensor(first), torch.tensor(stop)
             _, (error, values) = self.program(
                 state.updated_tensors(), state.buffers, rates, stream, *ends
@@ -38,11 +39,6 @@ class Steps:
             results.append((error[first:stop], {name: v[first:stop] for name, v in values.items()}))
             first = stop
         return results
-
-    def _steps_to_block_end(self, state: State) -> int:
-        """Steps until the next end of a learner's block, at most a segment."""
-        lengths = [x.block_length for x in self.parts.learners.values() if x.block_length]
-        return min([self.segment, *(length - state.step % length for length in lengths)])
 
     def run(
         self,

@@ -1,5 +1,6 @@
 """One update: a step forward, gradients, interventions, the optimizer, and probes."""
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,6 +11,7 @@ from torch import Tensor
 from torch.func import vmap
 
 from orla.architectures.base import Parameters
+from orla.derivatives.base import axis_of_models
 from orla.engine.state import State, step_noise
 from orla.interventions.base import Gradients, Intervention
 from orla.learners.base import Carry, Learner
@@ -22,7 +24,7 @@ from orla.programs.scan import in_layout_of
 # (steps, models, ...); and where the stream has them "scored" and "starts", bool.
 StreamTensors = dict[str, Tensor]
 
-# Prefix of the entries that hold random numbers.
+# Begins the entries with random numbers, which how many each model gets ends.
 _NOISE = "noise"
 
 
@@ -60,8 +62,9 @@ class Parts:
         d = self.learner.derivatives
         previous = d.state_before(params, network, stream_step)
         next_state, tape = d.forward(params, network, stream_step)
-        error, outputs_cotangent, pull = d.readout_error(self.loss, params, next_state, stream_step)
-        cotangent, readout = pull(outputs_cotangent)
+        error, outputs_cotangent, cotangent, readout = d.readout_error(
+            self.loss, params, next_state, stream_step
+        )
         step = {"stream": without_noise(stream_step), "before": previous, "tape": tape}
         step["cotangent"] = cotangent
         if any(learner.reads_outputs for learner in self.learners.values()):
@@ -80,7 +83,7 @@ class Parts:
         """The next carry and gradient of a learner; `stream` holds the random numbers of `step`."""
         learner = self.learners[name]
         if learner.noise_size:
-            step = step | {"noise": stream[noise_entry(learner)]}
+            step = step | {"noise": stream[f"{_NOISE}-{learner.noise_size}"]}
         next_carry, gradient = learner.gradient(carry | buffers, params, step)
         return {key: next_carry[key] for key in carry}, gradient
 
@@ -90,10 +93,9 @@ class Parts:
         Outer products are left to the compiler where an update depends on each number alone: it
         fuses them into the update. Elsewhere the gradient is laid out as the parameters.
         """
-        plain = not (self.observers or self.interventions)
-        apart = self.learner.loops or self.learner.block_length
-        outer = self.learner.derivatives.outer_products
-        if outer and self.optimizer.elementwise and plain and not apart:
+        learner, elementwise = self.learner, self.optimizer.elementwise
+        apart = learner.loops or learner.block_length or self.observers or self.interventions
+        if learner.derivatives.outer_products and elementwise and not apart:
             return gradient
         return {name: in_layout_of(g, params[name]) for name, g in gradient.items()}
 
@@ -113,35 +115,54 @@ class Parts:
         """
         params, gradient = variables["params"], gradients["own"]
         observers = {name: gradients[f"of {name}"] for name in self.observers}
-        interventions = []
+        interventions, probes, series = [], [], {}
         for part, state in zip(self.interventions, variables["interventions"], strict=True):
             gradient, next_state = vmap(part.update)(Gradients(gradient, observers), state, params)
             interventions.append(next_state)
         arguments = gradient, variables["optimizer"], params, rates
         updates, optimizer = vmap(self.optimizer.update)(*arguments)
-        stream = without_noise(stream)
-        recurrent = self.learner.architecture.recurrent_params(params)
+        stream, architecture = without_noise(stream), self.learner.architecture
+        recurrent = architecture.recurrent_params(params)
+        reads = any(probe.reads_outputs for probe in self.probes)
+        outputs = vmap(architecture.readout)(params, network) if reads else None
         per_model = params, gradient, observers, gradients["own"], updates, network
-        update = Update(*per_model, stream, error, recurrent)
-        if reads := any(probe.reads_outputs for probe in self.probes):
-            outputs = vmap(self.learner.architecture.readout)(params, network)
-            update = update._replace(outputs=outputs)
+        update = Update(*per_model, stream, error, recurrent, outputs)
         # Axes of a window: steps, then models where each has its own stream.
         window = error.dim() - 1
         axes_of_stream = dict.fromkeys(stream, window if stream["x"].dim() == 2 + window else None)
         axes = Update(0, 0, 0, 0, 0, 0, axes_of_stream, window, 0, 0 if reads else None)
-        probes, series = [], {}
         for part, state in zip(self.probes, variables["probes"], strict=True):
             next_state, values = vmap(part.measure, in_dims=(0, axes))(state, update)
             probes.append(next_state)
             series |= values
-        changes = {
+        return {
             "params": params | {name: params[name] + u for name, u in updates.items()},
             "optimizer": optimizer,
             "interventions": interventions,
             "probes": probes,
-        }
-        return changes, series
+        }, series
+
+    def looks(self, state: State, stream: StreamTensors) -> dict[str, Tensor]:
+        """What probes see of the network before the first of these steps; {} where none looks."""
+        learner, values = self.learner, {}
+        for probe in self.probes:
+            if not probe.network_stride or not state.step or state.step % probe.network_stride:
+                continue
+            first = {name: m[0] for name, m in stream.items()}
+            previous = learner.derivatives.state_before(state.params, state.network, first)
+            carry = state.learners["own"] | state.buffers["own"]
+            sensitivity = learner.sensitivity(carry, state.params)
+            if "starts" in first:  # a trial has no past
+                keep = (~first["starts"]).expand(len(previous)).to(previous.dtype)
+                sensitivity = {
+                    n: torch.einsum("m,m...->m...", keep, p) for n, p in sensitivity.items()
+                }
+            look = functools.partial(probe.measure_network, learner.architecture)
+            axes = (0, 0, axis_of_models(first), 0)
+            arguments = state.params, previous, first["x"], sensitivity
+            # One model after the other, because a look may be large.
+            values |= vmap(look, in_dims=axes, chunk_size=1)(*arguments)
+        return values
 
     def end_blocks(self, state: State) -> None:
         """Let learners whose block of steps is full rebuild their buffers."""
@@ -152,18 +173,13 @@ class Parts:
     def with_noise(self, stream: StreamTensors, state: State) -> StreamTensors:
         """The next steps, with the random numbers that the learners need."""
         draws = {
-            noise_entry(learner): step_noise(
-                state.seeds, state.step, len(stream["x"]), learner.noise_size, state.network
+            f"{_NOISE}-{size}": step_noise(
+                state.seeds, state.step, len(stream["x"]), size, state.network
             )
             for learner in self.learners.values()
-            if learner.noise_size
+            if (size := learner.noise_size)
         }
         return stream | draws
-
-
-def noise_entry(learner: Learner) -> str:
-    """The entry of a stream's step with a learner's random numbers, named by their number."""
-    return f"{_NOISE}-{learner.noise_size}"
 
 
 def without_noise(stream: StreamTensors) -> StreamTensors:

@@ -35,7 +35,7 @@ class Windows:
             window = {name: m[first : first + stride] for name, m in stream.items()}
             variables = state.updated_tensors()
             learners, network = variables.pop("learners"), variables.pop("network")
-            network, gradients, error, steps = self.program(
+            state.network, gradients, error, steps = self.program(
                 learners, state.buffers, state.params, network, window
             )
             for name in self._stepwise_observers:
@@ -43,8 +43,8 @@ class Windows:
             state.step += stride
             if not self._stepwise_observers:
                 parts.end_blocks(state)
-            changes, values = update(variables, gradients, rates, network, window, error)
-            state.set_tensors(changes | {"network": network})
+            changes, values = update(variables, gradients, rates, state.network, window, error)
+            vars(state).update(changes)
             results.append((error, {name: v[None] for name, v in values.items()}))
         return results
 
@@ -123,5 +123,5 @@ class Windows:
         # Whose gradients they are is no part of it: one program serves all learners.
         parts = self.parts
         key_parts = [parts.optimizer, list(parts.observers), *parts.extras[1:]]
-        key_parts.append(parts.learner.derivatives.recurrent_names())
+        key_parts.append(list(parts.learner.architecture.recurrent_shapes()))
         return Compiled(parts.update, f"{type(parts.optimizer).__name__}, an update", key_parts)

@@ -70,10 +70,8 @@ def gradients(
 def read_stream(path: Path) -> tuple[np.ndarray, np.ndarray]:
     """X (steps, n_in) and Y (steps, n_out) of a stream; an OrlaError names what is wrong."""
     arrays, _ = load_arrays(path)
-    X, Y = (
-        _checked_matrix(path, arrays, *name_and_axes)
-        for name_and_axes in (("X", "steps, in"), ("Y", "steps, out"))
-    )
+    X = _checked_matrix(path, arrays, "X", "steps, in")
+    Y = _checked_matrix(path, arrays, "Y", "steps, out")
     if len(X) != len(Y):
         raise OrlaError(f"{path}: X has {len(X)} steps and Y has {len(Y)}; give both as many")
     return X, Y
@@ -86,17 +84,13 @@ def read_weights(
     arrays, _ = load_arrays(path)
     options = {"kind": part} if isinstance(part, str) else part
     name = options["kind"]
-    specification = {
-        "hidden": _checked_matrix(path, arrays, "W_out", "out, hidden").shape[1],
-        **options,
-    }
+    hidden = _checked_matrix(path, arrays, "W_out", "out, hidden").shape[1]
+    specification = {"hidden": hidden, **options}
     network = catalogue.make("architecture", specification, n_in=n_in, n_out=n_out)
     shapes = network.shapes()
-    for key in arrays:
-        if key not in shapes:
-            raise OrlaError(
-                f"{path}: {key} is no parameter of {name}; {nearest(key, list(shapes))}"
-            )
+    if unknown := [key for key in arrays if key not in shapes]:
+        mend = nearest(unknown[0], list(shapes))
+        raise OrlaError(f"{path}: {unknown[0]} is no parameter of {name}; {mend}")
     for key, shape in shapes.items():
         if key not in arrays:
             raise OrlaError(f"{path}: {key} is missing; {name} needs {', '.join(shapes)}")

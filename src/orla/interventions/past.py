@@ -153,12 +153,8 @@ class ProjectPast(
     def _flat_past_gradient(self, gradients: Gradients, params: Parameters) -> Tensor:
         """g_past (d,), in the order of `params`; 0 where one of the two gradients has none."""
         full, imm = self.full_and_immediate(gradients)
-        return torch.cat(
-            [
-                (full[name] - imm[name] if name in full else torch.zeros_like(p)).reshape(-1)
-                for name, p in params.items()
-            ]
-        )
+        past = (full[n] - imm[n] if n in full else torch.zeros_like(p) for n, p in params.items())
+        return torch.cat([g.reshape(-1) for g in past])
 
 
 def _project_on_leading_component(columns: Tensor, gram: Tensor, past: Tensor) -> Tensor:

@@ -50,17 +50,8 @@ class PulledBlocks:
 
         `sensitivity` is P before the steps; the last `count` of the slots are filled.
         """
-        none = self.derivatives.zero_gradient_terms(
-            {name: w[0] for name, w in slots["weights"].items()}
-        )
-        start_cotangent, terms = self._pull_to_start(slots, count, cotangent, none)
-        return self.derivatives.gradient_within_block(sensitivity, start_cotangent, terms)
-
-    def _pull_to_start(
-        self, slots: Slots, count: Tensor, cotangent: Tensor, terms: Parameters
-    ) -> tuple[Tensor, Parameters]:
-        """The cotangent at the block's start, and `terms` with those of the block's steps."""
-        length = block_steps(slots)
+        first_weights = {name: w[0] for name, w in slots["weights"].items()}
+        none, length = self.derivatives.zero_gradient_terms(first_weights), block_steps(slots)
         exists = torch.arange(length, device=cotangent.device) >= length - count
         size = max(size for size in range(1, _GROUP + 1) if length % size == 0)
         groups = pytree.tree_map(lambda t: t.unflatten(0, (-1, size)), (slots, exists))
@@ -74,11 +65,9 @@ class PulledBlocks:
             group = pytree.tree_map(lambda t: t.index_select(0, index[None])[0], groups)
             return index + 1, *self._pull_group(group, cotangent, terms)
 
-        first = (length - count) // size
-        _, start_cotangent, terms = while_loop(
-            goes_on, backward, (first, cotangent, terms), (groups,)
-        )
-        return start_cotangent, terms
+        begun = (length - count) // size, cotangent, none
+        _, start_cotangent, terms = while_loop(goes_on, backward, begun, (groups,))
+        return self.derivatives.gradient_within_block(sensitivity, start_cotangent, terms)
 
     def _pull_group(
         self, group: tuple[Slots, Tensor], cotangent: Tensor, terms: Parameters
@@ -143,7 +132,7 @@ class KernelBlocks:
         self, sensitivity: Parameters, slots: Slots, count: Tensor, cotangent: Tensor
     ) -> Parameters:
         gradient = kernels.block_gradient(sensitivity["P"], slots, count, cotangent)
-        return self.derivatives.by_parameter(gradient)
+        return self.derivatives.architecture.by_parameter(gradient)
 
     def advance_sensitivity_over_block(self, sensitivity: Parameters, slots: Slots) -> None:
         kernels.advance_sensitivity_over_block(sensitivity["P"], slots)
@@ -175,9 +164,8 @@ class RetentionBlocks(PulledBlocks):
         return {name: g + past[name] if name in past else g for name, g in present.items()}
 
     def advance_sensitivity_over_block(self, sensitivity: Parameters, slots: Slots) -> None:
-        share = self._retention_shares(
-            slots, torch.zeros_like(slots["tape"]["x"][0, 0, 0], dtype=torch.int64)
-        )
+        oldest = torch.zeros_like(slots["tape"]["x"][0, 0, 0], dtype=torch.int64)
+        share = self._retention_shares(slots, oldest)
         self.derivatives.advance_sensitivity(sensitivity, share, slots["weights"], slots["tape"])
 
     def _retention_shares(self, slots: Slots, newest: Tensor) -> Tensor:

@@ -10,7 +10,6 @@ from torch.utils import _pytree as pytree
 
 from orla.architectures.base import LinearGates, Parameters
 from orla.catalogue import Mark, option
-from orla.derivatives.structured import StructuredDerivatives
 from orla.errors import OrlaError
 from orla.learners.base import Carry, Learner, Step
 from orla.programs.scan import materialize
@@ -140,10 +139,6 @@ class KFRTRL(
                 " network the base class LinearGates where they do"
             )
 
-    @property
-    def _structured_derivatives(self) -> StructuredDerivatives:
-        return StructuredDerivatives(self.architecture)
-
     def init(self, params: Parameters) -> Carry:
         a, W_hh = self.architecture, params["W_hh"]
         models = len(W_hh)
@@ -152,7 +147,7 @@ class KFRTRL(
         return {"u": W_hh.new_zeros(models, a.n_in + a.hidden + 1), "A": A}
 
     def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
-        derivatives, tape, u = self._structured_derivatives, step["tape"], carry["u"]
+        derivatives, tape, u = self.derivatives, step["tape"], carry["u"]
         if "keep" in tape:  # nothing is carried over the start of a trial
             u = times(tape["keep"], u)
         JA = materialize(derivatives.push(params, tape, step["before"], carry["A"]))
@@ -166,7 +161,7 @@ class KFRTRL(
         A = times(c1 / p1, JA) + times(c2 / p2, B)
         gates_cotangent = materialize((A * materialize(step["cotangent"])[:, None]).sum(2))
         gradient = gates_cotangent[:, :, None] * u[:, None, :]
-        return {"u": u, "A": A}, derivatives.by_parameter(gradient)
+        return {"u": u, "A": A}, self.architecture.by_parameter(gradient)
 
     def _gate_jacobian(self, cache: Tensor) -> Tensor:
         """B_t transposed: the next state by the pre-activations (models, gates, state_size)."""

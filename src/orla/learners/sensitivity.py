@@ -53,11 +53,8 @@ class SensitivityLearner(Learner):
 
     @property
     def _ops_class(self) -> type[SensitivityOps]:
-        return (
-            UnitSensitivityOps
-            if has_independent_units(self.architecture) and not self.dense
-            else DenseSensitivityOps
-        )
+        own = has_independent_units(self.architecture) and not self.dense
+        return UnitSensitivityOps if own else DenseSensitivityOps
 
     def init(self, params: Parameters) -> Carry:
         def zeros(params: Parameters) -> Sensitivity:
@@ -118,11 +115,8 @@ class DRTRL(
 
     @property
     def _ops_class(self) -> type[SensitivityOps]:
-        return (
-            ElementSensitivityOps
-            if isinstance(self.architecture, ElementWise)
-            else super()._ops_class
-        )
+        elementwise = isinstance(self.architecture, ElementWise)
+        return ElementSensitivityOps if elementwise else super()._ops_class
 
     def transport(self, ops: SensitivityOps, sensitivity: Sensitivity) -> Sensitivity:
         return ops.transport_within_units(ops.jacobian_within_units(), sensitivity)
@@ -211,8 +205,11 @@ class SnAp(
             diagonal = torch.diagonal(by_unit.unflatten(0, (-1, hidden)), dim1=1, dim2=3)
             return {"e": diagonal.flatten(1)[:, :, None]}
         by_state, masks = pattern.by_state.double(), pattern.by_parameter
-        for _ in range(self.steps - 1):
-            masks = {name: mask | _next_mask(by_state, masks[name]) for name, mask in masks.items()}
+        for _ in range(self.steps - 1):  # and where J times what is kept is not zero
+            masks = {
+                name: mask | (torch.tensordot(by_state, mask.double(), 1) > 0)
+                for name, mask in masks.items()
+            }
         return masks
 
     def buffers(self, params: Parameters) -> dict[str, Any]:
@@ -226,8 +223,3 @@ class SnAp(
         if "kept" not in carry:  # everything is
             return sensitivity
         return {name: torch.where(carry["kept"][name], e, 0.0) for name, e in sensitivity.items()}
-
-
-def _next_mask(by_state: Tensor, mask: Tensor) -> Tensor:
-    """Where J times what `mask` keeps is not zero."""
-    return torch.tensordot(by_state, mask.double(), 1) > 0

@@ -168,14 +168,8 @@ class TBPTT(
             tape, cotangent = entry
             return derivatives.pull(weights, tape, state_cotangent + cotangent)
 
-        zero = torch.zeros_like(step["cotangent"][0])
-        start_cotangent, locals_ = scan(
-            backward,
-            zero,
-            (step["tape"], step["cotangent"]),
-            constants=(weights,),
-            reverse=True,
-        )
+        zero, entries = torch.zeros_like(step["cotangent"][0]), (step["tape"], step["cotangent"])
+        start_cotangent, locals_ = scan(backward, zero, entries, constants=(weights,), reverse=True)
         gradient = derivatives.summed_gradient(step["tape"], locals_)
         if not self._steps_before_update:
             return carry, gradient
@@ -199,12 +193,9 @@ class TBPTT(
             state_cotangent: Tensor, entry: tuple, weights: Parameters
         ) -> tuple[Tensor, dict[str, Tensor]]:
             tape, exists = entry
-            previous_cotangent, local = derivatives.pull(weights, tape, state_cotangent)
-            none = {name: torch.zeros_like(x) for name, x in local.items()}
+            pulled = derivatives.pull(weights, tape, state_cotangent)
             valid = exists[0] > 0
-            local = {name: torch.where(valid, x, none[name]) for name, x in local.items()}
-            zeros = torch.zeros_like(previous_cotangent)
-            return torch.where(valid, previous_cotangent, zeros), local
+            return pytree.tree_map(lambda t: torch.where(valid, t, torch.zeros_like(t)), pulled)
 
         _, locals_ = scan(
             backward, start_cotangent, (tapes, carry["exists"]), constants=(weights,), reverse=True
@@ -213,17 +204,9 @@ class TBPTT(
 
     def _remember(self, carry: Carry, step: Step) -> Carry:
         """The remembered steps, with those of this update in the place of the oldest."""
-        states = step["before"]
-        steps, models = states.shape[:2]
-        x = step["stream"]["x"]
-        ones = states.new_ones(steps, models)
-        new = {
-            "before": states,
-            "x": x if x.dim() == 3 else x[:, None].expand(-1, models, -1),
-            "keep": step["tape"].get("keep", ones),
-            "exists": ones,
-        }
-        return {
-            name: torch.cat([carry[name], value])[-self._steps_before_update :].clone()
-            for name, value in new.items()
-        }
+        states, x = step["before"], step["stream"]["x"]
+        ones = states.new_ones(states.shape[:2])
+        x = x if x.dim() == 3 else x[:, None].expand(-1, states.shape[1], -1)
+        new = {"before": states, "x": x, "keep": step["tape"].get("keep", ones), "exists": ones}
+        last = slice(-self._steps_before_update, None)
+        return {name: torch.cat([carry[name], t])[last].clone() for name, t in new.items()}

@@ -42,6 +42,11 @@ class Update(NamedTuple):
     recurrent: Parameters
     outputs: Tensor | None = None
 
+    @property
+    def by_name(self) -> dict[str, Parameters]:
+        """The gradients of the observers, and the learner's as own."""
+        return {**self.observers, "own": self.learner}
+
 
 @dataclass(frozen=True)
 class Probe(Part, ABC):

@@ -60,7 +60,6 @@ class ConditionNumber(
         x: Tensor,
         sensitivity: Parameters,
     ) -> dict[str, Tensor]:
-
         def h(recurrent: Parameters) -> Tensor:
             return architecture.step(params | recurrent, state, x)[: architecture.hidden]
 

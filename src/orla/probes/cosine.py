@@ -44,29 +44,24 @@ class Cosine(
 
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
         gradients = {"own": update.learner, **update.observers}
-        reference = gradients[self.against]
+        reference, (cosine, ratio) = gradients[self.against], self._prefixes
         size, measurements = _recurrent_inner_product(reference, reference, update).sqrt(), {}
         for name, gradient in gradients.items():
             length = _recurrent_inner_product(gradient, gradient, update).sqrt()
-            measurements[self._cosine_prefix + name] = _recurrent_inner_product(
-                gradient, reference, update
-            ) / (length * size)
-            measurements[self._ratio_prefix + name] = length / size
+            product = _recurrent_inner_product(gradient, reference, update)
+            measurements[cosine + name] = product / (length * size)
+            measurements[ratio + name] = length / size
         return state, measurements
 
     def by_observer(self, series: Mapping[str, np.ndarray]) -> dict[str, dict[str, np.ndarray]]:
-        prefixes = first, _ = self._cosine_prefix, self._ratio_prefix
+        prefixes = first, _ = self._prefixes
         names = [n.removeprefix(first) for n in series if n.startswith(first)]
         return {name: _observer_columns(*(series[p + name] for p in prefixes)) for name in names}
 
     @property
-    def _cosine_prefix(self) -> str:
-        """Begins the name of a series, which the observer's ends."""
-        return f"cosine with {self.against} of "
-
-    @property
-    def _ratio_prefix(self) -> str:
-        return f"norm against {self.against} of "
+    def _prefixes(self) -> tuple[str, str]:
+        """Begin the names of the two series, which the observer's ends."""
+        return f"cosine with {self.against} of ", f"norm against {self.against} of "
 
 
 def _recurrent_inner_product(a: Parameters, b: Parameters, update: Update) -> Tensor:
@@ -108,8 +103,7 @@ class PastGradient(
         return tuple(name for name in (self.full, self.immediate) if name != "own")
 
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
-        gradients = {**update.observers, "own": update.learner}
-        full, imm = gradients[self.full], gradients[self.immediate]
+        full, imm = update.by_name[self.full], update.by_name[self.immediate]
         names = [name for name in update.params if name in full and name in imm]
         past = torch.cat([(full[name] - imm[name]).reshape(-1) for name in names])
         immediate = torch.cat([imm[name].reshape(-1) for name in names])

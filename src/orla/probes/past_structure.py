@@ -1,8 +1,8 @@
 """Structure of the past gradient over windows: its directions, and its size by coordinate."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -90,8 +90,7 @@ class PastStructure(
         return {self.reading + name: value for name, value in sums.items()}
 
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
-        gradients = {**update.observers, "own": update.learner}
-        full, imm = gradients[self.full], gradients[self.immediate]
+        full, imm = update.by_name[self.full], update.by_name[self.immediate]
         sums = {name.removeprefix(self.reading): value for name, value in state.items()}
         sums[_WEIGHTS] = _kind_norm(update.params, "W_hh") / _kind_norm(update.params, "W_out")
         for name in update.params:
@@ -103,10 +102,7 @@ class PastStructure(
         return {self.reading + name: value for name, value in sums.items()}, {}
 
     def summary(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        rows = [
-            self._model_columns(model)
-            for model in directions.windows_by_model(series, self.reading)
-        ]
+        rows = self._usable_rows(series, self._model_columns)
         for row, weights in zip(rows, series[self.reading + _WEIGHTS], strict=True):
             if row:
                 row["weight_ratio"] = directions.summary_or_nan(weights)
@@ -116,19 +112,22 @@ class PastStructure(
         }
 
     def profile(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        rows = [
-            _model_profile(model) for model in directions.windows_by_model(series, self.reading)
-        ]
+        rows = self._usable_rows(series, _model_profile)
         longest = {n: max(len(row.get(n, ())) for row in rows) for n in self.part.more["profiles"]}
         return {
             name: np.array([row.get(name, np.full(length, np.nan)) for row in rows])
             for name, length in longest.items()
         }
 
+    def _usable_rows(
+        self, series: Mapping[str, np.ndarray], measure: Callable[[Windows], dict[str, Any]]
+    ) -> list[dict[str, Any]]:
+        """What each model has; {} where it has no window or numbers that are not finite."""
+        models = directions.windows_by_model(series, self.reading)
+        return [measure(model) if model.usable else {} for model in models]
+
     def _model_columns(self, model: Windows) -> dict[str, float]:
-        """The columns of one model; {} where it has no window or numbers that are not finite."""
-        if not model.usable:
-            return {}
+        """The columns of one model, the ratio of its weights apart."""
         past, immediate = model.past_gradients, model.immediate_gradients
         cumulative = directions.concentration(past.cumsum(0), immediate.cumsum(0))
         row = {
@@ -142,13 +141,9 @@ class PastStructure(
         }
         if model.parameter_mask("W_hh").any():
             row["whh_share_null"] = float(model.parameter_mask("W_hh").mean())
-        coordinates = np.any(
-            [model.parameter_mask(name) for name in self.weights.split("+")], axis=0
-        )
-        if coordinates.any():
-            row |= directions.size_and_sign_statistics(
-                past[:, coordinates], immediate[:, coordinates]
-            )
+        masks = [model.parameter_mask(name) for name in self.weights.split("+")]
+        if (some := np.any(masks, axis=0)).any():
+            row |= directions.size_and_sign_statistics(past[:, some], immediate[:, some])
         return row
 
 
@@ -166,9 +161,7 @@ def _kind_norm(params: Parameters, kind: str) -> Tensor:
 
 
 def _model_profile(model: Windows) -> dict[str, np.ndarray]:
-    """The profiles of one model; {} where it has no window or numbers that are not finite."""
-    if not model.usable:
-        return {}
+    """The profiles of one model."""
     return {
         "singular_past": directions.singular_value_shares(model.past_gradients),
         "singular_immediate": directions.singular_value_shares(model.immediate_gradients),

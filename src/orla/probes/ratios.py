@@ -90,9 +90,10 @@ class Amplification(
     """
 
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
-        sizes = {"raw_balance": update.gradients, "update_balance": update.updates}
-        inner = update.recurrent
-        return state, {name: _recurrent_over_readout(v, inner) for name, v in sizes.items()}
+        return state, {
+            "raw_balance": _recurrent_over_readout(update.gradients, update.recurrent),
+            "update_balance": _recurrent_over_readout(update.updates, update.recurrent),
+        }
 
     def summary(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         raw, update = (
