@@ -20,7 +20,8 @@ import json, sys
 from orla.programs import machine
 machine.restrict_instructions(json.loads(sys.argv[1]))
 assert not {"numpy", "torch"} & {*sys.modules}
-import torch
+import torch, torch._inductor.config
+torch._inductor.config.cpp.vec_isa_ok = True  # as `packages` has it: no trial builds
 from torch._inductor.cpu_vec_isa import pick_vec_isa
 from threadpoolctl import threadpool_info
 import numpy

@@ -25,6 +25,7 @@ from harness import (
 )
 
 from orla import catalogue
+from orla.optimizers.sgd import SGD
 from orla.programs import traced_loops
 from orla.programs.compiling import Compiled
 from orla.programs.scan import scan, while_loop
@@ -64,18 +65,16 @@ def test_a_traced_pair_of_parts_has_the_bits_of_the_loop_as_written(kind, name, 
     assert trace_counts[True]
 
 
-def with_optimizer(name):
-    return lambda: make_loop("immediate", "rnn", make_optimizer(name))
-
-
-def with_part(kind, name):
+def with_every(kind):
     observers = {"present": make_learner("immediate", NETWORKS["rnn"][0])}
-    parts = {f"{kind}s": [make_part(kind, name)]}
-    return lambda: make_loop("trace", "rnn", observers=observers, **parts)
+    parts = {f"{kind}s": [make_part(*part) for part in WATCHING if part[0] == kind]}
+    return lambda: make_loop("trace", "rnn", SGD(), observers=observers, **parts)
 
 
-FURTHER = {name: with_optimizer(name) for name in catalogue.parts("optimizer")} | {
-    f"{kind} {name}": with_part(kind, name) for kind, name in WATCHING
+FURTHER = {kind: with_every(kind) for kind in ("probe", "intervention")} | {
+    name: lambda rule=name: make_loop("immediate", "rnn", make_optimizer(rule))
+    for name in catalogue.parts("optimizer")
+    if name != "adam"  # that of the pairs
 }
 
 
