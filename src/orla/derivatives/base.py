@@ -127,10 +127,10 @@ class Derivatives(ABC):
             gradient, state_cotangent = pull(cotangent)
             return error, cotangent, state_cotangent, gradient
         # By hand, because compiling automatic differentiation takes seconds.
-        h, columns = state[:, : a.hidden], cotangent[:, :, None]
-        gradient = {"W_out": columns * h[:, None], "b_out": cotangent}
-        state_cotangent = self.pad_cotangent((params["W_out"] * columns).sum(1))
-        return error, cotangent, state_cotangent, gradient
+        h = state[:, : a.hidden]
+        gradient = {"W_out": cotangent[:, :, None] * h[:, None], "b_out": cotangent}
+        h_cotangent = (params["W_out"] * cotangent[:, :, None]).sum(1)
+        return error, cotangent, self.pad_cotangent(h_cotangent), gradient
 
     def pad_cotangent(self, h_cotangent: Tensor) -> Tensor:
         """A cotangent on the first `hidden` numbers of the state, padded to the whole state."""
