@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.integrate import cumulative_trapezoid
+import scipy  # its rooms load when they are first used
 
 from orla.errors import OrlaError
 from orla.sessions import clocks
@@ -107,7 +107,8 @@ def bin_session(session: Session, preparation: Preparation) -> Binned:
         counts.append(channel_counts(session, edges, preparation.units))
         place, factor = values[piece], 1.0
         if is_values:  # the mean of a series over a bin is the velocity of its integral
-            place, factor = cumulative_trapezoid(place, time_s[piece], axis=0, initial=0), 1e-3
+            place = scipy.integrate.cumulative_trapezoid(place, time_s[piece], axis=0, initial=0)
+            factor = 1e-3
         targets.append(factor * bin_velocities(time_s[piece], place, edges + lag_s))
         begins.append(np.arange(len(edges) - 1) == 0)
     whole, steps = float(time_s[-1] - time_s[0]), sum(map(len, begins))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.signal import lfilter
+import scipy  # its rooms load when they are first used
 
 from orla.catalogue import option
 from orla.tasks.shift import Shift, shift_targets
@@ -59,7 +59,7 @@ def _ar1_process(
     """
     steps = np.sqrt(1 - rho**2) * innovations
     steps[:, 0] = innovations[:, 0] if previous is None else steps[:, 0] + rho * previous
-    return lfilter([1.0], [1.0, -rho], steps, axis=1)
+    return scipy.signal.lfilter([1.0], [1.0, -rho], steps, axis=1)
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class AR2(
         """z (seeds, steps) with these innovations, after `previous` (seeds,); x of variance 1."""
         turn, square = np.exp(2j * np.pi * frequency), self.radius**2
         pole = self.radius * turn
-        z, _ = lfilter([1.0], [1.0, -pole], innovations, zi=(pole * previous)[:, None])
+        z, _ = scipy.signal.lfilter([1.0], [1.0, -pole], innovations, zi=(pole * previous)[:, None])
         variance = (1 - square) * ((1 + square) ** 2 - 4 * square * turn.real**2) / (1 + square)
         return z, np.sqrt(variance) * (turn * z).imag / turn.imag
 

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import gaussian_filter1d
-from scipy.signal import lfilter
+import scipy  # its rooms load when they are first used
 
 from orla.sessions.simulator import Settings, TaskSettings
 from orla.sessions.simulator.units import Units, units_of_both_days
@@ -52,7 +51,7 @@ def _smooth_noise(
     samples: int, columns: int, sd: float, smooth: float, rng: np.random.Generator
 ) -> np.ndarray:
     """Smooth Gaussian noise (samples, columns) of the given sd; `smooth` in samples."""
-    noise = gaussian_filter1d(rng.standard_normal((samples, columns)), smooth, axis=0)
+    noise = scipy.ndimage.gaussian_filter1d(rng.standard_normal((samples, columns)), smooth, axis=0)
     return sd * noise * np.sqrt(2 * np.sqrt(np.pi) * smooth)
 
 
@@ -164,4 +163,4 @@ def ornstein_uhlenbeck(
     keep = np.exp(-1.0 / time_constant)
     noise = np.sqrt(1 - keep**2) * rng.standard_normal((samples, columns))
     noise[0] /= np.sqrt(1 - keep**2)
-    return lfilter([1.0], [1.0, -keep], noise, axis=0)
+    return scipy.signal.lfilter([1.0], [1.0, -keep], noise, axis=0)
