@@ -31,7 +31,7 @@ def test_steps_that_are_adapted_to_are_counted_a_model(ledger, name, done):
     adapt(name, 50)
     assert ledger.steps == {"learners": 3 * done}
     assert ledger.cpu_s["learners"] > 0
-    assert ledger.open == [""]
+    assert len(ledger.open) == 1, "every phase has ended"
 
 
 def test_steps_of_frozen_networks_are_counted_without_segment_padding(ledger):

@@ -47,9 +47,9 @@ def best_rate_index(errors: np.ndarray) -> np.ndarray:
 
 
 def best_index(scores: Mapping[int, np.ndarray]) -> int:
-    """The number of the rate of `best_rate_index`, of errors (seeds,) by the rate's number."""
+    """The number of the rate of `best_rate_index`, of errors (seeds,) or of one by its number."""
     indices = sorted(scores)
-    return indices[best_rate_index(np.stack([scores[i] for i in indices], axis=1))]
+    return indices[best_rate_index(np.stack([np.atleast_1d(scores[i]) for i in indices], axis=1))]
 
 
 def runner_up_index(errors: np.ndarray, chosen: int) -> int:
