@@ -79,6 +79,10 @@ def compile_to_file(
         warnings.simplefilter("ignore", FutureWarning)  # PyTorch's own, about its own
         program = torch.export.export(graph, leaves)
         options = {"cpp.threads": 1, "compile_threads": 1}
+        # The wrapper around the kernels takes most of the C++ compiler's time.
+        options["aot_inductor.compile_wrapper_opt_level"] = "Og"
+        options["aot_inductor.enable_line_tables"] = False
+        options["aot_inductor.enable_frame_pointer"] = False
         options["cpp.vec_isa_ok"] = True  # as the processor says: six trial builds less
         options["aot_inductor.precompile_headers"] = _headers_are_safe()
         if march := machine.march_value(instruction_set()[0]):
