@@ -24,7 +24,7 @@ from orla.programs.scan import in_layout_of
 # (steps, models, ...); and where the stream has them "scored" and "starts", bool.
 StreamTensors = dict[str, Tensor]
 
-# Begins the entries with random numbers, which how many each model gets ends.
+# Prefix of the entries that hold random numbers; how many each model gets follows it.
 _NOISE = "noise"
 
 
