@@ -291,7 +291,7 @@ REFUSED = [
         "two parts of the kind loss are called 'twice': FOLDER/mine/first.py and "
         "FOLDER/mine/second.py; rename one",
     ),
-    ({"thief.py": loss("squared_error")}, "mine/thief.py and "),
+    ({"thief.py": loss("squared_error")}, "loss are called 'squared_error': "),
     (
         {"mine.py": loss("mine").replace("a plug-in", "a {wide} plug-in")},
         "mine/mine.py: the label of the loss mine names {wide}, which is none of its options",
