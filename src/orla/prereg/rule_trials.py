@@ -176,12 +176,18 @@ def _boundary_cases(registration: Registration) -> list[dict[str, Any]]:
     """Arguments of `_made_up_tables`, each with one number beside a bound of the registration."""
     max_diverged, max_failing = registration.max_diverged, registration.max_failing
     changes: list[tuple[str, Any]] = [
-        *(("recovery", 19.9), ("recovery", 20.1)),
-        *(("diverged", max_diverged), ("failing", max_failing)),
-        *(("diverged", max_diverged + 1), ("failing", max_failing + 1)),
-        *(("seeds", registration.seeds + 1), ("alpha", registration.alpha / 2)),
-        *(("pairs", registration.pairs + 1), ("outlier", 50.0)),
-        *(("guard", "few updates"), ("has_meaning", False)),
+        ("recovery", 19.9),
+        ("recovery", 20.1),
+        ("diverged", max_diverged),
+        ("failing", max_failing),
+        ("diverged", max_diverged + 1),
+        ("failing", max_failing + 1),
+        ("seeds", registration.seeds + 1),
+        ("alpha", registration.alpha / 2),
+        ("pairs", registration.pairs + 1),
+        ("outlier", 50.0),
+        ("guard", "few updates"),
+        ("has_meaning", False),
     ]
     return [dict([change]) for change in changes]
 

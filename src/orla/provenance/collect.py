@@ -10,8 +10,17 @@ from typing import Any
 
 from orla.provenance.code import source_digests
 
-_PACKAGES = ("orla", "torch", "numpy", "scipy", "pandas", "pyarrow")
-_PACKAGES += ("statsmodels", "h5py", "pynwb")
+_PACKAGES = (
+    "orla",
+    "torch",
+    "numpy",
+    "scipy",
+    "pandas",
+    "pyarrow",
+    "statsmodels",
+    "h5py",
+    "pynwb",
+)
 _PROSE = (":(top,exclude)*.md", ":(top,exclude)docs")
 
 

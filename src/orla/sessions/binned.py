@@ -177,7 +177,10 @@ def read_binned(
     return Binned(
         inputs.astype(np.float64),
         targets.astype(np.int64 if source.kind == "categories" else np.float64),
-        *(bin_s, begins, str(path), bounds.state),
+        bin_s,
+        begins,
+        str(path),
+        bounds.state,
         columns=[f"{source.inputs} column {i}" for i in range(inputs.shape[1])],
         about={"target": source.target},
         account={"seconds": round(steps * bin_s, 3), "seconds_dropped": dropped},

@@ -16,7 +16,7 @@ from orla.errors import OrlaError, prefix_errors
 from orla.study.condition import SILENT, Condition, ConditionGroup, group_conditions
 from orla.study.declarations import SECTIONS, Declarations, expand_parts, specification
 from orla.study.keys import KEYS, peer_column
-from orla.study.quantities import parse_quantity
+from orla.study.quantities import STABLE, parse_quantity
 
 # Key column -> the list of a block with its values; pairs follow from the tasks.
 _LISTS = {key: SECTIONS.get(key, f"{key}s") for key in KEYS if key != "pair"}
@@ -216,7 +216,7 @@ class Plan:
             tuple(term.where.values())
             for quantity in (parse_quantity(*item) for item in items)
             for term in quantity.terms
-            if quantity.unit == "seed" and "stable" in term.column
+            if quantity.unit == "seed" and term.column in STABLE
         }
 
     def _numerics(self, precision: str) -> dict[str, Any]:

@@ -12,9 +12,11 @@ from orla.study.condition import SILENT
 from orla.study.keys import KEYS
 
 SEEDS, PAIRS = "seeds", "pairs"
+STABLE = ("recovery_stable_percent", "heldout_stable_error", "stable_r2_mean")
+"""Those of `SCORES` that are means over weights frozen after each of the last windows."""
 SCORES = (
-    *("recovery_heldout_percent", "recovery_stable_percent", "recovery_adapt_percent"),
-    *("heldout_error", "heldout_stable_error", "adapt_error", "r2_mean", "stable_r2_mean"),
+    *("recovery_heldout_percent", "recovery_adapt_percent", *STABLE),
+    *("heldout_error", "adapt_error", "r2_mean"),
 )
 """Columns of every table of models that a quantity may be made of, beside those of probes."""
 
