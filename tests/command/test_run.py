@@ -88,6 +88,13 @@ def test_inspect_and_show_print_what_they_name(study, capsys, monkeypatch):
     main(["show", str(study)])
     told = capsys.readouterr().out
     assert "This answer is older than config.yaml: orla run brings it up to date." in told
+    main(["run", "prepared", "--directory", str(study)])
+    nothing = "Nothing to do: what was asked for is up to date.\n"
+    assert capsys.readouterr() == ("", nothing)
+    monkeypatch.setattr(Study, "run", lambda *_: 0)
+    for target in ("headline", "controls", "all"):
+        main(["run", target, "--directory", str(study)])
+        assert capsys.readouterr() == ("It does.\n", nothing)
 
 
 def test_outside_of_a_study_the_way_in_is_named(tmp_path, capsys, monkeypatch):

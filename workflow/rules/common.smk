@@ -13,7 +13,7 @@ from orla.study.chapter_jobs import SHIPPED_TEXTS, language_files, language_jobs
 from orla.study.config import plan_from_config
 from orla.study.forecast import MB_OF_FILE, Forecast, session_lengths
 from orla.study.declarations import SECTIONS, job_parts
-from orla.study.plan import STATIONARY
+from orla.study.plan import CONTROLS, STATIONARY
 from orla.study.workflow import reset_future_times
 from orla.yaml_files import read_yaml
 
@@ -47,7 +47,6 @@ SOURCES = {pair["task"]: STUDY["tasks"][pair["task"]]["source"] for pair in PAIR
 PARTS = {part.path: part for part in PLAN.condition_groups}
 
 # Chapters are targets: what a run adapts and shows is those it asks for and those that are there.
-CONTROLS = "controls"
 EVERY_CHAPTER = [*dict.fromkeys(PLAN.chapters.values())]
 EVERY_CHAPTER += [CONTROLS] if STUDY["truth"]["studies"] else []
 # Chapters that a table or figure shows by the results that it needs; others show the first one.

@@ -13,7 +13,7 @@ _Parsers = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 def add_commands(subparsers: _Parsers) -> None:
     """Add the commands of a study to a program's subcommands."""
-    from orla.command.files import SOURCES
+    from orla.command.new import SOURCES
 
     def command(name: str, run: Callable[..., None], words: str) -> argparse.ArgumentParser:
         parser = subparsers.add_parser(name, help=words)
@@ -100,6 +100,7 @@ def _write_study(arguments: argparse.Namespace) -> None:
 def _run_study(arguments: argparse.Namespace) -> None:
     from orla.command.watching import Watch
     from orla.study import forecast
+    from orla.study.plan import CONTROLS
 
     study = _find_study(arguments)
     if not all(map(str.strip, arguments.targets)):
@@ -112,10 +113,13 @@ def _run_study(arguments: argparse.Namespace) -> None:
     costs = {f"{results}/{c.path}": forecasts.sweep_cpu_s(c) for c in plan.conditions}
     watch = Watch(study.folder, costs)
     status = study.run(arguments.targets or ["all"], watch)
-    since = watch.start_time if arguments.targets else 0.0
-    if not status and "--unlock" not in study.options and (answer := study.read_answer_file(since)):
+    if status or "--unlock" in study.options:
+        sys.exit(status)
+    if not watch.total:
+        print("Nothing to do: what was asked for is up to date.", file=sys.stderr)
+    makes_page = {*arguments.targets} <= {"all", CONTROLS, *plan.chapters.values()}
+    if answer := study.read_answer_file(0.0 if makes_page else watch.start_time):
         print(answer, end="")
-    sys.exit(status)
 
 
 def _write_decoder(arguments: argparse.Namespace) -> None:

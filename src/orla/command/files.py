@@ -13,7 +13,7 @@ import numpy as np
 
 from orla.catalogue.options import parse_settings
 from orla.command import arrays as named
-from orla.command.new import MOST_INPUTS, TAIL
+from orla.command.new import MOST_INPUTS, SOURCES, TAIL
 from orla.errors import OrlaError
 from orla.files import load_arrays
 from orla.reports.paper import load
@@ -27,7 +27,6 @@ from orla.sessions.simulator import Settings
 from orla.study.forecast import USUAL_STEPS
 from orla.yaml_files import parse_yaml
 
-SOURCES = ("nwb", "binned", "odoherty", "simulated")
 # Options of `orla new` -> of which sources, and the setting that each gives.
 OPTIONS = {
     "cursor": {"nwb": "cursor"},

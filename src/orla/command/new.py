@@ -18,6 +18,8 @@ from orla.errors import OrlaError
 if TYPE_CHECKING:
     from orla.command.files import Pair  # which reads NWB, and `orla plan` uses `render` alone
 
+# Where recordings may come from, as `orla new --from` takes them.
+SOURCES = ("nwb", "binned", "odoherty", "simulated")
 # Updates of a window learner, at least; the window is the longest of these that leaves so many.
 UPDATES, WINDOWS = 40, (200, 100, 50, 20, 10, 5, 2)
 SPLIT = 0.8

@@ -1,4 +1,7 @@
-"""``python -m orla prereg``: bind and lock registrations, verify their locks, tell their power."""
+"""``python -m orla prereg``: bind and lock registrations, verify their locks, tell their power.
+
+Commands import pandas and SciPy themselves: `orla run` reads this file and needs neither.
+"""
 
 import argparse
 from collections.abc import Callable
@@ -6,14 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
-import pyarrow.parquet
 
 from orla import catalogue
 from orla.errors import OrlaError
-from orla.prereg import amendments, lock, lockable, reader
+from orla.prereg import amendments, lock, reader
 from orla.prereg.registration import check_columns
-from orla.results.base import columns_by_statistic
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -50,7 +50,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
 
 
 def _bind_registration(arguments: argparse.Namespace) -> None:
-    from orla.prereg import binding, demands  # imports the study, which the others do not need
+    from orla.prereg import binding, demands, lockable
     from orla.study.config import read_plan
 
     claim = reader.read_registration(arguments.file)
@@ -81,6 +81,8 @@ def _bind_registration(arguments: argparse.Namespace) -> None:
 
 
 def _lock_documents(arguments: argparse.Namespace) -> None:
+    from orla.prereg import lockable
+
     if (folder := arguments.folder) is None:
         first = arguments.files[0].parent
         folder = first.parent if first.name == amendments.AMENDMENTS else first
@@ -109,6 +111,8 @@ def _lock_documents(arguments: argparse.Namespace) -> None:
 
 def _check_amendment(path: Path, folder: Path, arguments: argparse.Namespace) -> None:
     """Refuse an amendment that says that no result was seen where one exists."""
+    from orla.prereg import lockable
+
     for amendment in amendments.read_amendments(path):
         registration = reader.read_registration(folder / amendment.registration)
         present = lockable.existing_results(registration, arguments.results)
@@ -118,6 +122,8 @@ def _check_amendment(path: Path, folder: Path, arguments: argparse.Namespace) ->
 
 
 def _verify_locks(arguments: argparse.Namespace) -> None:
+    from orla.prereg import lockable
+
     locks = lock.verify_folder(arguments.folder)
     columns = _available_columns_by_result(arguments)
     registrations = reader.read_registrations(arguments.folder)
@@ -136,6 +142,10 @@ def _verify_locks(arguments: argparse.Namespace) -> None:
 
 def _available_columns_by_result(arguments: argparse.Namespace) -> dict[str, list[str]]:
     """Result -> its columns: all statistics, and the tables in the folder of results."""
+    import pyarrow.parquet
+
+    from orla.results.base import columns_by_statistic
+
     catalogue.use_plugins(arguments.plugins)
     return {
         path.stem: pyarrow.parquet.read_schema(path).names
@@ -144,7 +154,9 @@ def _available_columns_by_result(arguments: argparse.Namespace) -> dict[str, lis
 
 
 def _print_power(arguments: argparse.Namespace) -> None:
-    from orla.prereg import power  # imports SciPy's distributions
+    import pandas as pd
+
+    from orla.prereg import power
 
     claim, sd = reader.read_registration(arguments.file), arguments.sd
     if sd is None:

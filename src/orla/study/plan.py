@@ -23,7 +23,7 @@ _LISTS = {key: SECTIONS.get(key, f"{key}s") for key in KEYS if key != "pair"}
 # The split of every recording that adapts to the tail of session A.
 STATIONARY = "stationary"
 # The target that runs a block of conditions which names none.
-HEADLINE = "headline"
+HEADLINE, CONTROLS = "headline", "controls"
 # A model of an exact learner takes as long as so many others.
 _EXACT_COST = 20
 
