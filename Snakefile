@@ -54,15 +54,20 @@ rule all:
 
 
 # The chapters, as targets. The page shows those that have been run, and says which have not.
-for chapter in ("headline", "pairs", "choices", CONTROLS):
+use rule all as headline with:
+    default_target: False
 
-    rule:
-        name:
-            chapter
-        input:
-            rules.all.input,
-        message:
-            "Complete: {CHAPTERS}"
+
+use rule all as pairs with:
+    default_target: False
+
+
+use rule all as choices with:
+    default_target: False
+
+
+use rule all as controls with:
+    default_target: False
 
 
 # Recordings that cannot be used are refused here, before anything is trained on them.
