@@ -18,7 +18,8 @@ from pynwb.misc import Units
 from orla.errors import OrlaError
 from orla.sessions import checks, clocks, hdf5
 from orla.sessions.nwb_excluded import excluded_intervals, observed_briefly, observed_intervals
-from orla.sessions.nwb_series import Source, find_objects, find_path, read_series
+from orla.sessions.nwb_series import find_objects, find_path, read_series
+from orla.sessions.nwb_source import Source
 from orla.sessions.nwb_write import OURS, UNKNOWN, write_session
 from orla.sessions.session import Session
 

@@ -13,8 +13,7 @@ from orla.errors import OrlaError
 from orla.files import sha256
 from orla.schema import nearest
 from orla.sessions import binned as binned_files
-from orla.sessions import nwb as nwb_files
-from orla.sessions import simulator, zenodo
+from orla.sessions import nwb_source, simulator, zenodo
 from orla.sessions.binned import Binned
 from orla.sessions.channels import Correspondence
 from orla.sessions.from_bins import prepare_binned
@@ -70,7 +69,7 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
     source: str = option("simulated", "Where sessions come from.", choices=tuple(_LABELS))
     simulated: simulator.Settings = option(simulator.Settings(), "Simulated sessions.")
     odoherty: zenodo.Source = option(zenodo.Source(), "Recordings that are downloaded.")
-    nwb: nwb_files.Source = option(nwb_files.Source(), "NWB files.")
+    nwb: nwb_source.Source = option(nwb_source.Source(), "NWB files.")
     binned: binned_files.Source = option(binned_files.Source(), "Binned recordings in .npz files.")
     preparation: Preparation = option(
         Preparation(), "From sessions to streams of inputs and targets."
@@ -140,8 +139,10 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
         The dataset record holds the SHA-256 of both files under "files". OrlaError: as in
         `prepare_sessions` and `prepare_binned`, or a part would be empty.
         """
+        from orla.sessions import nwb  # imports pynwb, which jobs of adaptation do not need
+
         files = {"files": {"a": sha256(path_a), "b": sha256(path_b)}}
-        reader = self.read_binned if self.source == "binned" else nwb_files.read_session
+        reader = self.read_binned if self.source == "binned" else nwb.read_session
         days = map(reader, (path_a, path_b))
         return self.prepare_streams(pair, days, self.dataset_record(pair, study) | files)
 
