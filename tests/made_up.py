@@ -146,7 +146,7 @@ def varied(
             ):
                 at[name] = 100 * (below[:, None] - at[column]) / (below - reference)[:, None]
             best = {
-                name: rates_of.best_index({i: at[column][:, i] for i in range(m)})
+                name: rates_of.lowest_error_index({i: at[column][:, i] for i in range(m)})
                 for name, column in (
                     ("selected", "validation_rolling_error"),
                     ("selected_on_tail", "validation_error"),

@@ -44,7 +44,7 @@ def at(frame, learner, column, estimand, pair="a"):
 
 
 def best(values):
-    return rates.best_index({i: values[:, i] for i in range(values.shape[1])})
+    return rates.lowest_error_index({i: values[:, i] for i in range(values.shape[1])})
 
 
 def runner_up(frame, learner, estimand, pair="a"):

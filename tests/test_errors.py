@@ -49,6 +49,6 @@ def test_an_error_ends_a_job_with_a_line_and_a_defect_with_its_traceback(
     assert re.fullmatch(message, shown, re.DOTALL)
 
 
-def test_another_exception_passes_through():
+def test_exit_in_one_line_lets_a_defect_pass_through():
     with pytest.raises(KeyError), exit_in_one_line():
         raise KeyError("a defect")

@@ -10,7 +10,7 @@ import pytest
 
 from orla import files
 from orla.errors import OrlaError
-from orla.files import atomic, is_disk_full, load_arrays
+from orla.files import atomic, is_disk_full, load_arrays_and_names
 
 
 def test_the_file_appears_whole_with_its_suffix_and_nothing_else(tmp_path):
@@ -88,23 +88,23 @@ ARRAYS = {"x": np.arange(6.0).reshape(2, 3), "mask": np.array([True, False])}
 
 def test_wanted_arrays_are_read_and_all_are_named(tmp_path):
     np.savez(tmp_path / "a.npz", **ARRAYS, strange=np.array([None]))
-    arrays, names = load_arrays(tmp_path / "a.npz", ["x", "absent"])
+    arrays, names = load_arrays_and_names(tmp_path / "a.npz", ["x", "absent"])
     assert list(arrays) == ["x"] and names == ["x", "mask", "strange"]
     with pytest.raises(OrlaError, match=r"a\.npz: not an \.npz .*allow_pickle"):
-        load_arrays(tmp_path / "a.npz")
+        load_arrays_and_names(tmp_path / "a.npz")
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x05\x06" + bytes(10), b"text", b"\x93NUMPY\x01"])
 def test_what_is_no_npz_is_one_line(tmp_path, content):
     (tmp_path / "a.npz").write_bytes(content)
     with pytest.raises(OrlaError, match=r"a\.npz: not an \.npz of numeric arrays"):
-        load_arrays(tmp_path / "a.npz", ["x"])
+        load_arrays_and_names(tmp_path / "a.npz", ["x"])
 
 
 def test_arrays_above_the_limit_are_not_read(tmp_path, monkeypatch):
     np.savez(tmp_path / "a.npz", **ARRAYS)
     monkeypatch.setattr(files, "MOST_NUMBERS", 8)
-    load_arrays(tmp_path / "a.npz")
+    load_arrays_and_names(tmp_path / "a.npz")
     monkeypatch.setattr(files, "MOST_NUMBERS", 7)
     with pytest.raises(OrlaError, match="x, mask have more than 7 numbers"):
-        load_arrays(tmp_path / "a.npz")
+        load_arrays_and_names(tmp_path / "a.npz")

@@ -1,7 +1,7 @@
 import pytest
 
 from orla.errors import OrlaError
-from orla.schema import nearest, validate
+from orla.schema import nearest_hint, validate
 
 SCHEMA = {
     "type": "object",
@@ -83,7 +83,7 @@ def test_a_right_document_passes():
 
 
 def test_of_many_valid_words_the_first_are_told():
-    assert nearest("x", []) == "none is allowed here"
-    told = nearest("zzzz", [f"indy_{i:02d}" for i in range(45)])
+    assert nearest_hint("x", []) == "none is allowed here"
+    told = nearest_hint("zzzz", [f"indy_{i:02d}" for i in range(45)])
     assert told.startswith('there are "indy_00", ') and told.endswith('"indy_19" and 25 more')
-    assert "more" not in nearest("zzzz", [f"indy_{i:02d}" for i in range(20)])
+    assert "more" not in nearest_hint("zzzz", [f"indy_{i:02d}" for i in range(20)])

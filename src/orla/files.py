@@ -88,7 +88,7 @@ def is_disk_full(error: BaseException | None) -> bool:
 
 
 @contextmanager
-def as_one_line(path: str | Path, what: str, mend: str) -> Iterator[None]:
+def reraise_in_one_line(path: str | Path, what: str, mend: str) -> Iterator[None]:
     """Turn any error of the block into an OrlaError: what `path` cannot be read as, and a mend."""
     try:
         yield
@@ -112,7 +112,7 @@ def require_file(path: str | Path) -> Path:
 
 def read_file(path: str | Path, most: int = MOST_BYTES) -> bytes:
     """A file's bytes, at most `most`; OrlaError also as in `require_file`."""
-    with as_one_line(path, "cannot be read", "mend the path, or its permissions"):
+    with reraise_in_one_line(path, "cannot be read", "mend the path, or its permissions"):
         path = require_file(path)
         if (size := path.stat().st_size) > most:
             raise OrlaError(
@@ -150,7 +150,7 @@ def results_in(folder: Path) -> list[Path]:
     ]
 
 
-def load_arrays(
+def load_arrays_and_names(
     path: str | Path, only: Sequence[str] | None = None
 ) -> tuple[dict[str, np.ndarray], list[str]]:
     """Arrays of an .npz (those of `only` that it has), and the names of all, without unpickling.
@@ -159,23 +159,26 @@ def load_arrays(
     numbers than its header says; and where they have more than `MOST_NUMBERS` together.
     """
     mend = "save it with numpy.savez"
-    with as_one_line(path, "not an .npz of numeric arrays, or cut short", mend):
-        return read_npz_members(require_file(path), only)
+    with reraise_in_one_line(path, "not an .npz of numeric arrays, or cut short", mend):
+        return read_npz_arrays_and_names(require_file(path), only)
 
 
-def read_npz_members(
-    npz: Path | IO[bytes], only: Sequence[str] | None = None, most: int | None = None
+def read_npz_arrays_and_names(
+    npz: Path | IO[bytes], only: Sequence[str] | None = None, most_numbers: int | None = None
 ) -> tuple[dict[str, Any], list[str]]:
-    """`load_arrays` of an .npz, of at most `most` numbers; errors are of many kinds."""
-    most = most or MOST_NUMBERS
+    """`load_arrays_and_names` of an .npz of at most `most_numbers`; errors are of many kinds."""
+    most_numbers = most_numbers or MOST_NUMBERS
     with zipfile.ZipFile(npz) as file:
         names = [member.filename.removesuffix(".npy") for member in file.infolist()]
         if twice := [name for name, times in Counter(names).items() if times > 1]:
             raise ValueError(f"it holds {twice[0]} twice")
         members = dict(zip(names, file.infolist(), strict=True))
         members = {name: members[name] for name in names if only is None or name in only}
-        if sum(_count_numbers(name, file, member) for name, member in members.items()) > most:
-            raise ValueError(f"{', '.join(members)} have more than {most} numbers")
+        if (
+            sum(_count_numbers(name, file, member) for name, member in members.items())
+            > most_numbers
+        ):
+            raise ValueError(f"{', '.join(members)} have more than {most_numbers} numbers")
         arrays = {}
         for name, member in members.items():
             with file.open(member) as array:

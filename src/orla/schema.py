@@ -63,7 +63,7 @@ def expand_short(schema: Any, extend: Callable[[dict[str, Any]], dict[str, Any]]
     return {"description": full.pop("description"), **full} if "description" in full else full
 
 
-def nearest(word: str, valid: Iterable[str]) -> str:
+def nearest_hint(word: str, valid: Iterable[str]) -> str:
     """``the nearest is "x"``, or the valid words, the first of many, where none is near."""
     valid = [str(v) for v in valid]
     near = difflib.get_close_matches(word, valid, n=1, cutoff=0.5)
@@ -78,7 +78,9 @@ def nearest(word: str, valid: Iterable[str]) -> str:
 def require_one_of(place: str, name: str, choices: Iterable[str], where: str = "") -> None:
     """Raise OrlaError, with the nearest, where a name at a place of the config is not known."""
     if name not in choices:
-        raise OrlaError(f'config: "{place}" cannot be "{name}"{where}; {nearest(name, choices)}')
+        raise OrlaError(
+            f'config: "{place}" cannot be "{name}"{where}; {nearest_hint(name, choices)}'
+        )
 
 
 def _error_message(error: ValidationError) -> str:
@@ -107,7 +109,7 @@ def _error_message(error: ValidationError) -> str:
             return f"{at} must match {expected}, which {given} does not"
         case "enum" | "pattern":
             words = expected if error.validator == "enum" else error.schema["examples"]
-            return f"{at} cannot be {given}; {nearest(str(error.instance), words)}"
+            return f"{at} cannot be {given}; {nearest_hint(str(error.instance), words)}"
         case "minItems":
             return f"{at} must have at least {expected} entries, not {len(error.instance)}"
         case _:
@@ -135,7 +137,7 @@ def _unknown_key(error: ValidationError, key: str) -> str:
         if k not in valid and not any(re.search(pattern, k) for pattern in patterns)
     )
     place = f'"{key}.{unknown}"' if key else f'"{unknown}"'
-    return f"{place} is not a known key; {nearest(str(unknown), valid)}"
+    return f"{place} is not a known key; {nearest_hint(str(unknown), valid)}"
 
 
 def _dotted_key(path: Iterable[str | int]) -> str:

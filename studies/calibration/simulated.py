@@ -9,7 +9,12 @@ import numpy as np
 import yaml
 
 from orla import catalogue
-from orla.sessions.from_spikes import bin_edges, bin_velocities, channel_counts, prepare_sessions
+from orla.sessions.from_spikes import (
+    bin_velocities_mm_s,
+    channel_counts,
+    prepare_sessions,
+    unshifted_bin_edges,
+)
 from orla.sessions.session import Session
 from orla.sessions.simulator import Settings
 from orla.sessions.simulator.days import simulate_both_days
@@ -82,9 +87,9 @@ def measured(
     found: dict[str, float] = {"reaches A": reaches_a, "reaches B": reaches_b}
     streams = streams_of(a, b, task)
     for side, session, stream in (("A", a, streams.a), ("B", b, streams.b)):
-        edges = bin_edges(session.time_s, bin_s)
+        edges = unshifted_bin_edges(session.time_s, bin_s)
         counts = channel_counts(session, edges)
-        velocity = bin_velocities(session.time_s, session.behavior["cursor_pos"], edges)
+        velocity = bin_velocities_mm_s(session.time_s, session.behavior["cursor_pos"], edges)
         of_all = magnitudes.r2_by_lags(np.sqrt(counts), velocity, (ALL_CHANNELS_LAGS,))
         found[f"R2 {side}, all channels"] = float(of_all[ALL_CHANNELS_LAGS].mean())
         by_lags = magnitudes.r2_by_lags(stream.X, stream.Y, lags)

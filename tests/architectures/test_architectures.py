@@ -43,7 +43,7 @@ def test_it_is_the_oracles_network(kind):
         torch.testing.assert_close(network.readout(params, state), output, rtol=1e-12, atol=1e-14)
 
 
-def test_the_papers_network_has_as_many_parameters_as_the_paper_counts():
+def test_rnn_and_lstm_have_the_papers_parameter_counts():
     assert RNN(hidden=64, n_in=40, n_out=2).parameter_count() == 6850
     assert LSTM(hidden=64, n_in=40, n_out=2).parameter_count() == 4 * (2560 + 4096 + 64) + 130
 
@@ -136,7 +136,7 @@ def test_units_that_are_called_independent_are(kind):
 
 
 @pytest.mark.parametrize("wrong", [Normalised, SometimesNormalised])
-def test_a_wrong_yes_is_noticed(wrong):
+def test_a_network_that_falsely_declares_independent_units_is_noticed(wrong):
     assert wrong(HIDDEN, N_IN, N_OUT).units_independent and units_meet(wrong(HIDDEN, N_IN, N_OUT))
 
 
@@ -199,6 +199,6 @@ def test_elementwise_jacobians_are_the_decay_and_unit_local_parameters(name):
 
 
 @pytest.mark.parametrize("wrong", [Shared, Coupled])
-def test_a_unit_that_reads_another_units_state_or_rows_is_noticed(wrong):
+def test_a_network_that_falsely_declares_elementwise_recurrence_is_noticed(wrong):
     assert is_elementwise_as_declared(LRU(HIDDEN, N_IN, N_OUT))
     assert not is_elementwise_as_declared(wrong(HIDDEN, N_IN, N_OUT))

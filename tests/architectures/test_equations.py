@@ -95,7 +95,7 @@ def exponents(network, scale):
     ("kind", "options", "scale"),
     [("slstm", {}, 1e3), ("slstm", {"forget": "exponential"}, 1e3), ("rwkv", {}, 2e4)],
 )
-def test_it_is_the_mean_over_the_past_where_exponentials_overflow(kind, options, scale):
+def test_slstm_and_rwkv_are_means_over_the_past_where_exponentials_overflow(kind, options, scale):
     network, X = built(kind, **options), stream(STEPS)[0]
     params = exponents(network, scale)
     states = trajectory(network, params, X)

@@ -76,7 +76,7 @@ class Begun(RNN):
         return params["b_h"] + params["b_out"].sum()
 
 
-def test_layers_start_where_they_start():
+def test_the_initial_state_joins_the_initial_states_of_the_layers():
     made = Stack(HIDDEN, N_IN, N_OUT, layers=(RNN(HIDDEN), Begun(HIDDEN)))
     params = one(made, 1)
     begun = params["b_h.1"] + params["b_out"].sum()

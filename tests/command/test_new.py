@@ -204,7 +204,9 @@ def saved_days(folder, of_a=None, **of_b):
         ({"vel": np.zeros((600, 3))}, r"vel has shape \(600, 3\), but \(600, 2\) in .*a.npz"),
     ],
 )
-def test_days_of_which_no_streams_can_be_made_are_refused(tmp_path, changes, message):
+def test_two_days_with_different_bins_columns_or_target_widths_are_refused(
+    tmp_path, changes, message
+):
     with pytest.raises(OrlaError, match=message):
         files.read_pair("binned", saved_days(tmp_path, **changes), columns="same")
 
@@ -252,7 +254,7 @@ def test_a_recording_that_was_saved_again_is_no_second_one(tmp_path):
         files.read_pair("nwb", [str(tmp_path / f"{name}.nwb") for name in ("day", "later")])
 
 
-def test_a_long_bin_is_given_twice(tmp_path):
+def test_a_50_second_bin_is_refused_unless_preparation_sets_the_same_bin(tmp_path):
     paths = saved_days(tmp_path, {"bin_s": 50}, bin_s=50)
     with pytest.raises(OrlaError, match="in seconds, or, where that is meant, set"):
         files.read_pair("binned", paths)

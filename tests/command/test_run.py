@@ -68,7 +68,7 @@ def test_plan_tells_what_is_to_run_and_memory_by_the_size_of_recordings(
     assert plan.estimate_run(Study(study))["memory_mb"] > 1e5 * sum(sizes)
 
 
-def test_inspect_and_show_print_what_they_name(study, capsys, monkeypatch):
+def test_inspect_writes_the_drift_report_and_show_prints_the_answer(study, capsys, monkeypatch):
     monkeypatch.chdir(study.parent)
     main(["inspect", "--directory", str(study)])
     told = capsys.readouterr()

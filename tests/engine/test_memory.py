@@ -115,7 +115,7 @@ def test_tapes_of_a_window_are_counted_as_they_are_made(kind, name):
         step = {n: m[t] for n, m in stream_tensors(6).items()}
         before = network_state
         network_state, tape = d.forward(params, before, step)
-        error, _, cotangent, readout = d.readout_error(
+        error, _, cotangent, readout = d.readout_cotangents(
             loop(driver).loss, params, network_state, step
         )
         _, local = d.pull(params, tape, cotangent)
@@ -245,11 +245,11 @@ def counted(n=40, models=5, **change):
         {"n": 128},
     ],
 )
-def test_it_is_near_what_is_counted(change):
+def test_job_mb_is_near_the_bytes_that_bytes_per_model_counts(change):
     assert 0.7 * counted(**change) < asked(**change) < 3.0 * counted(**change) + 20
 
 
-def test_it_grows_with_models_steps_and_streams_of_their_own():
+def test_job_mb_grows_with_models_steps_own_streams_and_probes():
     sizes = {"n_in": 40, "n_out": 40, "models": 5}
     plain = job_mb(JOB, **sizes)
     assert job_mb(JOB, **sizes | {"models": 10}) > plain

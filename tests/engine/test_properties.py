@@ -200,7 +200,7 @@ LOST = ("params", "network", "optimizer", "interventions", "probes", "buffers", 
 
 
 @pytest.mark.parametrize("lost", [*LOST, "own", "of rtrl", "of trace"])
-def test_whatever_is_lost_on_the_way_is_noticed(lost):
+def test_resuming_from_a_state_that_lost_an_entry_changes_the_run(lost):
     """The negative control: a state with one entry as it was at the start."""
     own, params, whole, half = watched()
     (X, Y), state = stream(SHORT), half.copy()

@@ -190,7 +190,7 @@ def test_bad_input_is_one_line(write, tmp_path, capsys, options, changes, messag
 
 @pytest.mark.parametrize("name", ["w.npz", "s.npz"])
 @pytest.mark.parametrize("content", [None, b"", b"no zip", "truncated", "one array"])
-def test_a_file_that_is_none_is_one_line(write, tmp_path, capsys, name, content):
+def test_a_missing_or_damaged_npz_file_is_one_error_line(write, tmp_path, capsys, name, content):
     write()
     path = tmp_path / name
     if content is None:

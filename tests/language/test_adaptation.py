@@ -23,7 +23,7 @@ from orla.language import adaptation, models, pretraining, texts
 from orla.language.adaptation import adapt, token_losses
 from orla.language.steps import FAMILIES
 from orla.results.language import recovery_table, several_shifts_table
-from orla.study.chapter_jobs import language_resource_request, rates_to_try
+from orla.study.chapter_jobs import language_job_size, rates_to_try
 
 OPTIMIZERS = ("adam", "adafactor", "sgd")
 TOKENS = torch.randint(0, 20, (3, 13), generator=torch.Generator().manual_seed(2))
@@ -65,9 +65,9 @@ def test_a_batch_is_each_optimizer_alone_with_the_state_held_fixed(learner, wind
             assert torch.allclose(w[row], own[n][0], atol=1e-10)
 
 
-def test_held_out_is_read_by_the_weights_before_it():
+def test_held_out_tokens_are_scored_by_the_weights_learned_before_them():
     (steps, weights), group = started([0, 1]), {"adam": [0.03, 0.03]}
-    loss, heldout, norms = adapt(steps, weights, group, TOKENS[:2], "immediate", freeze=8)
+    loss, heldout, norms = adapt(steps, weights, group, TOKENS[:2], "immediate", heldout_start=8)
     assert np.isnan(heldout[:, :8]).all()
     steps, weights = started([0, 1])
     adapt(steps, weights, group, TOKENS[:2, :9], "immediate")
@@ -136,7 +136,7 @@ def test_recoveries_are_the_papers_by_hand():
     assert table.loc["immediate", names].tolist() == pytest.approx(expected)
 
 
-def test_what_is_not_clear_is_no_denominator():
+def test_recovery_is_nan_where_the_denominator_is_not_clearly_positive():
     for change in ({"domain_loss": 2.8}, {"domain_error": 0.5}):  # a shift that is not shown
         table = recovery_table(two_segments(**change))
         assert table[["before", "heldout_before"]].isna().all(axis=None)
@@ -147,10 +147,10 @@ def test_what_is_not_clear_is_no_denominator():
     assert recovery_table(unclear)["proxy"].isna().all()
 
 
-def test_a_text_is_read_from_places_all_over_it():
+def test_domain_loss_and_error_are_mean_and_sem_over_pieces_of_text():
     steps = FAMILIES["mamba"](tiny("mamba", torch.float64))
     text = torch.randint(0, 20, (320,), generator=torch.Generator().manual_seed(3)).tolist()
-    mean, error = adaptation.domain_loss_and_error(steps, text)
+    mean, error = adaptation.domain_loss_and_standard_error(steps, text)
     pieces = torch.tensor(text).split(10)
     means = np.array([token_losses(steps, piece[None]).mean() for piece in pieces])
     assert mean == pytest.approx(means.mean())
@@ -164,8 +164,8 @@ def test_as_many_models_are_foreseen_as_rates_are_tried():
     grids = {name: {"step": [1] * 3, "window": [1] * 4} for name in ("adam", "sgd")}
     room = {"models": 8, "tokens": 2 * (2 * 30 + 8 * 10), "most_hours": 24}
     rates = rates_to_try(adapters, grids)
-    assert language_resource_request(settings, rates) == room
-    assert language_resource_request(settings | {"seeds": 9}, rates)["models"] == 18
+    assert language_job_size(settings, rates) == room
+    assert language_job_size(settings | {"seeds": 9}, rates)["models"] == 18
 
 
 def test_parts_of_a_text_share_no_paragraph(tmp_path):

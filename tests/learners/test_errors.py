@@ -67,7 +67,7 @@ def truth(kind, seen, model, name, errors):
 @pytest.mark.parametrize("errors", ["all", "last", "shuffled"])
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("kind", PLAIN)
-def test_each_window_is_autograds_of_these_errors(kind, name, errors):
+def test_gradients_of_all_last_or_shuffled_errors_are_those_of_autograd(kind, name, errors):
     seen = watched(kind, name, errors)
     ours, _ = seen.model(1)
     for other in ("all", "last", "shuffled"):
@@ -75,7 +75,7 @@ def test_each_window_is_autograds_of_these_errors(kind, name, errors):
         assert away < EXACT if other == errors else away > 1e-3
 
 
-def test_the_order_is_another_for_each_model_and_window_and_the_same_for_both_learners():
+def test_shuffles_differ_by_model_and_window_and_keep_the_readout_gradient():
     orders = [tuple(order(model, window).tolist()) for model in range(2) for window in range(3)]
     assert len(set(orders)) == 6
     # The readout's gradient is of all errors, and nobody's past.

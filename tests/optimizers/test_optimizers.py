@@ -363,7 +363,7 @@ def test_declared_rates_are_three_half_decades_that_rise(name):
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_it_is_pure_and_is_what_it_declares(name):
+def test_updates_are_pure_and_elementwise_and_scale_free_as_declared(name):
     """It changes nothing that it is given and answers the same again; elementwise, scale free."""
     params, rule, lr = start(torch.float64), make_optimizer(name), torch.tensor(RATE)
     state = rule.init(params)

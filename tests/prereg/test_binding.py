@@ -96,7 +96,7 @@ def known(tmp_path_factory):
 def before(config, known):
     """What the config binds of each."""
     plan = plan_of(config)
-    return {kind: binding.study_binding(plan, each) for kind, each in known.items()}
+    return {kind: binding.config_binding(plan, each) for kind, each in known.items()}
 
 
 GAPS, EVERY = {"gap", "checked gap"}, {"gap", "quantity", "checked gap", "checked quantity"}
@@ -142,7 +142,7 @@ def test_what_the_results_depend_on_is_bound_and_nothing_else(
 ):
     plan = plan_of(changed(config, *path, value=value))
     after = {
-        kind: binding.study_binding(plan, each)["record_sha256"] for kind, each in known.items()
+        kind: binding.config_binding(plan, each)["record_sha256"] for kind, each in known.items()
     }
     assert {kind for kind in known if after[kind] != before[kind]["record_sha256"]} == differing
 
@@ -164,7 +164,7 @@ def test_what_recordings_hold_is_bound_and_not_where_they_lie(config, write, tmp
         return made
 
     def bound(made):
-        return binding.study_binding(made, asks)["record_sha256"], binding.recording_hashes(
+        return binding.config_binding(made, asks)["record_sha256"], binding.recording_hashes(
             made, asks
         )
 
@@ -191,7 +191,7 @@ def test_downloads_are_bound_by_the_sums_of_their_own_sessions(config, known):
         spec = task | {"source": "odoherty", "odoherty": {"md5": md5}}
         spec["pairs"] = without_seeds(task)
         made = plan_of(changed(config, "tasks", "many-arrays", value=spec))
-        return binding.study_binding(made, known["gap"])["record_sha256"]
+        return binding.config_binding(made, known["gap"])["record_sha256"]
 
     assert record(a1="0" * 32) == record(a1="0" * 32, unread="1" * 32) != record(a1="2" * 32)
 
@@ -204,26 +204,28 @@ def test_changed_numerics_change_the_bound_record(config, known):
     conditions = known["gap"].conditions | {"precision": "mine"}
     asks = dataclasses.replace(known["gap"], conditions=conditions)
     other = changed(own, "numerics", "mine", "precision", value="float32")
-    assert binding.study_binding(plan_of(own), asks) != binding.study_binding(plan_of(other), asks)
+    assert binding.config_binding(plan_of(own), asks) != binding.config_binding(
+        plan_of(other), asks
+    )
 
 
 def test_a_binding_older_than_recordings_is_hashed_in_its_older_form(config, known, before):
     former = {name: value for name, value in BINDS.items() if name != "recordings"}
     asks = dataclasses.replace(known["gap"], binds=former)
     other = changed(config, "registrations", "folders", value=[])
-    records = [binding.study_binding(plan_of(made), asks) for made in (config, other)]
+    records = [binding.config_binding(plan_of(made), asks) for made in (config, other)]
     assert records[0] == records[1] != before["gap"]
 
 
 def test_only_registrations_for_the_study_are_bound(config, known, before, write):
     other = reader.read_registration(write(document(studies=["odoherty"]), "other"))
-    found = binding.study_bindings(plan_of(config), [known["gap"], other])
+    found = binding.config_bindings(plan_of(config), [known["gap"], other])
     assert found == {"gap": before["gap"]}
 
 
 def test_the_sweeps_of_all_quantities_are_bound(config, known):
     plan = plan_of(config)
-    sweeps = {kind: demands.sweep_paths(plan, each) for kind, each in known.items()}
+    sweeps = {kind: demands.quantity_condition_paths(plan, each) for kind, each in known.items()}
     numbers = {"gap": 0, "quantity": 24, "checked gap": 12, "checked quantity": 36}
     assert {kind: len(paths) for kind, paths in sweeps.items()} == numbers
     assert "many-arrays/pair-0/sweeps/rnn/rtrl/adam/80-20" in sweeps["quantity"]
@@ -289,9 +291,11 @@ def test_categories_have_no_unit_of_the_targets_variance(config, write):
         ("checked gap", ("quantities",), {"gap": GAP}, 'no quantity "sgd"'),
     ],
 )
-def test_what_the_study_does_not_answer_so_is_refused(config, known, kind, path, value, words):
+def test_a_config_with_other_rates_seeds_or_quantities_is_bound_as_refused(
+    config, known, kind, path, value, words
+):
     plan = plan_of(changed(config, *path, value=value))
-    assert re.search(words, binding.study_binding(plan, known[kind])["refused"])
+    assert re.search(words, binding.config_binding(plan, known[kind])["refused"])
 
 
 def test_binds_are_written_over_older_ones(write):

@@ -122,7 +122,7 @@ def test_results_of_other_code_than_behaves_as_bound_are_refused(study):
     assert " in orla/study/rolling.py; delete what is out of date" in error
 
 
-def test_the_others_of_all_folders_are_one_family(study):
+def test_claims_that_are_not_primary_are_one_family_over_all_folders(study):
     study.another("third", {"more_than": -0.5}, False)
     found = study()
     p, corrected = found["p"], found["p_holm"]

@@ -82,7 +82,7 @@ def test_a_study_is_bound_from_the_command_line(default):
     same = {name for name, _ in CHANGES} - {"diverged models", PRETRAINING}
     assert parts(*same) == {name: bound[name] for name in same}
     syntax = code.syntax_hash(*binding.code_roots(plan, conditions))
-    assert binds == binding.study_binding(plan, registration) | {
+    assert binds == binding.config_binding(plan, registration) | {
         "syntax_sha256": syntax,
         "results": ["results"],
         "recordings": {},
@@ -120,7 +120,7 @@ CHANGES = [
     (LEARNER.format("immediate"), negative(Immediate, "gradient", gradients)),
     ("optimizer adam", negative(Adam, "update", updates)),
     (PRETRAINING, (pretraining.Pretraining, "learning_rate", 0.002)),
-    (SWEEP, (rates, "best_index", lambda scores: max(scores))),
+    (SWEEP, (rates, "lowest_error_index", lambda scores: max(scores))),
     (SWEEP, negative(scores, "mean_scores", lambda one: (1.01 * one[0], one[1]))),
     (SWEEP, (rates, "next_rate_index", lambda *given: None)),
     ("guards", (guards, "LEAST_UPDATES", 19)),
@@ -184,7 +184,7 @@ def test_rounding_decides_nothing_and_the_ninth_digit_neither():
     assert fingerprint.value_digest(table) != fingerprint.value_digest(table.assign(b="x"))
 
 
-def test_a_verdict_says_which_folder_was_read_and_that_the_code_was_edited(write):
+def test_a_verdict_names_the_results_folder_that_was_read_and_edited_code(write):
     registration = reader.read_registration(write(document()))
     locks = {registration.name: Lock("small-gap.yaml", "1" * 64, datetime.date(2026, 11, 25))}
     given = {"locks": locks, "study": "made", "tables": tables(gaps(0.5))}
@@ -222,7 +222,7 @@ def test_another_record_or_behaviour_is_untestable_by_name(write, study, words):
 def test_a_check_of_a_quantity_is_part_of_the_fingerprint(monkeypatch):
     checked = reader.read_registration(ROOT / "prereg/odoherty-pairs/pairs-ratio-order.yaml")
     before = fingerprint.value_digest(rule_trials.check_outputs(checked))
-    monkeypatch.setattr(means, "quantity_departures", lambda *given, **more: [])
+    monkeypatch.setattr(means, "quantity_problems", lambda *given, **more: [])
     assert fingerprint.value_digest(rule_trials.check_outputs(checked)) != before
 
 

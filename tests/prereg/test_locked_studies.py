@@ -51,8 +51,8 @@ def test_all_are_locked_and_are_about_what_the_study_runs(study):
     assert [claim.name for claim in every if claim.primary] == [PRIMARY[study]]
     for claim in every:
         record = {"record_sha256": claim.binds["record_sha256"]}
-        assert binding.study_binding(plan, claim) == record, claim.name  # and nothing is refused
-        assert claim.binds.get("sweeps", []) == demands.sweep_paths(plan, claim)
+        assert binding.config_binding(plan, claim) == record, claim.name  # and nothing is refused
+        assert claim.binds.get("sweeps", []) == demands.quantity_condition_paths(plan, claim)
         check_columns(claim, columns)
 
 

@@ -99,7 +99,7 @@ def test_a_row_that_is_not_what_was_registered_is_untestable(judged, changes, wo
     assert verdict.outcome == "untestable" and words in verdict.reason
 
 
-def test_numbers_that_disagree_are_refused(judged):
+def test_an_interval_that_its_standard_error_contradicts_is_refused(judged):
     with pytest.raises(OrlaError, match=r"quantities has the interval .*its standard error gives"):
         judged(about(), row(0.9, t90_high=3.0))
 
@@ -148,7 +148,7 @@ def test_what_a_check_reads_has_the_sample_registered(judged, changes, words):
     assert words in verdict.reason
 
 
-def test_a_check_of_a_gap_is_held_to_the_sample_too(write):
+def test_a_check_in_a_claim_about_a_gap_needs_the_registered_sample(write):
     given = document(manipulation_checks=[OUTSIDE])
     registration = reader.read_registration(write(given))
     table = pd.DataFrame([row(3.0, n=12, unit="pair", quantity="spread", n_seeds=2)])
@@ -177,7 +177,7 @@ def sound(value, half):
     return {f"{name}_without_failing": number for name, number in numbers.items()}
 
 
-def test_pairs_that_fail_a_guard_must_not_decide_the_verdict(judged):
+def test_a_verdict_decided_by_pairs_that_fail_a_guard_is_inconclusive(judged):
     told = "a01: the choice of the rate failed: run more seeds"
     given = row(0.9, n=12, unit="pair", n_failing=2, guards=told)
     same, other = sound(0.9, 0.05), sound(0.5, 0.1)

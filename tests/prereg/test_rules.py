@@ -88,7 +88,7 @@ def test_one_sided_power_is_that_of_the_noncentral_t(gap, sign):
 
 
 @pytest.mark.parametrize("gap", [4.5, -4.5, 0.0])
-def test_the_opposite_of_equivalence_is_shown_in_its_share_of_made_up_studies(gap):
+def test_probability_of_refuting_equivalence_is_its_share_of_made_up_studies(gap):
     values = np.random.default_rng(2).normal(gap, 3, (20_000, 8))
     error, mean = values.std(axis=1, ddof=1) / np.sqrt(8), np.abs(values.mean(axis=1))
     p = stats.t.sf((mean - 3) / error, 7) + stats.t.sf((mean + 3) / error, 7)

@@ -120,7 +120,7 @@ def singular(rows):
     return np.sqrt(np.maximum(np.linalg.eigvalsh(rows @ rows.T), 0))
 
 
-def test_every_reading_stands_beside_the_others_and_is_of_its_own_observers():
+def test_last_and_shuffled_structure_read_their_own_observers_when_run_together():
     architecture, _ = NETWORKS[KIND]
     bases = {"imm": {"kind": "immediate"}, "full": {"kind": "tbptt", "update_every": WINDOW}}
     watching = {

@@ -46,7 +46,7 @@ def test_it_is_the_share_of_steps_that_were_right(masked):
     assert expected[0] != expected[1]  # learning changes what is right
 
 
-def test_windows_are_left_out_whole():
+def test_the_skipped_share_rounds_up_to_whole_windows():
     assert [windows_to_skip(20, share) for share in (0, 0.1, 0.11)] == [0, 2, 3]
     none = {name: np.empty((2, 0)) for name in ("hits", "tested")}
     assert np.isnan(Prequential().summary(none)["prequential_accuracy"]).all()

@@ -21,7 +21,7 @@ from orla.engine import forward
 from orla.errors import OrlaError
 from orla.programs import compiling
 from orla.programs.compiling import Compiled
-from orla.programs.scan import in_layout_of, materialize, scan, scan_in_place, while_loop
+from orla.programs.scan import match_layout_in_program, materialize, scan, scan_in_place, while_loop
 from orla.programs.tracing import trace
 from orla.study.batches import models_at
 
@@ -125,7 +125,9 @@ def test_a_diverging_neighbour_changes_no_bit(pair):
         assert torch.equal(other.state.params[name][[0, 2]], p[[0, 2]])
 
 
-def test_optimizers_share_a_windows_gradient_and_learners_an_update(tmp_path, monkeypatch):
+def test_optimizers_share_gradient_programs_and_learners_share_update_programs(
+    tmp_path, monkeypatch
+):
     monkeypatch.setenv("ORLA_CACHE", str(tmp_path))
     graphs = stand_in_for_the_compiler(monkeypatch)
     compiling.configure(compile=True)
@@ -170,7 +172,7 @@ def of_every_kind(xs, state, limit, start, stop):
             more, lambda x, n, limit: (2 * x, n + 1), (xs[0], 0 * xs[0]), (limit,)
         ),
         "in place": scan_in_place(in_place, state, xs, constants=(limit,), start=start, stop=stop),
-        "laid": (product, in_layout_of(product, torch.zeros(len(xs), len(xs)).T)),
+        "laid": (product, match_layout_in_program(product, torch.zeros(len(xs), len(xs)).T)),
         "stored": torch.func.vmap(lambda x: materialize(torch.exp(x))[:, None] * x)(xs.view(2, 2)),
         "zeros": torch.cat([xs, zeros.expand(3)]) + 1,
     }

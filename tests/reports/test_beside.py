@@ -110,7 +110,9 @@ def test_a_row_without_optimizer_is_about_the_best_where_rates_are_chosen(simula
         (1.0, 0.5, 1.5, None, None, NO_ANSWER),
     ],
 )
-def test_one_rule_compares(value, low, high, theirs, spread, expected):
+def test_agreement_needs_overlap_or_nearness_and_a_narrow_interval(
+    value, low, high, theirs, spread, expected
+):
     assert agreement(Mean(value, low, high), theirs, spread) == expected
 
 

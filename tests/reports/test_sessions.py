@@ -33,7 +33,7 @@ def report(few, **changes):
         ({"within_a": (-9.0, -9.6, -8.0), "constant": (-14.0,) * 3}, "Of a drift nothing", "0.01"),
     ],
 )
-def test_a_sentence_says_what_the_numbers_say(few, changes, begins, holds):
+def test_the_drift_sentence_follows_its_measures_and_their_intervals(few, changes, begins, holds):
     [said] = drift.drift_sentences(report(few, **changes))
     said = said.replace("\N{NO-BREAK SPACE}", " ")
     assert said.startswith(begins) and holds in said

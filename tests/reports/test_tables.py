@@ -134,7 +134,7 @@ def test_escape(text, latex):
     assert escape(text) == latex
 
 
-def test_a_cause_is_said_once():
+def test_a_verdicts_reason_states_a_repeated_cause_once():
     given = {"reason": "no row with a = b; no row with a = b; n = 1. So nothing is known."}
     assert cause_and_meaning(given) == ("no row with a = b; n = 1.", "So nothing is known.")
     assert cause_and_meaning({"reason": None}) == cause_and_meaning({}) == ("", "")

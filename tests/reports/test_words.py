@@ -41,7 +41,7 @@ NAMES = PartNames(instances={
         ("precision", "float64", "float64"),
     ],
 )
-def test_name(kind, slug, name):
+def test_display_names_of_parts_have_their_options_and_cadence(kind, slug, name):
     assert NAMES.called(kind, slug) == name
 
 
@@ -68,7 +68,7 @@ def test_titles_say_what_varies(simulated, few):
     }
 
 
-def test_the_papers_numbers_are_about_one_task_and_pair(simulated):
+def test_paper_results_apply_to_the_papers_task_and_pair_alone(simulated):
     [task] = simulated.recordings
     keys = {"architecture": "rnn", "intervention": "none", "start": "pretrained"}
     keys |= {"task": task, "pair": "default"}

@@ -250,7 +250,7 @@ def test_recovery_over_best_takes_the_better_zero_network_by_network():
     assert found["has_meaning"] and np.isfinite(found["recovery_full_percent"])
 
 
-def test_a_small_denominator_takes_all_recovery_away_and_no_error():
+def test_small_denominator_blanks_recovery_columns_and_leaves_error_columns():
     frame = varied(seeds=[("a", 4), ("b", 4)], lost=0)
     small = frame.assign(reference_error=frame["frozen_heldout_error"] - 0.04)
     found, usual = row(small), row(frame)

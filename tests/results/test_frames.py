@@ -70,7 +70,7 @@ def test_the_best_rtrl_serves_every_optimizer_and_is_chosen_as_its_rate_is(part)
     validation, adam = CHOICES[part][0], frame["optimizer"] == "adam"
     for optimizer, by in (("adam", -1), ("sgd", 2)):
         frame.loc[adam & (frame["learner"] == "rtrl"), validation] += by
-        found = recovery_vs_rtrl(frame, ["rtrl"], part, best=True)
+        found = recovery_vs_rtrl(frame, ["rtrl"], part, best_optimizer=True)
         np.testing.assert_allclose(found, by_hand(frame, part, ["rtrl"], optimizer), rtol=1e-12)
 
 

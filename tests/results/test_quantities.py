@@ -80,7 +80,7 @@ def test_a_sum_over_seeds_with_the_choice_of_rates_in_its_error():
     assert found[names].tolist() == [1, 5, 4, "pp", "seed", "heldout"]
 
 
-def test_the_estimand_says_which_choice_of_the_rate():
+def test_estimand_selects_the_rate_at_which_terms_are_taken():
     made = frame([("a", 5)], lost=0.0)
     term = [{"plus": "turn", "learner": "rtrl"}]
     assert marked(made, "rtrl", "heldout") != marked(made, "rtrl", "adapt")

@@ -196,7 +196,7 @@ def test_selection_price_is_test_selected_minus_validation_selected():
     assert (same["price_pp"], same["t95_low_pp"], same["t95_high_pp"]) == (0, 0, 0)
 
 
-def test_the_ratio_is_that_of_the_learner_that_is_subtracted_from():
+def test_ratio_gap_has_the_update_ratio_of_the_comparisons_first_learner():
     frame = models(["immediate", "tbptt-200-200"])
     row = one(table("ratio_gap", frame))
     ratio = at(frame, "tbptt-200-200", "update_ratio")

@@ -7,14 +7,14 @@ import pytest
 from made import by_hand_counts, session
 
 from orla.errors import OrlaError
-from orla.sessions.channels import find_correspondence, top_channels
+from orla.sessions.channels import judge_correspondence, top_channels
 from orla.sessions.clocks import restore_time_decimals
 from orla.sessions.from_spikes import (
-    bin_edges,
     bin_session,
-    bin_velocities,
+    bin_velocities_mm_s,
     channel_counts,
     prepare_sessions,
+    unshifted_bin_edges,
 )
 from orla.sessions.preparation import Features, Preparation, Target
 from orla.sessions.session import Account
@@ -27,11 +27,12 @@ def make(a=None, b=None, tail_steps=200, channels=None, option="", dataset=DATAS
     features = Features(count=settings.pop("n_inputs", 3))
     target = Target(settings.pop("target", "cursor"), settings.pop("lag_s", 0.0))
     preparation = Preparation(features=features, target=target, **settings)
-    about = {"tail_steps": tail_steps, "dataset": dataset, "channels": channels, "option": option}
+    about = {"tail_steps": tail_steps, "dataset": dataset, "declared_channels": channels}
+    about["declaring_option"] = option
     return prepare_sessions(a, b, preparation, **about)
 
 
-def test_bins_by_hand():
+def test_channel_counts_pool_units_per_half_open_bin_or_sorted_units_alone():
     s = session(rates=(1.0, 1.0))
     of_first = np.array([3.0, 3.049, 3.05, 3.1, 3.24]), np.array([3.01])
     s.unit_spikes = [*of_first, np.array([3.249, 3.25]), np.empty(0)]
@@ -54,21 +55,21 @@ def test_bins_by_hand():
 )
 @pytest.mark.parametrize("start", [0.0, 7.0])
 def test_edges_start_at_the_first_sample_and_end_within(last, bin_s, lag_s, expected, start):
-    edges = bin_edges(start + np.array([0.0, last]), bin_s, lag_s)
+    edges = unshifted_bin_edges(start + np.array([0.0, last]), bin_s, lag_s)
     np.testing.assert_allclose(edges, start + expected, atol=1e-12)
 
 
 def test_velocity_is_the_mean_of_the_derivative_over_the_bin():
     time_s = np.arange(0.0, 2.0001, 0.004)
     position = np.column_stack([0.03 * time_s**2, np.full_like(time_s, 0.4)])
-    edges = bin_edges(time_s, 0.05)
-    velocity = bin_velocities(time_s, position, edges)
+    edges = unshifted_bin_edges(time_s, 0.05)
+    velocity = bin_velocities_mm_s(time_s, position, edges)
     middle = (edges[:-1] + edges[1:]) / 2
     # Linear interpolation of a parabola between samples 4 ms apart errs by under 1.2e-7 m.
     np.testing.assert_allclose(velocity[:, 0], 1000 * 2 * 0.03 * middle, atol=0.01)
     np.testing.assert_allclose(velocity[:, 1], 0.0, atol=1e-9)
     between = np.array([[0.0, 0.0], [1.0, 4.0], [1.0, 4.0]])
-    velocity = bin_velocities(np.arange(3.0), between, np.array([0.5, 1.5]))
+    velocity = bin_velocities_mm_s(np.arange(3.0), between, np.array([0.5, 1.5]))
     np.testing.assert_allclose(velocity, [[500.0, 2000.0]])
 
 
@@ -80,14 +81,14 @@ def test_channels_of_the_largest_variance_are_taken_and_earlier_ones_first():
 
 def test_channels_of_two_subjects_are_different_unless_declared():
     a, b = session("indy_1"), session("loco_1")
-    assert find_correspondence(a, b).columns == "same"
+    assert judge_correspondence(a, b).columns == "same"
     a.subject, b.subject = "indy", ""
-    assert "no other subject is named" in find_correspondence(a, b).because
+    assert "no other subject is named" in judge_correspondence(a, b).because
     b.subject = "loco"
-    found = find_correspondence(a, b)
+    found = judge_correspondence(a, b)
     assert found.columns == "different" and "indy_1 is of subject indy" in found.because
-    assert not found.names_last and find_correspondence(a, b, "different").names_last
-    assert find_correspondence(a, b, "same").columns == "same"
+    assert not found.names_last and judge_correspondence(a, b, "different").names_last
+    assert judge_correspondence(a, b, "same").columns == "same"
     for option, mends in (("", "set features"), ("x", 'set x to "same" where they are, else fe')):
         with pytest.raises(OrlaError, match=rf"of loco\); {mends}"):
             make(a, b, option=option)
@@ -98,12 +99,12 @@ def test_inputs_are_the_channels_of_largest_variance_scaled_on_a(transform, unit
     a, b = session("day a", 1), session("day b", 2)
     streams = make(a, b, transform=transform, units=units)
     root, n = np.sqrt if transform == "sqrt" else np.array, len(streams.a) - 200
-    counts = by_hand_counts(a, bin_edges(a.time_s, 0.05), units)
+    counts = by_hand_counts(a, unshifted_bin_edges(a.time_s, 0.05), units)
     kept = sorted(np.argsort([np.var(counts[:n, c]) for c in range(4)])[1:])
     assert streams.dataset["features"]["channels"] == [a.channels[c] for c in kept]
     mean, sd = (f(root(counts[:n, kept]), axis=0) for f in (np.mean, np.std))
     for stream, day in ((streams.a, a), (streams.b, b)):
-        roots = root(by_hand_counts(day, bin_edges(day.time_s, 0.05), units)[:, kept])
+        roots = root(by_hand_counts(day, unshifted_bin_edges(day.time_s, 0.05), units)[:, kept])
         np.testing.assert_allclose(stream.X, (roots - mean) / sd, atol=1e-12)
     np.testing.assert_allclose(streams.a.Y[:n].mean(0), 0.0, atol=1e-12)
     np.testing.assert_allclose(streams.a.Y[:n].std(0), 1.0)
@@ -118,12 +119,12 @@ def test_electrodes_are_matched_by_name():
     assert np.abs(make(b=renamed).b.X - make(b=b).b.X).max() > 0.1
 
 
-def test_finger_velocity_and_lag():
+def test_lag_pairs_bins_with_later_velocity_and_finger_targets_are_z_scored():
     plain, lagged = make(), make(lag_s=0.1)
     # At a lag of two bins the target of a bin is the velocity two bins later.
     assert len(lagged.a) == len(plain.a) - 2
     raw = [
-        bin_velocities(s.time_s, s.behavior["cursor_pos"], bin_edges(s.time_s, 0.05))
+        bin_velocities_mm_s(s.time_s, s.behavior["cursor_pos"], unshifted_bin_edges(s.time_s, 0.05))
         for s in (session("day a", 1), session("day b", 2))
     ]
     fitted = raw[0][2 : len(lagged.a) - 198]
@@ -226,7 +227,7 @@ def test_a_gap_ends_a_stretch_of_bins_and_no_bin_spans_it():
     a.behavior["cursor_pos"][(a.time_s > 20.0) & (a.time_s < 21.02)] = np.nan
     whole = bin_session(a, Preparation())
     kept = [a.time_s[a.time_s <= 20.0], a.time_s[a.time_s >= 21.02]]
-    edges = [bin_edges(t, 0.05) for t in kept]
+    edges = [unshifted_bin_edges(t, 0.05) for t in kept]
     counts = np.concatenate([by_hand_counts(a, e, "all") for e in edges])
     np.testing.assert_array_equal(whole.inputs, counts)
     assert np.flatnonzero(whole.begins).tolist() == [0, len(edges[0]) - 1]
@@ -250,7 +251,7 @@ def test_events_on_edges_land_where_whole_numbers_put_them(start_ms, stored):
     assert (bin_session(a, Preparation()).inputs[:, 0] != exact).any()
 
 
-def test_times_that_are_exact_stay_as_they_are():
+def test_restore_time_decimals_changes_single_precision_times_alone():
     for times in (np.arange(999) / 256, np.arange(9.0), np.pi * np.arange(9), np.array([0.1, 0.3])):
         np.testing.assert_array_equal(restore_time_decimals(times), times)
     np.testing.assert_array_equal(restore_time_decimals(np.float32([0.7, 12.3456])), [0.7, 12.3456])
@@ -260,7 +261,7 @@ def test_values_are_averaged_over_each_bin_and_not_differentiated():
     a = session("day a", 1)
     values = np.column_stack([np.sin(a.time_s), np.full(len(a.time_s), 3.0), a.time_s])
     a = replace(a, behavior={"cursor_values": values}, unit="N")
-    targets, edges = bin_session(a, Preparation()).targets, bin_edges(a.time_s, 0.05)
+    targets, edges = bin_session(a, Preparation()).targets, unshifted_bin_edges(a.time_s, 0.05)
     np.testing.assert_allclose(targets[:, 0], -np.diff(np.cos(edges)) / 0.05, atol=1e-4)
     np.testing.assert_allclose(targets[:, 1], 3.0)
     np.testing.assert_allclose(targets[:, 2], (edges[1:] + edges[:-1]) / 2, atol=1e-4)

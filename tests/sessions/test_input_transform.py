@@ -11,7 +11,7 @@ from orla.sessions.input_transform import (
     Projection,
     Scaling,
     factor_analysis,
-    nearest_rotation,
+    rotation_b_onto_a,
     stable_channels,
 )
 
@@ -75,14 +75,14 @@ def test_a_planted_rotation_is_found_and_unstable_channels_are_told():
     rng, unstable = np.random.default_rng(0), np.arange(0, CHANNELS, 4)
     on_a, turn = rng.standard_normal((CHANNELS, 3)), ortho_group.rvs(3, random_state=4)
     on_b = on_a @ turn.T
-    np.testing.assert_allclose(nearest_rotation(on_a, on_b), turn, atol=1e-12)
+    np.testing.assert_allclose(rotation_b_onto_a(on_a, on_b), turn, atol=1e-12)
     noisy = on_b + 0.1 * rng.standard_normal(on_b.shape)
-    np.testing.assert_allclose(nearest_rotation(on_a, noisy), polar(noisy.T @ on_a)[0], atol=1e-9)
+    np.testing.assert_allclose(rotation_b_onto_a(on_a, noisy), polar(noisy.T @ on_a)[0], atol=1e-9)
     on_b[unstable] = on_b[np.roll(unstable, 1)]
     stable = np.setdiff1d(np.arange(CHANNELS), unstable)
     assert np.array_equal(stable_channels(on_a, on_b, len(stable)), stable)
-    np.testing.assert_allclose(nearest_rotation(on_a[stable], on_b[stable]), turn, atol=1e-12)
-    assert np.abs(nearest_rotation(on_a, on_b) - turn).max() > 0.01
+    np.testing.assert_allclose(rotation_b_onto_a(on_a[stable], on_b[stable]), turn, atol=1e-12)
+    assert np.abs(rotation_b_onto_a(on_a, on_b) - turn).max() > 0.01
     # A channel without loadings on one day is not stable, however little it moves.
     on_a[stable[0]] = on_b[stable[0]] = 0.001
     assert np.array_equal(stable_channels(on_a, on_b, CHANNELS)[:3], [0, 2, 3])

@@ -21,7 +21,7 @@ from orla.sessions.simulator.units import (
     draw_silent_masks,
     draw_units,
     drift_units,
-    silence_channels,
+    turn_silent_channels_to_noise,
     units_of_both_days,
 )
 
@@ -187,7 +187,7 @@ def test_as_many_channels_are_silent_on_either_day():
 def test_silent_channels_record_noise_alone():
     array, units = many_units()
     silent = rng(3).random(3000) < 0.3
-    heard = silence_channels(units, silent, array)
+    heard = turn_silent_channels_to_noise(units, silent, array)
     gone = silent[units.channel]
     assert np.all(np.isneginf(heard.log_rate[gone & units.is_sorted]))
     for channel in np.flatnonzero(silent)[:20]:

@@ -8,7 +8,7 @@ from orla.errors import OrlaError
 from orla.sessions.binned import Source, read_binned
 from orla.sessions.from_spikes import bin_session
 from orla.sessions.preparation import Preparation
-from orla.sessions.stand_ins import refuse_stand_ins
+from orla.sessions.stand_ins import refuse_sentinel_values
 
 N = 3000
 RNG = np.random.default_rng(0)
@@ -26,11 +26,11 @@ def test_a_value_far_from_all_others_again_and_again_is_refused():
         for count in (3, 800):
             said = rf"x: column 1 is .* at {count} samples and far .*; write NaN there"
             with pytest.raises(OrlaError, match=said):
-                refuse_stand_ins("x", marked(value, slice(100, 100 + count)))
+                refuse_sentinel_values("x", marked(value, slice(100, 100 + count)))
     # Values at either end do not hide each other.
     both = marked(9999, slice(200, 300), values=marked(-9999, slice(100, 200)))
     with pytest.raises(OrlaError, match=r"x: column 1 is -9999 at 100 samples"):
-        refuse_stand_ins("x", both)
+        refuse_sentinel_values("x", both)
 
 
 def test_plausible_values_are_not_refused_as_placeholders():
@@ -46,7 +46,7 @@ def test_plausible_values_are_not_refused_as_placeholders():
         np.zeros((N, 0)),
         WALK + 1e6,
     ):
-        refuse_stand_ins("x", values)
+        refuse_sentinel_values("x", values)
 
 
 def test_recordings_of_either_kind_are_checked_where_they_are_not_left_out(tmp_path):

@@ -276,7 +276,7 @@ def test_a_redirect_from_an_encrypted_address_to_an_open_one_is_refused(target, 
     with pytest.raises(OrlaError, match=words):
         fetch(SimpleNamespace(base_url=url), target)
     with pytest.raises(OrlaError, match=words):
-        zenodo.expected_md5("indy", zenodo.Source(list_url=url), target.with_name("pins.csv"))
+        zenodo.find_and_pin_md5("indy", zenodo.Source(list_url=url), target.with_name("pins.csv"))
 
 
 def test_a_folder_or_a_link_in_the_files_place_is_refused(server, target):
@@ -306,17 +306,20 @@ def listed(server, files=LISTED):
 
 def test_the_list_is_asked_once_where_the_config_has_no_checksum_and_pinned(server, tmp_path):
     pins, source = tmp_path / "new" / "pins.csv", listed(server)
-    assert zenodo.expected_md5("one", replace(source, md5={"one": "a" * 32}), pins) == "a" * 32
+    assert zenodo.find_and_pin_md5("one", replace(source, md5={"one": "a" * 32}), pins) == "a" * 32
     assert server.seen == [] and not pins.exists()
-    assert zenodo.expected_md5("two", source, pins) == "2" * 32
+    assert zenodo.find_and_pin_md5("two", source, pins) == "2" * 32
     assert pins.read_text().split() == ["session,md5", "one," + "1" * 32, "two," + "2" * 32]
     listed(server, {"one.mat": "md5:" + "9" * 32})
-    assert zenodo.expected_md5("one", source, pins) == "1" * 32  # a change of it changes no pin
+    assert zenodo.find_and_pin_md5("one", source, pins) == "1" * 32  # a change of it changes no pin
     assert len(server.seen) == 1
     # Nor does a list that has grown.
     pins.write_text("session,md5\none," + "7" * 32 + "\n")
     listed(server)
-    assert [zenodo.expected_md5(n, source, pins) for n in ("two", "one")] == ["2" * 32, "7" * 32]
+    assert [zenodo.find_and_pin_md5(n, source, pins) for n in ("two", "one")] == [
+        "2" * 32,
+        "7" * 32,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -335,7 +338,7 @@ def test_a_list_that_does_not_help_is_one_line(server, tmp_path, mode, body, mes
     source, server.modes = listed(server), [mode]
     server.body = server.body if body is None else body.encode()
     with pytest.raises(OrlaError, match=message) as refused:
-        zenodo.expected_md5("too", source, tmp_path / "pins.csv")
+        zenodo.find_and_pin_md5("too", source, tmp_path / "pins.csv")
     assert "\n" not in str(refused.value) and not (tmp_path / "pins.csv").exists()
 
 
@@ -343,4 +346,4 @@ def test_a_table_of_pins_that_is_none_is_refused(tmp_path):
     for text in ("name,md5\none,1\n", "session,md5\none\n", "", "\xff"):
         (tmp_path / "pins.csv").write_text(text, encoding="latin-1")
         with pytest.raises(OrlaError, match="restore or delete it"):
-            zenodo.expected_md5("one", zenodo.Source(), tmp_path / "pins.csv")
+            zenodo.find_and_pin_md5("one", zenodo.Source(), tmp_path / "pins.csv")

@@ -42,7 +42,7 @@ def test_a_start_that_draws_is_given_its_seeds_own_generator():
     assert not torch.allclose(drawn["W_ih"], fresh["W_ih"], atol=1e-3)
 
 
-def test_built_in_starts_keep_parameters_and_declare_whether_pretrained():
+def test_pretrained_and_fresh_change_no_parameter_and_declare_pretrained():
     architecture, _ = NETWORKS["lstm"]
     params = networks(architecture)
     for start, pretrained in ((Pretrained(), True), (Fresh(), False)):

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from orla.statistics.ranks import ordering_interval, rank_correlation, spearman, spearman_p
+from orla.statistics.ranks import (
+    group_mean_rank_correlation,
+    rank_correlation,
+    spearman,
+    spearman_p,
+)
 
 # R's statpsych::ci.spear.
 SPEAR_Y = np.array([21, 4, 9, 12, 35, 18, 10, 22, 24, 1, 6, 8, 13, 16, 19])
@@ -72,7 +77,7 @@ def test_ordering_interval_matches_plain_loops(groups, holes):
     x, y = np.random.default_rng(4).normal(0, 1, (2, groups, 5)) + np.arange(groups)[:, None] / 4
     for hole in holes:
         x[hole] = y[hole] = np.nan
-    interval = ordering_interval(x, y, resamples=100, seed=6)
+    interval = group_mean_rank_correlation(x, y, resamples=100, seed=6)
     assert interval[1:] == pytest.approx(ordering_by_loops(x, y, 100, 6), abs=1e-9)
     means = np.nanmean(x, axis=1), np.nanmean(y, axis=1)
     assert interval.estimate == pytest.approx(stats.spearmanr(*means).statistic)
@@ -82,10 +87,10 @@ def test_ordering_draws_seeds_jointly_and_one_has_no_interval():
     # A unit effect shared by all groups moves every mean alike and cannot change their order.
     x, how = np.arange(4.0)[:, None] + np.zeros(6), {"seed": 0, "resamples": 300}
     noise = np.random.default_rng(1).normal(0, 100, (4, 6))
-    assert ordering_interval(x, x + noise[0], **how) == (1.0, 1.0, 1.0)
+    assert group_mean_rank_correlation(x, x + noise[0], **how) == (1.0, 1.0, 1.0)
     # Unshared noise of the same size does break the order.
-    assert ordering_interval(x, x + noise, **how).low < 0
-    single = ordering_interval([[1.0], [2.0], [3.0]], [[3.0], [2.0], [1.0]], **how)
+    assert group_mean_rank_correlation(x, x + noise, **how).low < 0
+    single = group_mean_rank_correlation([[1.0], [2.0], [3.0]], [[3.0], [2.0], [1.0]], **how)
     assert single == pytest.approx((-1.0, np.nan, np.nan), nan_ok=True)
 
 
@@ -103,7 +108,9 @@ def test_all_orders_of_few_pairs_are_tried():
 def test_spearman_p_of_many_points_samples_permutations_and_agrees_with_scipy():
     x, noise = np.random.default_rng(0).normal(size=(2, 12))
     y = 0.5 * x + noise
-    p = spearman_p(x, y, resamples=5000)
+    p = spearman_p(x, y, n_permutations=5000)
     assert p == pytest.approx(stats.spearmanr(x, y).pvalue, abs=0.02)
-    assert p == spearman_p(x, y, resamples=5000) != spearman_p(x, y, seed=1, resamples=5000)
-    assert spearman_p(x, x, resamples=99) == pytest.approx(1 / 100)
+    assert (
+        p == spearman_p(x, y, n_permutations=5000) != spearman_p(x, y, seed=1, n_permutations=5000)
+    )
+    assert spearman_p(x, x, n_permutations=99) == pytest.approx(1 / 100)

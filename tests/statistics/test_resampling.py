@@ -30,7 +30,7 @@ def best_by_hand(values):
 def test_best_rate_of_each_resample_is_the_rate_the_study_would_choose(seed, seeds, width):
     values = errors(seed, seeds, width)
     assert rates.best_rate_index(values) == best_by_hand(values)
-    assert rates.best_index(dict(enumerate(values.T))) == best_by_hand(values)
+    assert rates.lowest_error_index(dict(enumerate(values.T))) == best_by_hand(values)
     draws = np.random.default_rng(seed).integers(0, seeds, (5, seeds))
     expected = [best_by_hand(values[draw]) for draw in draws]
     assert rates.best_rate_index(values[draws]).tolist() == expected
@@ -59,7 +59,7 @@ def test_different_resamples_stand_for_all(n):
     seen = {tuple(row) for row in np.sort(given, axis=1)}
     assert len(drawn.different) == len(seen)
     counts = [(drawn.index == i).sum() for i in range(len(drawn.different))]
-    assert drawn.frequencies == pytest.approx(np.array(counts) / 300)
+    assert drawn.different_resample_shares == pytest.approx(np.array(counts) / 300)
     other = resampling.draw_resamples(n, 300, 8)
     assert n == 1 or (len(other.index) == 300 and (other.different[other.index] != given).any())
 

@@ -36,7 +36,7 @@ def test_each_model_has_the_stream_of_its_seed_steps_first_and_values_in_its_pre
         assert found[name].transpose(0, 1).tolist() == array[seeds].tolist()
 
 
-def test_neighbouring_seeds_are_unrelated():
+def test_initial_parameters_of_neighbouring_seeds_are_uncorrelated():
     params = initial_parameters(NETWORKS["rnn"][0], range(100), torch.float64)
     flat = torch.cat([p.flatten(1) for p in params.values()], 1).numpy()
     correlations = np.corrcoef(flat)[np.triu_indices(100, 1)]

@@ -51,7 +51,7 @@ def test_a_study_of_language_models_that_would_not_be_what_it_says_is_refused(ch
     assert words in str(error.value)
 
 
-def test_a_model_of_two_kinds_is_refused():
+def test_language_model_with_both_load_and_make_is_refused():
     models = {"gpt2": {"load": "folder", "make": {"model_type": "gpt2"}}}
     line = said_of(CONFIG | {"language": CONFIGS["language"]["language"] | {"models": models}})
     assert '"language.models.gpt2" is of several kinds at once; give one of make or load' in line

@@ -95,7 +95,7 @@ def test_the_interval_of_a_mean_is_the_usual_one_of_its_blocks():
     assert drift.score_difference(scored, scored) == pytest.approx((0.0, 0.0, 0.0))
 
 
-def test_what_own_components_make_is_told_apart(tmp_path):
+def test_score_is_lost_to_own_components_unless_they_are_aligned(tmp_path):
     rng = np.random.default_rng(0)
     counts = rng.poisson(4.0, (STEPS, INPUTS))  # whose components are no more than chance
     np.savez(tmp_path / "a.npz", counts=counts, vel=counts[:, :2].astype(float), bin_s=0.05)
@@ -104,7 +104,7 @@ def test_what_own_components_make_is_told_apart(tmp_path):
     for align in (None, "procrustes"):
         features = {"method": "pca", "count": INPUTS, "align": align}
         chosen = task(source="binned", binned=source, preparation={"features": features})
-        scores.append(drift.score_lost_between_halves(chosen, tmp_path / "a.npz"))
+        scores.append(drift.score_lost_to_own_components(chosen, tmp_path / "a.npz"))
     # All components together are all columns, turned: what is left is the means of the halves.
     assert scores[0].low > 0.3 and abs(scores[1].estimate) < 0.02
 

@@ -249,7 +249,7 @@ def test_the_optimizer_may_be_another(noisy, default, optimizer, kind, options):
     assert not np.allclose(by_adam, curve.validation_error, rtol=1e-3)
 
 
-def test_frozen_parameters_stay_bit_for_bit_and_the_others_learn_as_without_them(noisy, default):
+def test_frozen_parameters_are_unchanged_and_the_rest_match_a_plain_training_loop(noisy, default):
     frozen = ["b_out", "W_ih"]
     params, curve = pretrain(noisy, NOISY_SEEDS, replace(TWO_EPOCHS, frozen=frozen))
     free, [_, seed] = default[0], NOISY_SEEDS

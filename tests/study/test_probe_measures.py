@@ -59,7 +59,7 @@ def test_every_model_and_gradient_has_a_row(study, result):
     assert rows[list(study.keys)].drop_duplicates().to_numpy().tolist() == [[*study.keys.values()]]
 
 
-def test_its_numbers_are_those_of_the_probes_series(study, result):
+def test_alignment_measures_are_means_and_medians_of_the_probes_series(study, result):
     rate, rows = GRID[1], result.wide_tables["alignment"]
     series = series_of(watched(study), rate)
     rows = rows[(rows["learning_rate"] == rate) & (rows["against"] == "frozen")]
@@ -75,7 +75,7 @@ def test_its_numbers_are_those_of_the_probes_series(study, result):
     assert readout["cosine"].isna().all() and (readout["norm_ratio"] == 0).all()
 
 
-def test_what_a_learner_carries_is_its_own(study, result):
+def test_carried_bytes_are_the_memory_of_each_rows_own_learner(study, result):
     carried = result.wide_tables["alignment"].groupby("observer")["carried_bytes"].unique()
     loop = watched(study).loop
     for name, learner in {"immediate": loop.learner, **loop.observers}.items():
@@ -85,7 +85,7 @@ def test_what_a_learner_carries_is_its_own(study, result):
     assert carried["immediate"][0] == 0
 
 
-def test_a_driver_that_watches_itself_has_one_row(result, profiles):
+def test_driving_learner_that_is_also_an_observer_has_one_alignment_row(result, profiles):
     both = (
         each.wide_tables["alignment"].query("against == 'frozen'") for each in (profiles, result)
     )

@@ -31,16 +31,18 @@ def scores(**means):
 
 def test_the_best_has_the_lowest_mean_over_seeds():
     measured = {0: np.array([1.0, 3.0]), 1: np.array([0.1, 3.5]), 2: np.array([1.9, 1.9])}
-    assert rates.best_index(measured) == 1
+    assert rates.lowest_error_index(measured) == 1
     # Means 2 and 1.5; the medians, 1 and 1.5, order them the other way.
-    assert rates.best_index({0: np.array([1.0, 1.0, 4.0]), 1: np.array([1.5, 1.5, 1.5])}) == 1
-    assert rates.best_index({0: np.array([2.0]), 1: np.array([2.0])}) == 0
+    assert (
+        rates.lowest_error_index({0: np.array([1.0, 1.0, 4.0]), 1: np.array([1.5, 1.5, 1.5])}) == 1
+    )
+    assert rates.lowest_error_index({0: np.array([2.0]), 1: np.array([2.0])}) == 0
 
 
 @pytest.mark.parametrize("lost", [np.nan, np.inf])
 def test_one_diverged_seed_loses_a_rate(lost):
-    assert rates.best_index({0: np.array([5.0, 5.0]), 1: np.array([0.1, lost])}) == 0
-    assert rates.best_index({3: np.array([lost]), 2: np.array([lost])}) == 2
+    assert rates.lowest_error_index({0: np.array([5.0, 5.0]), 1: np.array([0.1, lost])}) == 0
+    assert rates.lowest_error_index({3: np.array([lost]), 2: np.array([lost])}) == 2
 
 
 @pytest.mark.parametrize(
@@ -85,7 +87,7 @@ def runner_up(errors, best):
 @pytest.mark.parametrize("seed", range(12))
 def test_the_chosen_rate_and_runners_up_of_the_first_seeds_are_those_of_a_loop(seed):
     errors = made_up_errors(seed, seeds=6)
-    best = rates.best_index(errors)
+    best = rates.lowest_error_index(errors)
     by_count = {n: runner_up({i: e[:n] for i, e in errors.items()}, best) for n in range(1, 7)}
     assert rates.chosen_and_runner_up_rates(errors) == sorted({best, *by_count.values()})
     columns = np.stack([errors[i] for i in sorted(errors)], axis=1)
@@ -103,5 +105,7 @@ def test_the_made_up_errors_have_some_runners_up_and_some_of_fewer_seeds_alone()
 def test_every_rate_that_a_resample_chooses_is_undominated(seed):
     errors = made_up_errors(seed, seeds=4)
     resamples = map(list, combinations_with_replacement(range(4), 4))
-    chosen = {rates.best_index({i: e[some] for i, e in errors.items()}) for some in resamples}
+    chosen = {
+        rates.lowest_error_index({i: e[some] for i, e in errors.items()}) for some in resamples
+    }
     assert chosen <= {*rates.undominated_rates(errors)}

@@ -52,7 +52,7 @@ def test_the_filter_settles_to_that_of_a_library():
     assert ((ours - targets) ** 2).mean() < 0.5 * (targets**2).mean()
 
 
-def test_a_trial_begins_at_zero():
+def test_kalman_decoder_state_restarts_at_zero_where_a_trial_begins():
     decoder = Kalman.fit(X, Y, np.arange(300) > 0)
     starts = np.zeros(300, bool)
     starts[120] = True
@@ -87,7 +87,7 @@ def test_features_of_a_few_steps_at_a_time_give_the_same_outputs(study, monkeypa
     assert max(sizes) == 7
 
 
-def test_no_steps_have_weights_of_zero_and_no_outputs():
+def test_least_squares_of_no_steps_has_full_shapes_and_no_outputs():
     none = LeastSquares(X[:0], Y[:0])
     assert none.squares.shape == (5, 5) and none.products.shape == (5, 2)
     weights = np.ones((5, 2))

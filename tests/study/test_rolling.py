@@ -35,9 +35,9 @@ from orla.tasks.stream import Stream
     ],
 )
 def test_each_origin_after_the_middle_is_followed_by_up_to_three_windows(study, windows, expected):
-    parts = rolling.scored_spans(study.episode, windows * WINDOW)
+    parts = rolling.rolling_origin_spans(study.episode, windows * WINDOW)
     assert [(p.start // WINDOW, p.stop // WINDOW) for p in parts] == expected
-    longer = rolling.scored_spans(study.episode, windows * WINDOW + WINDOW - 1)
+    longer = rolling.rolling_origin_spans(study.episode, windows * WINDOW + WINDOW - 1)
     assert longer == parts, "steps that fill no window count for nothing"
 
 
@@ -45,19 +45,19 @@ def test_an_origin_without_a_scored_step_after_it_is_left_out(study):
     whole, scored = study.episode.whole, np.ones(STEPS, bool)
     scored[7 * WINDOW : ADAPT] = False
     episode = make_episode(Stream(whole.X, whole.Y, scored), selection_cut=5 * WINDOW)
-    assert [p.start // WINDOW for p in rolling.scored_spans(episode, ADAPT)] == [6]
+    assert [p.start // WINDOW for p in rolling.rolling_origin_spans(episode, ADAPT)] == [6]
     scored[5 * WINDOW + 1 : ADAPT] = False
     with pytest.raises(OrlaError, match="no step after the middle"):
-        rolling.scored_spans(episode, ADAPT)
+        rolling.rolling_origin_spans(episode, ADAPT)
 
 
 def test_one_window_is_no_validation(study):
     with pytest.raises(OrlaError, match="20 steps are 1 windows of 20"):
-        rolling.scored_spans(study.episode, WINDOW)
+        rolling.rolling_origin_spans(study.episode, WINDOW)
 
 
 def test_a_rate_may_be_chosen_by_the_first_steps_alone(study, swept):
-    few = replace(study, episode=replace(study.episode, selection_steps=5 * WINDOW))
+    few = replace(study, episode=replace(study.episode, rate_selection_steps=5 * WINDOW))
     before = table("models", few, [0.03])[rolling.ERROR]
     models = swept.wide_tables["models"]
     assert (before != models[models.learning_rate == 0.03][rolling.ERROR].to_numpy()).all()

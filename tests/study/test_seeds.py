@@ -60,7 +60,7 @@ def test_a_plain_seed_is_left_alone():
     assert add_lock_seeds(tasks, []) == tasks and remove_lock_seeds(tasks["t"]) == tasks["t"]
 
 
-def test_a_pairs_own_drift_is_its_simulations():
+def test_drift_scale_of_a_pair_overrides_that_of_the_simulated_task():
     pairs = {"x": PAIR | {"drift_scale": 0.5}, "y": PAIR}
     task = catalogue.make("task", {"kind": "recordings", "pairs": pairs})
     assert task.simulation_settings("x").drift.scale == 0.5

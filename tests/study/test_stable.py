@@ -79,7 +79,7 @@ def scored_rates(rows):
 
 
 @pytest.mark.parametrize("for_resamples", [False, True])
-def test_heldout_windows_are_scored_at_the_rates_that_are_asked_for(
+def test_heldout_windows_are_scored_only_at_rates_that_statistics_may_choose(
     study, monkeypatch, for_resamples
 ):
     """At the chosen rate and its runners-up, or those of every resample, as at all rates."""

@@ -160,7 +160,7 @@ def test_divergence_is_recorded_and_loses(study):
     np.testing.assert_allclose(ours[MEASURES], alone[MEASURES], rtol=1e-9)
 
 
-def test_everything_may_diverge(study):
+def test_smallest_rate_is_selected_where_every_model_diverged(study):
     result = sweep.sweep(study, [1000.0], growth=1, horizons=[100], stable_windows=1)
     rows, horizon = result.wide_tables["models"], result.wide_tables["horizon"]
     assert rows.diverged.all() and sorted(rows.learning_rate.unique()) == [300.0, 1000.0]
@@ -344,7 +344,7 @@ def test_categories_have_the_cross_entropy_in_nats(study):
         assert row.bits_per_symbol == pytest.approx(-np.log2(shares).mean(), rel=1e-4)
 
 
-def test_streams_of_ones_own_with_unscored_steps_and_trials(study):
+def test_streams_per_seed_with_unscored_steps_and_trials_match_scores_by_hand(study):
     """They belong to the seed, not to its place in a batch."""
     whole, rng = study.episode.whole, np.random.default_rng(5)
     X, Y = (np.stack([a, a[::-1]]) for a in (whole.X, whole.Y))

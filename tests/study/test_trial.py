@@ -179,7 +179,7 @@ def test_another_answer_is_one_line_that_names_the_optimizer(answers, message):
     ],
     ids=["in-place", "random", "nan", "precision"],
 )
-def test_an_update_that_is_no_function_of_what_it_is_given_is_refused(change, message):
+def test_optimizer_or_start_that_is_random_in_place_or_not_finite_is_refused(change, message):
     """Plug-ins that did so ran to the end, with other numbers."""
 
     class Changing(Answering):

@@ -42,7 +42,7 @@ NO_STREAMS = [
 
 
 @pytest.mark.parametrize("own", [False, True])
-def test_a_stream_says_what_it_is_and_its_parts_are_views_that_join_again(own):
+def test_stream_sizes_and_kinds_are_told_and_slices_are_views_that_concatenate(own):
     lead = (2, 6) if own else (6,)
     mask = np.broadcast_to(MASK, lead).copy()
     whole = Stream(values(*lead, 3), values(*lead, 1), scored=mask, starts=~mask)

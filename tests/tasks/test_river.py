@@ -36,7 +36,7 @@ def test_rows_are_rivers_standardized_by_the_rows_so_far():
     parts = [getattr(episode, name).X[0] for name in ("pretraining", "adapt", "heldout")]
     np.testing.assert_allclose(np.concatenate(parts), scaled, atol=1e-9)
     assert not np.array_equal(*episode.adapt.X)  # each seed has its own
-    assert (episode.selection_steps, episode.window, len(episode.adapt)) == (40, 20, 400)
+    assert (episode.rate_selection_steps, episode.window, len(episode.adapt)) == (40, 20, 400)
 
 
 @pytest.mark.parametrize("stream", ["SEA", "AnomalySine", "LED"])

@@ -26,7 +26,7 @@ def rows(models, estimates, scale=1.0):
     """The controls of these models where gaps of errors are `scale` times theirs."""
     gaps = [c for c in estimates if c.startswith("error_gap")]
     estimates = estimates.assign(**{name: scale * estimates[name] for name in gaps})
-    table = matched.matched_scatter_table(models, estimates, given(resamples=50), STUDIES)
+    table = matched.matched_control_table(models, estimates, given(resamples=50), STUDIES)
     return estimates, table
 
 
@@ -63,6 +63,6 @@ def test_wide_scatter_is_undecided_and_the_former_rules_are_a_plain_test(models,
     assert former["supported"].iloc[0] == shown
 
 
-def test_few_pairs_are_no_scatter(models, estimates):
+def test_two_pairs_alone_give_an_empty_table_of_controls(models, estimates):
     _, found = rows(*(each[each["pair"].isin(["a", "b"])] for each in (models, estimates)))
     pd.testing.assert_frame_equal(found, found.iloc[:0])

@@ -84,12 +84,12 @@ def test_each_pair_chooses_its_rate_as_a_sweep_does(made):
             for rate, of_rate in rows.groupby("learning_rate")
         }
         [rate] = rows.loc[rows[worlds.ESTIMAND.selected], "learning_rate"].unique()
-        assert rates.half_decade_index(rate) == rates.best_index(scores)
+        assert rates.half_decade_index(rate) == rates.lowest_error_index(scores)
         assert (rows[worlds.ESTIMAND.edge] == rates.best_on_edge(scores)).all()
     assert chosen[worlds.ESTIMAND.edge].nunique() == 2
 
 
-def test_what_is_planted_is_what_is_found(made):
+def test_plant_gap_subtracts_the_gap_from_errors_and_recomputes_recovery(made):
     rows, estimand = made[0], worlds.ESTIMAND
     rows = rows[rows[estimand.error].notna()]
     more = verdicts.plant_gap(rows, 0.04)

@@ -46,7 +46,7 @@ def pictures():
     return np.uint8(255 * (smooth - smooth.min()) / np.ptp(smooth))
 
 
-def test_files_of_fashion_mnist_are_what_their_headers_say(tmp_path):
+def test_fashion_mnist_files_that_contradict_their_idx_headers_are_refused(tmp_path):
     labels, pixels = "t10k-labels-idx1-ubyte", "t10k-images-idx3-ubyte"
     for name, change, words in (
         (
@@ -194,7 +194,7 @@ def test_damaged_files_of_cifar_are_refused(tmp_path, name, content, said):
     assert "\n" not in str(error.value) and (name in str(error.value) or "labels" in said)
 
 
-def test_other_files_of_fashion_mnist_are_refused(tmp_path):
+def test_wrong_settings_and_damaged_files_of_fashion_mnist_are_refused(tmp_path):
     settings, path = fashion_mnist(tmp_path), tmp_path / "t10k-images-idx3-ubyte.gz"
     sums = settings["sha256"]
     for count, change, words in (

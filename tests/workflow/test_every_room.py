@@ -18,7 +18,7 @@ from safetensors.numpy import load_file
 
 from orla import catalogue
 from orla.__main__ import main
-from orla.files import load_arrays, sha256
+from orla.files import load_arrays_and_names, sha256
 from orla.provenance import networks
 from orla.provenance.tables import read_table
 from orla.vision.corruptions import EXTRA, SCORED
@@ -152,7 +152,7 @@ def test_the_start_is_made_of_the_pretrained_network(results, episode):
     """One step of each network by hand, on half of the pretrained recurrent weights."""
     pretrained = load_file(results / "echo/pretraining/mgu/float64.safetensors")
     sweep = results / "echo/sweeps/mgu/immediate/adagrad/shift/damped-05"
-    arrays, _ = load_arrays(sweep.with_name(sweep.name + ".npz"))
+    arrays, _ = load_arrays_and_names(sweep.with_name(sweep.name + ".npz"))
     for seed in range(3):
         p = {n: np.asarray(v[seed]) for n, v in pretrained.items()}
         h, errors = np.zeros(4), []
@@ -175,7 +175,7 @@ def test_the_registration_is_judged(results):
     assert verdict["outcome"] == "supported", verdict["reason"]
 
 
-def test_networks_and_rivers_models_are_put_together(results):
+def test_quantities_compare_networks_with_river_models_seed_by_seed(results):
     read = {
         name: read_table(results / f"{name}.parquet")
         for name in ("heldout", "peers", "quantities", "lr_curves", "speed")

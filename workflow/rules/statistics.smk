@@ -12,7 +12,7 @@ FOLDERS = [Path(folder) for folder in STUDY["registrations"]["folders"]]
 with exit_in_one_line():
     lock.require_lock_files(FOLDERS)
     REGISTERED = reader.read_folders(FOLDERS)
-    BINDINGS = binding.study_bindings(PLAN, REGISTERED)
+    BINDINGS = binding.config_bindings(PLAN, REGISTERED)
 
 
 rule statistics:

@@ -10,7 +10,7 @@ from orla.provenance.tables import write_table
 params, output = snakemake.params, snakemake.output
 with job(snakemake.log[0], output.losses):
     from orla.language import adaptation, models, texts
-    from orla.study.chapter_jobs import language_files, language_resource_request, rates_to_try
+    from orla.study.chapter_jobs import language_files, language_job_size, rates_to_try
 
     torch.set_num_threads(1)
     settings, adapters = params.config["settings"], params.config["adapters"]
@@ -18,7 +18,7 @@ with job(snakemake.log[0], output.losses):
     files = [*language_files({"load": folder} if folder else spec), *snakemake.input.texts]
     domains = {n: texts.split_text(t, settings["shares"]) for n, t in settings["texts"].items()}
     rates = rates_to_try(adapters, params.grids)
-    model = models.open_model(spec, folder, language_resource_request(settings, rates))
+    model = models.open_model(spec, folder, language_job_size(settings, rates))
     tables = adaptation.losses_and_norms(model, domains, settings, adapters["rank"], rates)
     parts = files_of_parts(("optimizer", name) for name in adapters["optimizers"])
     about = {"packages": ["transformers", "peft", "tokenizers"], "config": params.config}

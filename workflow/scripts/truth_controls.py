@@ -16,7 +16,7 @@ with job(snakemake.log[0], output, "truth"):
     controls = verdicts.control_table(worlds, params.truth["seeds"], settings)
     study = {path: read_table(path) for path in snakemake.input.study}
     comparisons = base.Settings.from_config(params.statistics, params.comparisons)
-    others = matched.matched_scatter_table(*study.values(), comparisons, params.truth["studies"])
+    others = matched.matched_control_table(*study.values(), comparisons, params.truth["studies"])
     controls = pd.concat([controls, others], ignore_index=True) if len(others) else controls
     origins = {path: table.attrs["provenance"] for path, table in {**tables, **study}.items()}
     origins[output] = collect.collect("orla.truth.matched", config={"truth": dict(params.truth)})

@@ -109,7 +109,9 @@ class BlockGRU(Architecture, name="block_gru", label="Block-GRU + MLP", order=35
 
     def step(self, params: Parameters, state: Tensor, x: Tensor) -> Tensor:
         h = state[-self.hidden :]
-        embedding = torch.cat([_dense(params, "he", h), _dense(params, "ih", x)])
+        embedding = torch.cat(
+            [_dense_norm_silu(params, "he", h), _dense_norm_silu(params, "ih", x)]
+        )
         within = matvec(params["W_hh"], _in_blocks(h, self.blocks))
         by_block = within + matvec(params["W_eh"], embedding)
         u = _silu_rms_norm(by_block.flatten() + params["b_h"], params["scale_h"])
@@ -120,7 +122,7 @@ class BlockGRU(Architecture, name="block_gru", label="Block-GRU + MLP", order=35
         h = update * cand + (1.0 - update) * h
         m = h
         for k in range(self.mlp):
-            m = _dense(params, f"m.{k}", m)
+            m = _dense_norm_silu(params, f"m.{k}", m)
         return torch.cat([m, h]) if self.mlp else h
 
 
@@ -129,7 +131,7 @@ def _in_blocks(vector: Tensor, blocks: int) -> Tensor:
     return vector.view(blocks, 1, -1)
 
 
-def _dense(params: Parameters, name: str, v: Tensor) -> Tensor:
+def _dense_norm_silu(params: Parameters, name: str, v: Tensor) -> Tensor:
     """SiLU(RMSNorm(W v + b)) by the weights of a name."""
     wide = matvec(params[f"W_{name}"], v) + params[f"b_{name}"]
     return _silu_rms_norm(wide, params[f"scale_{name}"])

@@ -64,11 +64,11 @@ class RWKV(Architecture, name="rwkv", label="RWKV-4", order=36):
         _, u_before, a, b, p = state.split(self.hidden)
         u = matvec(params["W_in"], x) + params["b_in"]
 
-        def token_shift(name: str) -> Tensor:
+        def shifted_projection(name: str) -> Tensor:
             mu = params[f"mu_{name}"]
             return matvec(params[f"W_{name}"], mu * u + (1.0 - mu) * u_before)
 
-        r, k, v = token_shift("r"), token_shift("k"), token_shift("v")
+        r, k, v = shifted_projection("r"), shifted_projection("k"), shifted_projection("v")
         if self.running_maximum:
             p = torch.where(b == 0, _LOWEST, p).detach()
         now = params["bonus"] + k

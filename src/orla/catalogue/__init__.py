@@ -24,7 +24,7 @@ from orla.catalogue.declaration import Part as Part
 from orla.catalogue.options import option as option
 from orla.catalogue.options import options_of, parse_options
 from orla.errors import OrlaError
-from orla.schema import nearest
+from orla.schema import nearest_hint
 
 # Kind of part -> the package of orla whose modules hold the built-in parts.
 KIND_PACKAGES = {
@@ -161,7 +161,7 @@ def part(kind: str, name: str) -> type[Any]:
         return built_in
     parts_of_kind = parts(kind)
     if name not in parts_of_kind:
-        raise OrlaError(f"{kind} {name!r} is unknown; {nearest(name, parts_of_kind)}")
+        raise OrlaError(f"{kind} {name!r} is unknown; {nearest_hint(name, parts_of_kind)}")
     return parts_of_kind[name]
 
 
@@ -182,7 +182,7 @@ def specification(kind: str, spec: str | Mapping[str, Any]) -> tuple[type[Any], 
                 raise OrlaError(
                     f"{kind} {spec!r}: write {' or '.join(short_form_templates(part_class))}"
                 )
-        raise OrlaError(f"{kind} {spec!r} is unknown; {nearest(spec, all_short_forms(kind))}")
+        raise OrlaError(f"{kind} {spec!r} is unknown; {nearest_hint(spec, all_short_forms(kind))}")
     if not isinstance(spec, Mapping) or "kind" not in spec:
         raise OrlaError(f"{kind}: {spec!r} names none; give a name, or kind: and options")
     options = dict(spec)

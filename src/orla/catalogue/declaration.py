@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from orla.schema import nearest
+from orla.schema import nearest_hint
 
 # Matplotlib's markers of one letter.
 MARKERS = tuple(".,ov^<>12348spP*hH+xXDd|_")
@@ -76,7 +76,7 @@ class Part:
         fields = {f.name for f in dataclasses.fields(Declaration)} - {"name", "more"}
         more = {word: keywords.pop(word, default) for word, default in cls.declares.items()}
         for word in sorted(keywords.keys() - fields):
-            near = nearest(word, sorted(fields | more.keys()))
+            near = nearest_hint(word, sorted(fields | more.keys()))
             raise TypeError(f"{cls.__name__}: {word!r} is not declared; {near}")
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
             raise TypeError(

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from orla.errors import OrlaError
-from orla.files import load_arrays
+from orla.files import load_arrays_and_names
 
 # Names under which arrays of inputs and of targets are looked for, the first ones first.
 NAMES = {
@@ -46,7 +46,7 @@ def target_type_text(name: str, targets: np.ndarray) -> str:
 
 def stretch_arrays(path: Path, target: str) -> set[str]:
     """Of `CHANGES` and `COUNTER` what a file has with an entry a step, as its `target` has."""
-    arrays, _ = load_arrays(path, [target, CHANGES, COUNTER])
+    arrays, _ = load_arrays_and_names(path, [target, CHANGES, COUNTER])
     steps = np.shape(arrays.pop(target, None))[:1]
     return {name for name, array in arrays.items() if array.shape == steps}
 

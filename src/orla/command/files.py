@@ -15,9 +15,9 @@ from orla.catalogue.options import parse_settings
 from orla.command import arrays as named
 from orla.command.new import MOST_INPUTS, SOURCES, TAIL
 from orla.errors import OrlaError
-from orla.files import load_arrays
+from orla.files import load_arrays_and_names
 from orla.reports.paper import load
-from orla.schema import nearest
+from orla.schema import nearest_hint
 from orla.sessions import binned, channels, from_spikes, nwb
 from orla.sessions.channels import Correspondence
 from orla.sessions.hdf5 import is_zarr
@@ -84,7 +84,9 @@ def read_pair(
     the recordings cannot be used, which says how a setting that it names is given here.
     """
     if source not in SOURCES:
-        raise OrlaError(f"--from {source} is no source of recordings; {nearest(source, SOURCES)}")
+        raise OrlaError(
+            f"--from {source} is no source of recordings; {nearest_hint(source, SOURCES)}"
+        )
     for name, value in options.items():
         if value is not None and source not in OPTIONS[name]:
             option = "--" + name.replace("_", "-")
@@ -220,12 +222,12 @@ def _read_nwb_pair(
 def _read_binned_pair(
     files: tuple[Path, ...], settings: dict[str, Any], preparation: dict[str, Any]
 ) -> _PairFacts:
-    _, present = load_arrays(files[0], [])
+    _, present = load_arrays_and_names(files[0], [])
     inputs, target = (
         settings.get(what) or named.find_array_name(what, present, files[0])
         for what in ("inputs", "target")
     )
-    arrays, _ = load_arrays(files[0], [inputs, target])
+    arrays, _ = load_arrays_and_names(files[0], [inputs, target])
     if absent := [name for name in (inputs, target) if name not in arrays]:
         raise OrlaError(f"{files[0]}: no array {absent[0]}; there are {', '.join(present)}")
     values, targets = arrays[inputs], arrays[target]

@@ -57,7 +57,7 @@ def estimate_run(study: Study) -> dict[str, Any]:
     groups = {group.path: group.conditions for group in plan.condition_groups}
     adapt = [job for job in jobs if job["rule_name"] == "adapt"]
     conditions = [c for job in adapt for c in groups[_condition_group_path(job)]]
-    costs = _job_costs(plan, forecast, jobs, groups)
+    costs = _rule_cpu_s_and_mb(plan, forecast, jobs, groups)
     table = pd.DataFrame(costs, columns=["rule", "cpu_s", "mb"])
     compiles = (table["rule"] == "programs").any()
     compiling_s = forecast.compiling_cpu_s(conditions) if compiles else 0.0
@@ -87,20 +87,20 @@ def estimate_run(study: Study) -> dict[str, Any]:
     }
 
 
-def estimate_text(what: Mapping[str, Any]) -> str:
+def estimate_text(estimate: Mapping[str, Any]) -> str:
     """The table of a plan as text."""
-    if not what["jobs"]:
+    if not estimate["jobs"]:
         return "Nothing is left to do: everything has been made of this config. orla show"
-    return render("plan.txt", {**what, "duration": duration_text}).rstrip("\n")
+    return render("plan.txt", {**estimate, "duration": duration_text}).rstrip("\n")
 
 
-def _job_costs(
+def _rule_cpu_s_and_mb(
     plan: Plan,
     forecast: Forecast,
     jobs: Sequence[_Job],
-    groups: Mapping[str, tuple[Condition, ...]],
+    conditions_by_path: Mapping[str, tuple[Condition, ...]],
 ) -> Iterator[tuple[str, float, float]]:
-    """Rule, CPU seconds and megabytes of each job; `groups` are conditions by their path."""
+    """Rule, CPU seconds and megabytes of each job; `conditions_by_path` are by a result's path."""
     results = Path(plan.config["pathvars"]["results"])
     networks = {c.networks_path for c in plan.conditions}
     existing_networks = {n for n in networks if (results / f"{n}.safetensors").is_file()}
@@ -112,7 +112,7 @@ def _job_costs(
         megabytes += file_mb * MB_OF_FILE.get(rule, 0.0)
         cpu_s = base + more * len(plan.conditions) + chapter_cpu_s(plan.config, rule, words)
         if rule == "adapt":
-            group = groups[_condition_group_path(job)]
+            group = conditions_by_path[_condition_group_path(job)]
             cpu_s = forecast.adaptation_cpu_s(group, _networks_path(job) not in existing_networks)
             megabytes = forecast.adaptation_mb(group)
         elif rule == "pretrain":

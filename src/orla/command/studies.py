@@ -145,7 +145,7 @@ class Study:
         threading.Thread(target=_read_lines, args=(process, lines), daemon=True).start()
         with log.open("w", encoding="utf-8") as whole:
             try:
-                while (line := _next_line(lines)) is not None:
+                while (line := _next_line_or_blank(lines)) is not None:
                     whole.write(line + "\n" if line else "")
                     for text in [*watch.messages(line), *watch.new_results()]:
                         print(text, file=sys.stderr, flush=True)
@@ -194,7 +194,7 @@ def _read_lines(process: subprocess.Popen[str], lines: queue.Queue[str | None]) 
     lines.put(None)
 
 
-def _next_line(lines: queue.Queue[str | None]) -> str | None:
+def _next_line_or_blank(lines: queue.Queue[str | None]) -> str | None:
     """The next line; "" after a second without any; None after the last."""
     try:
         return lines.get(timeout=1.0)

@@ -59,7 +59,7 @@ class Watch:
     def messages(self, line: str) -> Iterator[str]:
         """What is shown of a line that the run wrote; progress is kept."""
         if line.startswith(MARK):
-            yield from self._event_messages(json.loads(line[len(MARK) :]))
+            yield from self._process_event(json.loads(line[len(MARK) :]))
         elif line.startswith("error: "):
             self.errors.append(line.removeprefix("error: "))
         elif _USAGE_ERROR.match(line):
@@ -69,7 +69,7 @@ class Watch:
         elif compilation := _COMPILED.match(line):
             self._cpu_used_s += PROGRAM_S
             self._programs.add(compilation[1].partition(": compiled in ")[0])
-            yield self._with_time(compilation[1])
+            yield self._prefix_elapsed_time(compilation[1])
         elif load := _LOADED.match(line):
             # The first to be loaded is not compiled, as was foreseen; others load it again.
             self._cpu_to_do_s -= 0.0 if load[1] in self._programs else PROGRAM_S
@@ -79,11 +79,11 @@ class Watch:
                 if self.costs is None:
                     return
                 self._cores, self._cpu_to_do_s = int(forecast[1]), float(forecast[2])
-            yield self._with_time(line.removeprefix("orla: "))
+            yield self._prefix_elapsed_time(line.removeprefix("orla: "))
         elif _RAISED.match(line):
             self.exception = line
         elif _PROGRESS.search(line):
-            yield self._with_time(line.strip())
+            yield self._prefix_elapsed_time(line.strip())
 
     def new_results(self) -> Iterator[str]:
         """A line for each condition whose result has appeared since the last call."""
@@ -96,9 +96,9 @@ class Watch:
             self._cpu_used_s += (self.costs or {}).get(path, 0.0) if start_time else 0.0
             domain, _, name = path.rpartition("results/")[2].partition("/sweeps/")
             name = name.replace("/", ", ") + (", kept" if not start_time else "")
-            yield self._with_time(f"{domain}: {name}{self._time_left()}")
+            yield self._prefix_elapsed_time(f"{domain}: {name}{self._time_left()}")
 
-    def _event_messages(self, event: Mapping[str, Any]) -> Iterator[str]:
+    def _process_event(self, event: Mapping[str, Any]) -> Iterator[str]:
         """What is shown of one of Snakemake's events; progress is kept."""
         match event["event"]:
             case "run_info":
@@ -111,7 +111,7 @@ class Watch:
                 rule, message = self._messages.get(event["job_id"], ("", ""))
                 yield from self.new_results()
                 if message and rule != "adapt":
-                    yield self._with_time(message)
+                    yield self._prefix_elapsed_time(message)
             case "progress":
                 self.n_done, self.total = event["done"], event["total"]
             case "job_error":
@@ -128,7 +128,7 @@ class Watch:
         seconds = time.time() - self.start_time + seconds_to_do / self._cores
         return f", about {duration_text(seconds_to_do / self._cpu_to_do_s * seconds)} left"
 
-    def _with_time(self, text: str) -> str:
+    def _prefix_elapsed_time(self, text: str) -> str:
         return f"[{duration_text(time.time() - self.start_time):>7}] {text}"
 
 

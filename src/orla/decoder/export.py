@@ -11,7 +11,7 @@ from orla.errors import OrlaError
 from orla.programs import machine
 from orla.provenance import collect, networks
 from orla.provenance.tables import read_table
-from orla.schema import nearest
+from orla.schema import nearest_hint
 from orla.sessions.input_transform import InputTransform
 from orla.sessions.streams import Streams
 from orla.study import tidy
@@ -82,7 +82,9 @@ def _find_condition(plan: Plan, path: str) -> Condition:
     """The condition of a path; OrlaError where the study has none, or not of recordings."""
     by_path = {c.path: c for c in plan.conditions}
     if path not in by_path:
-        raise OrlaError(f"decoder: {path} is no condition of the study; {nearest(path, by_path)}")
+        raise OrlaError(
+            f"decoder: {path} is no condition of the study; {nearest_hint(path, by_path)}"
+        )
     if not plan.declaration("task", by_path[path].task)["needs_files"]:
         raise OrlaError(
             f"decoder: {by_path[path].task} is no recording, and has no channels to read"

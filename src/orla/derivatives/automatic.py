@@ -66,10 +66,10 @@ class AutomaticDerivatives(Derivatives):
         }
 
     def advance_sensitivity_over_block(
-        self, sensitivity: Parameters, rows: Tensor, tapes: Tape, locals_: Local
+        self, sensitivity: Parameters, block_jacobian: Tensor, tapes: Tape, locals_: Local
     ) -> None:
         for name, p in sensitivity.items():
-            through = vmap(torch.matmul)(p, rows.transpose(1, 2))
+            through = vmap(torch.matmul)(p, block_jacobian.transpose(1, 2))
             torch.add(through, locals_[name].sum(0).movedim(1, -1), out=p)
 
 
@@ -100,7 +100,7 @@ class RetentionDerivatives(AutomaticDerivatives):
             "C": like.new_zeros(models, heads, a.value_size, a.key_size, n, a.n_in + 1),
         }
 
-    def head_matrices(self, params: Parameters) -> tuple[Tensor, Tensor]:
+    def head_value_and_key_weights(self, params: Parameters) -> tuple[Tensor, Tensor]:
         """W_v (..., heads, values, n) and W_k / sqrt(keys) (..., heads, keys, n)."""
         heads = (self.architecture.heads, -1)
         W_v, W_k = (params[name].unflatten(-2, heads) for name in ("W_v", "W_k"))
@@ -121,7 +121,7 @@ class RetentionDerivatives(AutomaticDerivatives):
             since `sensitivity`; 0 for a step that does not count.
         tapes: With what each step wrote: "u", "v" and "k" of `RetNet.input_value_key`.
         """
-        W_v, W_k = self.head_matrices(weights)
+        W_v, W_k = self.head_value_and_key_weights(weights)
         u, v, k = tapes["u"], tapes["v"], tapes["k"]
         scale = math.sqrt(self.architecture.key_size)
         some, past_cotangent = decay[:-1], decay[-1][..., None, None] * S_cotangent
@@ -139,11 +139,11 @@ class RetentionDerivatives(AutomaticDerivatives):
             "b_in": u_cotangent.sum(0) + C_cotangent[..., -1],
         }
 
-    def advance_sensitivity(
+    def advance_sensitivity_over_steps(
         self, sensitivity: Parameters, decay: Tensor, weights: Parameters, tapes: Tape
     ) -> None:
         """Compute P after steps from P before them, in place; arguments as `past_gradient`."""
-        W_v, W_k = self.head_matrices(weights)
+        W_v, W_k = self.head_value_and_key_weights(weights)
         u, v, k = tapes["u"], tapes["v"], tapes["k"]
         scale = math.sqrt(self.architecture.key_size)
         x = torch.cat([tapes["x"], torch.ones_like(tapes["x"][..., :1])], -1)

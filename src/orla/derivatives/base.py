@@ -95,7 +95,7 @@ class Derivatives(ABC):
     def summed_gradient(self, tapes: Tape, locals_: Local) -> Parameters:
         """Gradient of the recurrent parameters, summed over the first axis (steps) of both."""
 
-    def gradient_square(self, tapes: Tape, locals_: Local) -> Tensor:
+    def one_step_gradient_square(self, tapes: Tape, locals_: Local) -> Tensor:
         """Sum of the squares of what `summed_gradient` answers for one step, (models,)."""
         gradient = self.summed_gradient(tapes, locals_).values()
         return sum((g * g).flatten(1).sum(1) for g in gradient)
@@ -104,7 +104,7 @@ class Derivatives(ABC):
         """Names of the parameters that `pull` reads; exact RTRL stores them at each step."""
         return tuple(self.architecture.recurrent_shapes())
 
-    def readout_error(
+    def readout_cotangents(
         self, loss: Loss, params: Parameters, state: Tensor, step: StreamStep
     ) -> tuple[Tensor, Tensor, Tensor, Parameters]:
         """Error (models,), and its derivatives, by outputs, state and the readout's parameters.
@@ -159,12 +159,12 @@ class Derivatives(ABC):
 
     @abstractmethod
     def advance_sensitivity_over_block(
-        self, sensitivity: Parameters, rows: Tensor, tapes: Tape, locals_: Local
+        self, sensitivity: Parameters, block_jacobian: Tensor, tapes: Tape, locals_: Local
     ) -> None:
         """Compute P at the end of a block from P at its start, in place.
 
-        From `rows`, unit vectors pulled back to the start (models, state_size, state_size), and
-        the steps' tapes and local terms of these.
+        From `block_jacobian`, unit vectors pulled back to the start (models, state_size,
+        state_size), and the steps' tapes and local terms of these.
         """
 
 

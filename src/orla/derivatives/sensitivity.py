@@ -117,12 +117,12 @@ class UnitSensitivityOps(SensitivityOps):
     architecture: LinearGates
 
     @property
-    def _block_count(self) -> int:
+    def _state_block_count(self) -> int:
         return self.architecture.state_size // self.architecture.hidden
 
     def zeros(self) -> Sensitivity:
         a = self.architecture
-        sizes = self._block_count, a.preactivation_size, a.n_in + a.hidden + 1
+        sizes = self._state_block_count, a.preactivation_size, a.n_in + a.hidden + 1
         return {"e": self.state.new_zeros(*sizes)}
 
     def direct(self) -> Sensitivity:
@@ -142,7 +142,7 @@ class UnitSensitivityOps(SensitivityOps):
         W_hh = self.params["W_hh"].unflatten(0, by_block)
         self_weights = torch.diagonal(W_hh, dim1=1, dim2=2)
         via_gates = (gate_jacobian.unflatten(1, by_block) * self_weights).sum(1)
-        by_h = torch.nn.functional.pad(via_gates[:, None], (0, 0, 0, self._block_count - 1))
+        by_h = torch.nn.functional.pad(via_gates[:, None], (0, 0, 0, self._state_block_count - 1))
         return self.leak_jacobian() + by_h
 
     def transport(self, jacobian: Tensor, sensitivity: Sensitivity) -> Sensitivity:
@@ -152,7 +152,7 @@ class UnitSensitivityOps(SensitivityOps):
 
     def contract(self, cotangent: Tensor, sensitivity: Sensitivity) -> Parameters:
         a = self.architecture
-        by_unit = cotangent.view(self._block_count, 1, a.hidden, 1)
+        by_unit = cotangent.view(self._state_block_count, 1, a.hidden, 1)
         gradient = (by_unit * sensitivity["e"].unflatten(1, (-1, a.hidden))).sum(0).flatten(0, 1)
         return a.by_parameter(gradient)
 
@@ -168,7 +168,7 @@ class ElementSensitivityOps(SensitivityOps):
 
     architecture: ElementWise
 
-    def _by_unit(self, numbers: Tensor) -> Tensor:
+    def _complex_parts_by_unit(self, numbers: Tensor) -> Tensor:
         """Numbers (..., 2 n) in the order of a state, as (..., 2, complex_per_unit, hidden)."""
         a = self.architecture
         return numbers.unflatten(-1, (2, a.hidden, a.complex_per_unit)).transpose(-1, -2)
@@ -188,7 +188,7 @@ class ElementSensitivityOps(SensitivityOps):
 
     def jacobian(self) -> Tensor:
         """lambda (2, complex_per_unit, hidden), real and imaginary parts."""
-        return self._by_unit(torch.cat(self.architecture.decay(self.params)))
+        return self._complex_parts_by_unit(torch.cat(self.architecture.decay(self.params)))
 
     def transport(self, jacobian: Tensor, sensitivity: Sensitivity) -> Sensitivity:
         def transport_one(e: Tensor) -> Tensor:
@@ -200,7 +200,7 @@ class ElementSensitivityOps(SensitivityOps):
     def contract(self, cotangent: Tensor, sensitivity: Sensitivity) -> Parameters:
         a = self.architecture
         h_cotangent, v_cotangent = cotangent.split([2 * a.complex_count, a.feedthrough_size])
-        h_cotangent = self._by_unit(h_cotangent)
+        h_cotangent = self._complex_parts_by_unit(h_cotangent)
         gradient = {
             name: (h_cotangent.view(*h_cotangent.shape, *[1] * (e.dim() - 3)) * e).sum((0, 1))
             for name, e in sensitivity.items()
@@ -212,6 +212,6 @@ class ElementSensitivityOps(SensitivityOps):
         return {name: g + present[name] for name, g in gradient.items()}
 
 
-def has_independent_units(architecture: Architecture) -> bool:
+def activates_units_independently(architecture: Architecture) -> bool:
     """Whether `UnitSensitivityOps` can be used with the architecture."""
     return isinstance(architecture, LinearGates) and architecture.units_independent

@@ -81,9 +81,9 @@ class StackedDerivatives(Derivatives):
             for layer, tape, local in self._layers_with_entries(tapes, locals_)
         )
 
-    def gradient_square(self, tapes: Tape, locals_: Local) -> Tensor:
+    def one_step_gradient_square(self, tapes: Tape, locals_: Local) -> Tensor:
         every = self._layers_with_entries(tapes, locals_)
-        return sum(layer.gradient_square(tape, local) for layer, tape, local in every)
+        return sum(layer.one_step_gradient_square(tape, local) for layer, tape, local in every)
 
     def params_for_pull(self) -> tuple[str, ...]:
         places = range(len(self._layer_derivatives))
@@ -120,12 +120,12 @@ class StackedDerivatives(Derivatives):
         )
 
     def advance_sensitivity_over_block(
-        self, sensitivity: Parameters, rows: Tensor, tapes: Tape, locals_: Local
+        self, sensitivity: Parameters, block_jacobian: Tensor, tapes: Tape, locals_: Local
     ) -> None:
         every = self._layers_with_entries(sensitivity, tapes, locals_)
         for (layer, P, tape, local), size in zip(every, self._influenced_sizes, strict=True):
             local = {"gates": local["gates"][:, :, :size]}
-            layer.advance_sensitivity_over_block(P, rows[:, :size, :size], tape, local)
+            layer.advance_sensitivity_over_block(P, block_jacobian[:, :size, :size], tape, local)
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ class StructuredDerivatives(Derivatives):
         W_ih, W_hh = (torch.bmm(delta, tapes[name].transpose(0, 1)) for name in ("x", "h"))
         return {"W_ih": W_ih, "W_hh": W_hh, "b_h": gates_cotangent.sum(0)}
 
-    def gradient_square(self, tapes: Tape, locals_: Local) -> Tensor:
+    def one_step_gradient_square(self, tapes: Tape, locals_: Local) -> Tensor:
         [gates_cotangent], [inputs] = locals_["gates"], self.augmented_inputs(tapes)
         return (gates_cotangent * gates_cotangent).sum(-1) * (inputs * inputs).sum(-1)
 
@@ -105,7 +105,7 @@ class StructuredDerivatives(Derivatives):
         return self.architecture.by_parameter(gradient.view(terms["P"].shape))
 
     def advance_sensitivity_over_block(
-        self, sensitivity: Parameters, rows: Tensor, tapes: Tape, locals_: Local
+        self, sensitivity: Parameters, block_jacobian: Tensor, tapes: Tape, locals_: Local
     ) -> None:
         inputs = self.augmented_inputs(tapes).transpose(0, 1)
         # Both products are done panel by panel, while the panel is in cache.
@@ -115,7 +115,9 @@ class StructuredDerivatives(Derivatives):
             for first in range(0, gates, width):
                 panel = slice(first, first + width)
                 delta = locals_["gates"][:, model, :, panel].permute(1, 2, 0).flatten(0, 1)
-                product = torch.mm(rows[model], part[:, panel].flatten(1)).view(-1, length)
+                product = torch.mm(block_jacobian[model], part[:, panel].flatten(1)).view(
+                    -1, length
+                )
                 part[:, panel] = product.addmm_(delta, inputs[model]).view(state, -1, length)
 
 

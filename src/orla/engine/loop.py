@@ -147,10 +147,10 @@ class Loop(Parts):
             while position < steps:
                 stop = min(steps, position + self.segment - (first + position) % self.segment)
                 part = {name: m[position:stop] for name, m in stream.items()}
-                seen = self.looks(state, part)
+                seen = self.measure_networks(state, part)
                 part = self.with_noise(part, state)
                 results += self.driver.advance(state, rates, part, updates)
-                for name, value in (seen | self._take_and_reset_probe_states(state)).items():
+                for name, value in (seen | self._pop_due_probe_states(state)).items():
                     sparse[name].append(value)
                 if state.step in snapshots:
                     networks[state.step] = (_clone_tree(state.params), state.network.clone())
@@ -160,7 +160,7 @@ class Loop(Parts):
         errors, series = zip(*results, strict=True)
         by_name = {k: torch.cat([s[k] for s in series]).transpose(0, 1) for k in series[0]}
         by_name |= {name: torch.stack(values, 1) for name, values in sparse.items()}
-        values = self._empty_series(state) | {k: v.cpu().numpy() for k, v in by_name.items()}
+        values = self._zero_length_series(state) | {k: v.cpu().numpy() for k, v in by_name.items()}
         return Adaptation(torch.cat(errors).T.cpu().numpy(), state, values, networks)
 
     def _check_length_and_snapshots(self, first: int, steps: int, snapshots: Sequence[int]) -> None:
@@ -174,7 +174,7 @@ class Loop(Parts):
                     f" choose a multiple of {self.segment}"
                 )
 
-    def _empty_series(self, state: State) -> dict[str, np.ndarray]:
+    def _zero_length_series(self, state: State) -> dict[str, np.ndarray]:
         """Series (models, 0, ...) of looks and states kept: those of a run that is too short."""
         models, none = len(state.network), {}
         for probe, state_of_probe in zip(self.probes, state.probes, strict=True):
@@ -184,7 +184,7 @@ class Loop(Parts):
                 none |= {n: np.empty((models, 0, *v.shape[1:])) for n, v in state_of_probe.items()}
         return none
 
-    def _take_and_reset_probe_states(self, state: State) -> dict[str, Tensor]:
+    def _pop_due_probe_states(self, state: State) -> dict[str, Tensor]:
         """The states of the probes whose states are kept after this step, and begin anew."""
         states: dict[str, Tensor] = {}
         for i, probe in enumerate(self.probes):

@@ -95,7 +95,7 @@ def _stored_steps_bytes(learner: Learner, params: Parameters, network: Tensor) -
     noise_bytes = learner.noise_size * network.element_size() * steps
     if learner.block_length:
         buffers_bytes = bytes_of(learner.buffers(params))
-        return noise_bytes + learner.end_block_bytes(params, buffers_bytes, bytes_of(local))
+        return noise_bytes + learner.buffer_rebuild_bytes(params, buffers_bytes, bytes_of(local))
     if learner.stride == 1:
         return noise_bytes
     # The state as well, though not all learners read it: measured so for windows of 200 steps.

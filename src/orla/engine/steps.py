@@ -21,7 +21,7 @@ class Steps:
     segment: int
 
     def advance(
-        self, state: State, rates: Tensor, stream: StreamTensors, updates: int
+        self, state: State, rates: Tensor, stream: StreamTensors, planned_updates: int
     ) -> list[tuple[Tensor, dict[str, Tensor]]]:
         """Errors (steps, models) and series of each stretch; `state` is changed in place."""
         steps, results, first = len(stream["x"]), [], 0
@@ -35,7 +35,7 @@ class Steps:
                 state.updated_tensors(), state.buffers, rates, stream, *ends
             )
             state.step += stop - first
-            self.parts.end_blocks(state)
+            self.parts.rebuild_full_buffers(state)
             results.append((error[first:stop], {name: v[first:stop] for name, v in values.items()}))
             first = stop
         return results
@@ -76,5 +76,5 @@ class Steps:
         """`run`, compiled."""
         parts = self.parts
         name = f"{type(parts.learner).__name__} + {type(parts.optimizer).__name__}"
-        key_parts = [parts.learner, parts.optimizer, parts.loss, parts.extras]
+        key_parts = [parts.learner, parts.optimizer, parts.loss, parts.extra_key_parts]
         return Compiled(self.run, name, key_parts)

@@ -18,7 +18,7 @@ from orla.learners.base import Carry, Learner
 from orla.losses.base import Loss
 from orla.optimizers.base import Optimizer
 from orla.probes.base import Probe, Update
-from orla.programs.scan import in_layout_of
+from orla.programs.scan import match_layout_in_program
 
 # Steps of a stream: "x" (steps, n_in) and "y" (steps, ...), shared by the models, or
 # (steps, models, ...); and where the stream has them "scored" and "starts", bool.
@@ -51,7 +51,7 @@ class Parts:
         return {"own": self.learner, **{f"of {n}": o for n, o in self.observers.items()}}
 
     @property
-    def extras(self) -> list[Any]:
+    def extra_key_parts(self) -> list[Any]:
         """Observers, interventions and probes, each a list: parts of a program's key."""
         return [list(self.observers.items()), list(self.interventions), list(self.probes)]
 
@@ -62,7 +62,7 @@ class Parts:
         d = self.learner.derivatives
         previous = d.state_before(params, network, stream_step)
         next_state, tape = d.forward(params, network, stream_step)
-        error, outputs_cotangent, cotangent, readout = d.readout_error(
+        error, outputs_cotangent, cotangent, readout = d.readout_cotangents(
             self.loss, params, next_state, stream_step
         )
         step = {"stream": without_noise(stream_step), "before": previous, "tape": tape}
@@ -97,7 +97,7 @@ class Parts:
         apart = learner.loops or learner.block_length or self.observers or self.interventions
         if learner.derivatives.outer_products and elementwise and not apart:
             return gradient
-        return {name: in_layout_of(g, params[name]) for name, g in gradient.items()}
+        return {name: match_layout_in_program(g, params[name]) for name, g in gradient.items()}
 
     def update(
         self,
@@ -142,7 +142,7 @@ class Parts:
             "probes": probes,
         }, series
 
-    def looks(self, state: State, stream: StreamTensors) -> dict[str, Tensor]:
+    def measure_networks(self, state: State, stream: StreamTensors) -> dict[str, Tensor]:
         """What probes see of the network before the first of these steps; {} where none looks."""
         learner, values = self.learner, {}
         for probe in self.probes:
@@ -164,11 +164,11 @@ class Parts:
             values |= vmap(look, in_dims=axes, chunk_size=1)(*arguments)
         return values
 
-    def end_blocks(self, state: State) -> None:
+    def rebuild_full_buffers(self, state: State) -> None:
         """Let learners whose block of steps is full rebuild their buffers."""
         for name, learner in self.learners.items():
             if learner.block_length and state.step % learner.block_length == 0:
-                learner.end_block(state.learners[name], state.buffers[name])
+                learner.rebuild_buffers(state.learners[name], state.buffers[name])
 
     def with_noise(self, stream: StreamTensors, state: State) -> StreamTensors:
         """The next steps, with the random numbers that the learners need."""

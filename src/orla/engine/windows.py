@@ -25,11 +25,11 @@ class Windows:
     passes: int
 
     def advance(
-        self, state: State, rates: Tensor, stream: StreamTensors, updates: int
+        self, state: State, rates: Tensor, stream: StreamTensors, planned_updates: int
     ) -> list[tuple[Tensor, dict[str, Tensor]]]:
         """Errors (steps, models) and series of each window; `state` is changed in place."""
         parts, results = self.parts, []
-        often = updates * self.passes >= _WORTH_COMPILING
+        often = planned_updates * self.passes >= _WORTH_COMPILING
         update = self.update_program if often else parts.update
         for first in range(0, len(stream["x"]), stride := parts.learner.stride):
             window = {name: m[first : first + stride] for name, m in stream.items()}
@@ -42,7 +42,7 @@ class Windows:
                 gradients[name] = self._gradient_sum(state, name, window, steps)
             state.step += stride
             if not self._stepwise_observers:
-                parts.end_blocks(state)
+                parts.rebuild_full_buffers(state)
             changes, values = update(variables, gradients, rates, state.network, window, error)
             vars(state).update(changes)
             results.append((error, {name: v[None] for name, v in values.items()}))
@@ -91,7 +91,7 @@ class Windows:
             arguments = carries[name], buffers[name], params, *inputs
             next_carry, gradient = self.parts.gradient_of(name, *arguments)
             overwrite(carries[name], next_carry)
-            with_readout = gradient | (last if learner.last_alone else readout)
+            with_readout = gradient | (last if learner.last_error_alone else readout)
             gradients[name] = self.parts.match_layout(with_readout, params)
         return network, gradients, error, (steps, readout) if self._stepwise_observers else ()
 
@@ -107,7 +107,7 @@ class Windows:
             state.learners[name], gradient = self.parts.gradient_of(name, *arguments)
             total = {n: g + total[n] if total else g for n, g in gradient.items()}
             if observer.block_length and (state.step + index + 1) % observer.block_length == 0:
-                observer.end_block(state.learners[name], state.buffers[name])
+                observer.rebuild_buffers(state.learners[name], state.buffers[name])
         return total | readout
 
     @cached_property
@@ -122,6 +122,6 @@ class Windows:
         """`Parts.update`, compiled."""
         # Whose gradients they are is no part of it: one program serves all learners.
         parts = self.parts
-        key_parts = [parts.optimizer, list(parts.observers), *parts.extras[1:]]
+        key_parts = [parts.optimizer, list(parts.observers), *parts.extra_key_parts[1:]]
         key_parts.append(list(parts.learner.architecture.recurrent_shapes()))
         return Compiled(parts.update, f"{type(parts.optimizer).__name__}, an update", key_parts)

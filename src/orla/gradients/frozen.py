@@ -14,12 +14,12 @@ from orla import catalogue
 from orla.architectures.base import Architecture, Parameters
 from orla.engine.loop import Loop
 from orla.errors import OrlaError
-from orla.files import atomic, load_arrays
+from orla.files import atomic, load_arrays_and_names
 from orla.learners.base import Learner
 from orla.losses.squared_error import SquaredError
 from orla.optimizers.base import Optimizer, State
 from orla.probes.base import Probe, Update
-from orla.schema import nearest
+from orla.schema import nearest_hint
 
 _SEGMENT_STEPS = 200
 
@@ -69,7 +69,7 @@ def gradients(
 
 def read_stream(path: Path) -> tuple[np.ndarray, np.ndarray]:
     """X (steps, n_in) and Y (steps, n_out) of a stream; an OrlaError names what is wrong."""
-    arrays, _ = load_arrays(path)
+    arrays, _ = load_arrays_and_names(path)
     X = _checked_matrix(path, arrays, "X", "steps, in")
     Y = _checked_matrix(path, arrays, "Y", "steps, out")
     if len(X) != len(Y):
@@ -81,7 +81,7 @@ def read_weights(
     path: Path, part: str | Mapping[str, Any], n_in: int, n_out: int, dtype: torch.dtype
 ) -> tuple[Architecture, Parameters]:
     """The network of an architecture (by name, or kind and options) and its weights in `path`."""
-    arrays, _ = load_arrays(path)
+    arrays, _ = load_arrays_and_names(path)
     options = {"kind": part} if isinstance(part, str) else part
     name = options["kind"]
     hidden = _checked_matrix(path, arrays, "W_out", "out, hidden").shape[1]
@@ -89,7 +89,7 @@ def read_weights(
     network = catalogue.make("architecture", specification, n_in=n_in, n_out=n_out)
     shapes = network.shapes()
     if unknown := [key for key in arrays if key not in shapes]:
-        mend = nearest(unknown[0], list(shapes))
+        mend = nearest_hint(unknown[0], list(shapes))
         raise OrlaError(f"{path}: {unknown[0]} is no parameter of {name}; {mend}")
     for key, shape in shapes.items():
         if key not in arrays:

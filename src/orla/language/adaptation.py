@@ -77,14 +77,14 @@ def adapt(
     by_optimizer: Rates,
     tokens: Tensor,
     learner: str,
-    freeze: float = math.inf,
+    heldout_start: float = math.inf,
 ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
     """Adapt the models of a batch, each to its row of tokens (models, T + 1), by one of `LEARNERS`.
 
     The model `steps` has adapters of these weights in it, which are changed in place. Returned are
     the loss (models, T) of each token before it is learned; the same by the weights as they are at
-    the first window that begins after `freeze` tokens or more, NaN before it; and by layer the norm
-    (models,) of the gradient of its A and B together, mean of every 8th update.
+    the first window that begins after `heldout_start` tokens or more, NaN before it; and by layer
+    the norm (models,) of the gradient of its A and B together, mean of every 8th update.
     """
     update, state = Updates(weights, by_optimizer), steps.start(len(tokens))
     norms, losses, position = Counter(), [], 0
@@ -92,9 +92,9 @@ def adapt(
     windows, label = _input_target_windows(tokens, LEARNERS[learner]), f"adapting by {learner}"
     with cost.work_phase(label, heldout.size):
         for inputs, target in progress.bar(windows, label, "update"):
-            if position >= freeze:
+            if position >= heldout_start:
                 heldout[:, position:] = token_losses(steps, tokens[:, position:], state)
-                freeze = math.inf
+                heldout_start = math.inf
             logits, state = steps(inputs, state)
             loss = F.cross_entropy(logits.mT, target, reduction="none")
             grads = torch.autograd.grad(loss.mean(1).sum(), list(weights.values()))
@@ -114,7 +114,7 @@ def adapt(
     return loss, heldout.astype(loss.dtype), norms
 
 
-def domain_loss_and_error(steps: Steps, text: Sequence[int]) -> tuple[float, float]:
+def domain_loss_and_standard_error(steps: Steps, text: Sequence[int]) -> tuple[float, float]:
     """The loss over a whole text of tokens, and its standard error over places; or NaN."""
     length = len(text) // _PLACES
     if length < 2:
@@ -135,8 +135,8 @@ def losses_and_norms(
     """Tables of losses and of norms of gradients, of one model that has no adapters yet.
 
     Losses have a row a learner, optimizer, stream, seed and bin of tokens, with the frozen model's
-    over all of the bin's domain (`domain_loss_and_error`); norms a row a learner, optimizer,
-    stream, seed and layer. `domain_texts` are parts of each domain's text, `settings` is
+    over all of the bin's domain (`domain_loss_and_standard_error`); norms a row a learner,
+    optimizer, stream, seed and layer. `domain_texts` are parts of each domain's text, `settings` is
     ``language`` of the config. OrlaError: every rate of an optimizer diverges, or a text is too
     short.
     """
@@ -152,7 +152,9 @@ def losses_and_norms(
         [texts.token_stream(stream_texts, streams[i], length, seed / seeds) for i, seed in places]
     )
     frozen = token_losses(steps, tokens)
-    domains = {name: domain_loss_and_error(steps, text) for name, text in stream_texts.items()}
+    domains = {
+        name: domain_loss_and_standard_error(steps, text) for name, text in stream_texts.items()
+    }
     losses, norms, index = [], [], np.arange(length // size)
     for learner, grids in rates_by_learner.items():
         best = _best_rates(steps, rank, choice_tokens, learner, grids)
@@ -186,5 +188,8 @@ def _best_rates(
         scores = {rates.half_decade_index(rate): next(loss_by_model) for rate in grid}
         if not np.isfinite([*scores.values()]).any():
             raise OrlaError(f"{name} diverges at every rate of its grid; give smaller rates")
-        best[name] = rates.half_decade(rates.best_index(scores)), rates.best_on_edge(scores)
+        best[name] = (
+            rates.half_decade(rates.lowest_error_index(scores)),
+            rates.best_on_edge(scores),
+        )
     return best

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from orla.files import MOST_TEXT, as_one_line, read_file, require_sha256
+from orla.files import MOST_TEXT, read_file, require_sha256, reraise_in_one_line
 from orla.language.steps import State, Steps
 from orla.sessions.hdf5 import open_checked
 
@@ -83,7 +83,7 @@ def load_textgenrnn(weights: str | Path, vocabulary: str | Path, sha256: str | N
     OrlaError: one is missing or holds something else, or the weights have another SHA-256.
     """
     mend = "get it anew as docs/language.md says"
-    with as_one_line(weights, "no weights of textgenrnn", mend):
+    with reraise_in_one_line(weights, "no weights of textgenrnn", mend):
         path = require_sha256(weights, sha256, mend)
         with open_checked(path, "weights of textgenrnn", h5py.File) as file:
             paths: list[str] = []

@@ -14,7 +14,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTra
 from transformers.utils import logging
 
 from orla.errors import OrlaError
-from orla.files import as_one_line
+from orla.files import reraise_in_one_line
 from orla.language import lstm
 from orla.language.steps import FAMILIES, GPT2, Steps
 from orla.study.chapter_jobs import token_us
@@ -63,7 +63,7 @@ def _load_pretrained(kind: Any, name: str, **how: Any) -> Any:
     is_folder = Path(name).is_dir()
     what = "cannot be read" if is_folder else "neither on this machine nor found on the hub"
     mend = "give a folder that save_pretrained wrote, or a model's name"
-    with as_one_line(f'config: "language.models" loads {name}', what, mend):
+    with reraise_in_one_line(f'config: "language.models" loads {name}', what, mend):
         if not is_folder:
             with suppress(Exception):  # of many kinds: the hub's client found nothing here
                 return kind.from_pretrained(name, local_files_only=True, **how)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from orla.errors import OrlaError
-from orla.files import as_one_line, read_file
+from orla.files import read_file, reraise_in_one_line
 from orla.study.chapter_jobs import SHIPPED_TEXTS
 from orla.tasks import bytes as library
 
@@ -43,7 +43,7 @@ def _read_text(source: str) -> str:
     if source in SHIPPED_TEXTS:
         return library.read_text(source).decode("utf-8", "replace").replace("\r\n", "\n")
     mend = 'give "language.texts" code, prose or a file in UTF-8'
-    with as_one_line(source, "no text", mend):
+    with reraise_in_one_line(source, "no text", mend):
         return read_file(source).decode("utf-8").replace("\r\n", "\n")
 
 

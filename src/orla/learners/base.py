@@ -42,12 +42,12 @@ class Learner(Part, ABC):
         "memory": "",
     }
 
-    # Steps after which `end_block` is called; 0 for never. `stride` is 1 where it is not 0.
+    # Steps after which `rebuild_buffers` is called; 0 for never. `stride` is 1 where it is not 0.
     block_length: ClassVar[int] = 0
     # Whether `gradient` reads "outputs_cotangent".
     reads_outputs: ClassVar[bool] = False
     # Whether the gradient of a window, the readout's too, is that of its last error alone.
-    last_alone: ClassVar[bool] = False
+    last_error_alone: ClassVar[bool] = False
     # Random numbers, uniform on [0, 1), that each model gets at each step.
     noise_size: ClassVar[int] = 0
     # Standard normal numbers that each model gets once, as "fixed_noise" in `buffers`.
@@ -85,7 +85,7 @@ class Learner(Part, ABC):
         return {}
 
     def buffers(self, params: Parameters) -> dict[str, Any]:
-        """What `gradient` reads and `end_block` alone changes; the loop adds it to the carry."""
+        """What `gradient` reads and `rebuild_buffers` changes; the loop adds it to the carry."""
         return {}
 
     @abstractmethod
@@ -96,11 +96,11 @@ class Learner(Part, ABC):
         does not change are absent from the gradient.
         """
 
-    def end_block(self, carry: Carry, buffers: dict[str, Any]) -> None:
+    def rebuild_buffers(self, carry: Carry, buffers: dict[str, Any]) -> None:
         """Called after every `block_length` steps; changes `buffers` in place."""
 
-    def end_block_bytes(self, params: Parameters, buffers_bytes: int, local_bytes: int) -> int:
-        """What `end_block` takes of one model beside the carry and the buffers."""
+    def buffer_rebuild_bytes(self, params: Parameters, buffers_bytes: int, local_bytes: int) -> int:
+        """What `rebuild_buffers` takes of one model beside the carry and the buffers."""
         return 0
 
     def sensitivity(self, carry: Carry, params: Parameters) -> Parameters:

@@ -12,7 +12,7 @@ from torch.utils import _pytree as pytree
 from orla.architectures.base import Parameters
 from orla.derivatives.automatic import RetentionDerivatives
 from orla.derivatives.base import Derivatives, Tape
-from orla.derivatives.sensitivity import has_independent_units
+from orla.derivatives.sensitivity import activates_units_independently
 from orla.derivatives.structured import StructuredDerivatives
 from orla.programs import kernels
 from orla.programs.compiling import Compiled
@@ -22,7 +22,8 @@ from orla.programs.scan import scan, stack_trees, while_loop
 # about one step; more steps take longer to compile.
 _GROUP = 4
 
-# What is stored of the steps of a block, the newest last: tensors (steps, models, ...).
+# What is stored of the steps of a block: tensors (steps, models, ...), filled from the end, so
+# that the newest step is the first that is filled.
 Slots = dict[str, Any]
 
 
@@ -44,15 +45,15 @@ class PulledBlocks:
         return {"tape": {"keep": ones} | tape, "weights": weights}
 
     def gradient(
-        self, sensitivity: Parameters, slots: Slots, count: Tensor, cotangent: Tensor
+        self, sensitivity: Parameters, slots: Slots, stored_count: Tensor, cotangent: Tensor
     ) -> Parameters:
         """The cotangent on the newest state (models, state) times the present P.
 
-        `sensitivity` is P before the steps; the last `count` of the slots are filled.
+        `sensitivity` is P before the steps; the last `stored_count` of the slots are filled.
         """
         first_weights = {name: w[0] for name, w in slots["weights"].items()}
         none, length = self.derivatives.zero_gradient_terms(first_weights), block_steps(slots)
-        exists = torch.arange(length, device=cotangent.device) >= length - count
+        exists = torch.arange(length, device=cotangent.device) >= length - stored_count
         size = max(size for size in range(1, _GROUP + 1) if length % size == 0)
         groups = pytree.tree_map(lambda t: t.unflatten(0, (-1, size)), (slots, exists))
 
@@ -65,7 +66,7 @@ class PulledBlocks:
             group = pytree.tree_map(lambda t: t.index_select(0, index[None])[0], groups)
             return index + 1, *self._pull_group(group, cotangent, terms)
 
-        begun = (length - count) // size, cotangent, none
+        begun = (length - stored_count) // size, cotangent, none
         _, start_cotangent, terms = while_loop(goes_on, backward, begun, (groups,))
         return self.derivatives.gradient_within_block(sensitivity, start_cotangent, terms)
 
@@ -129,9 +130,9 @@ class KernelBlocks:
         return {"W_hh": W_hh, "on_gates": on_gates, "around": around, "inputs": inputs}
 
     def gradient(
-        self, sensitivity: Parameters, slots: Slots, count: Tensor, cotangent: Tensor
+        self, sensitivity: Parameters, slots: Slots, stored_count: Tensor, cotangent: Tensor
     ) -> Parameters:
-        gradient = kernels.block_gradient(sensitivity["P"], slots, count, cotangent)
+        gradient = kernels.block_gradient(sensitivity["P"], slots, stored_count, cotangent)
         return self.derivatives.architecture.by_parameter(gradient)
 
     def advance_sensitivity_over_block(self, sensitivity: Parameters, slots: Slots) -> None:
@@ -149,9 +150,9 @@ class RetentionBlocks(PulledBlocks):
         return super().pack_step(tape | {"u": u, "v": v, "k": k}, params)
 
     def gradient(
-        self, sensitivity: Parameters, slots: Slots, count: Tensor, cotangent: Tensor
+        self, sensitivity: Parameters, slots: Slots, stored_count: Tensor, cotangent: Tensor
     ) -> Parameters:
-        index = block_steps(slots) - count
+        index = block_steps(slots) - stored_count
         newest = pytree.tree_map(lambda t: t.index_select(0, index[None])[0], slots)
         previous_cotangent, present = self.derivatives.pull(
             newest["weights"], newest["tape"], cotangent
@@ -164,20 +165,22 @@ class RetentionBlocks(PulledBlocks):
         return {name: g + past[name] if name in past else g for name, g in present.items()}
 
     def advance_sensitivity_over_block(self, sensitivity: Parameters, slots: Slots) -> None:
-        oldest = torch.zeros_like(slots["tape"]["x"][0, 0, 0], dtype=torch.int64)
-        share = self._retention_shares(slots, oldest)
-        self.derivatives.advance_sensitivity(sensitivity, share, slots["weights"], slots["tape"])
+        newest_index = torch.zeros_like(slots["tape"]["x"][0, 0, 0], dtype=torch.int64)
+        share = self._retention_shares(slots, newest_index)
+        self.derivatives.advance_sensitivity_over_steps(
+            sensitivity, share, slots["weights"], slots["tape"]
+        )
 
-    def _retention_shares(self, slots: Slots, newest: Tensor) -> Tensor:
-        """By how much S has faded since each step from `newest` on, and since the block began.
+    def _retention_shares(self, slots: Slots, newest_index: Tensor) -> Tensor:
+        """By how much S faded since each step from `newest_index` on, and since the block began.
 
-        (steps + 1, models, heads). 0 for slots before `newest`, and for steps before the start of
-        a trial that came later.
+        (steps + 1, models, heads). 0 for slots before `newest_index`, and for steps before the
+        start of a trial that came later.
         """
         keep = slots["tape"]["keep"]
         steps = torch.arange(len(keep) + 1, device=keep.device)
-        age = steps - newest
-        later = (steps[:-1] >= newest) & (steps[:-1] < steps[:, None])
+        age = steps - newest_index
+        later = (steps[:-1] >= newest_index) & (steps[:-1] < steps[:, None])
         starts = ((1.0 - keep) * later[:, :, None]).sum(1)
         valid = (age >= 0)[:, None] & (starts == 0)
         gamma = self.derivatives.architecture.gamma(keep)
@@ -189,7 +192,7 @@ Blocks = PulledBlocks | KernelBlocks
 
 def fastest_blocks(derivatives: Derivatives, params: Parameters) -> Blocks:
     """The fastest blocks for the architecture, and the parameters' device and precision."""
-    independent = has_independent_units(derivatives.architecture)
+    independent = activates_units_independently(derivatives.architecture)
     return _blocks(derivatives, independent and kernels.can_serve(params["W_hh"]))
 
 

@@ -8,7 +8,11 @@ import torch
 from torch import Tensor
 
 from orla.catalogue import Mark, option
-from orla.derivatives.sensitivity import Sensitivity, UnitSensitivityOps, has_independent_units
+from orla.derivatives.sensitivity import (
+    Sensitivity,
+    UnitSensitivityOps,
+    activates_units_independently,
+)
 from orla.errors import OrlaError
 from orla.learners.base import Carry, Step, network_name
 from orla.learners.sensitivity import SensitivityLearner
@@ -33,7 +37,7 @@ class FeedbackLearner(SensitivityLearner):
     )
 
     def __post_init__(self) -> None:
-        if not has_independent_units(self.architecture):
+        if not activates_units_independently(self.architecture):
             raise OrlaError(
                 f"{self.part.name}: the network {network_name(self.architecture)} does not declare"
                 " that its units are independent (units_independent), so that a unit's own past"
@@ -48,7 +52,7 @@ class FeedbackLearner(SensitivityLearner):
     def fixed_noise_size(self) -> int:
         return self.architecture.hidden * self.architecture.n_out if self.reads_outputs else 0
 
-    def signal(self, carry: Carry, step: Step) -> Tensor:
+    def learning_signal(self, carry: Carry, step: Step) -> Tensor:
         if not self.reads_outputs:
             return step["cotangent"]
         n_out = self.architecture.n_out

@@ -93,7 +93,7 @@ class UORO(
         _, local = derivatives.pull(params, tape, nu)
         window = pytree.tree_map(lambda t: materialize(t)[None], (tape, local))
         direct = derivatives.summed_gradient(*window)  # nu D_t
-        length = torch.sqrt(derivatives.gradient_square(*window))
+        length = torch.sqrt(derivatives.one_step_gradient_square(*window))
         rho1 = materialize(torch.sqrt(length / (norm(nu) + self.eps)) + self.eps)
 
         s = materialize(times(rho0, Js) + times(rho1, nu))
@@ -151,7 +151,10 @@ class KFRTRL(
         if "keep" in tape:  # nothing is carried over the start of a trial
             u = times(tape["keep"], u)
         JA = materialize(derivatives.push(params, tape, step["before"], carry["A"]))
-        v, B = derivatives.augmented_inputs(tape), materialize(self._gate_jacobian(tape["cache"]))
+        v, B = (
+            derivatives.augmented_inputs(tape),
+            materialize(self._transposed_gate_jacobian(tape["cache"])),
+        )
         p1, p2 = (
             materialize(torch.sqrt((norm(left) + self.eps) / (norm(right) + self.eps)))
             for left, right in ((JA, u), (B, v))
@@ -163,7 +166,7 @@ class KFRTRL(
         gradient = gates_cotangent[:, :, None] * u[:, None, :]
         return {"u": u, "A": A}, self.architecture.by_parameter(gradient)
 
-    def _gate_jacobian(self, cache: Tensor) -> Tensor:
+    def _transposed_gate_jacobian(self, cache: Tensor) -> Tensor:
         """B_t transposed: the next state by the pre-activations (models, gates, state_size)."""
         size = self.architecture.state_size
         unit_vectors = torch.eye(size, dtype=cache.dtype, device=cache.device)

@@ -69,7 +69,7 @@ class RTRL(
     def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
         blocks = blocks_by_slots(self.derivatives, carry["slots"])
         count = carry["stored"] + 1
-        slots = _append(carry["slots"], count, blocks.pack_step(step["tape"], params))
+        slots = _store_step(carry["slots"], count, blocks.pack_step(step["tape"], params))
         gradient = blocks.gradient(carry["sensitivity"], slots, count, step["cotangent"])
         return {"slots": slots, "stored": count % self.block_length}, gradient
 
@@ -84,20 +84,22 @@ class RTRL(
         rows = [blocks.gradient(*arguments, unit.repeat(len(like), 1)) for unit in units]
         return {name: torch.stack([row[name] for row in rows], 1) for name in rows[0]}
 
-    def end_block(self, carry: Carry, buffers: dict[str, Any]) -> None:
+    def rebuild_buffers(self, carry: Carry, buffers: dict[str, Any]) -> None:
         blocks_by_slots(self.derivatives, carry["slots"]).advance_sensitivity_over_block(
             buffers["sensitivity"], carry["slots"]
         )
 
-    def end_block_bytes(self, params: Parameters, buffers_bytes: int, local_bytes: int) -> int:
+    def buffer_rebuild_bytes(self, params: Parameters, buffers_bytes: int, local_bytes: int) -> int:
         if isinstance(fastest_blocks(self.derivatives, params), RetentionBlocks):
             return 2 * buffers_bytes  # measured: the products of all steps, before P has them
         # Every unit vector of the state is pulled back through all steps of the block.
         return self.block_length * self.architecture.state_size * local_bytes
 
 
-def _append(slots: Slots, count: Tensor, latest: dict[str, Any]) -> Slots:
+def _store_step(slots: Slots, stored_count: Tensor, packed_step: dict[str, Any]) -> Slots:
     """The slots with the latest step in the place of the next empty one."""
     # The block is filled from its end, so that pulling back begins with the newest step.
-    index = block_steps(slots) - count[None]
-    return pytree.tree_map(lambda store, new: store.index_copy(0, index, new[None]), slots, latest)
+    index = block_steps(slots) - stored_count[None]
+    return pytree.tree_map(
+        lambda store, new: store.index_copy(0, index, new[None]), slots, packed_step
+    )

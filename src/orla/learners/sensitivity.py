@@ -17,11 +17,11 @@ from orla.derivatives.sensitivity import (
     Sensitivity,
     SensitivityOps,
     UnitSensitivityOps,
-    has_independent_units,
+    activates_units_independently,
 )
 from orla.errors import OrlaError
 from orla.learners.base import Carry, Learner, Step, network_name
-from orla.programs.scan import in_layout_of, materialize
+from orla.programs.scan import match_layout_in_program, materialize
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class SensitivityLearner(Learner):
         past, direct = self.transport(ops, sensitivity), ops.direct()
         return {name: e + direct[name] for name, e in past.items()}
 
-    def signal(self, carry: Carry, step: Step) -> Tensor:
+    def learning_signal(self, carry: Carry, step: Step) -> Tensor:
         """What e_t is contracted with (models, state_size): dL/dh_t."""
         return step["cotangent"]
 
@@ -53,7 +53,7 @@ class SensitivityLearner(Learner):
 
     @property
     def _ops_class(self) -> type[SensitivityOps]:
-        own = has_independent_units(self.architecture) and not self.dense
+        own = activates_units_independently(self.architecture) and not self.dense
         return UnitSensitivityOps if own else DenseSensitivityOps
 
     def init(self, params: Parameters) -> Carry:
@@ -80,8 +80,8 @@ class SensitivityLearner(Learner):
 
         old = carry["sensitivity"]
         new = vmap(advance, in_dims=(0, *axes))(old, *arguments)
-        new = {name: in_layout_of(e, old[name]) for name, e in new.items()}
-        signal = materialize(self.signal(carry, step))
+        new = {name: match_layout_in_program(e, old[name]) for name, e in new.items()}
+        signal = materialize(self.learning_signal(carry, step))
         gradient = vmap(contract, in_dims=(0, 0, *axes))(new, signal, *arguments)
         return {"sensitivity": new}, gradient
 
@@ -194,7 +194,7 @@ class SnAp(
     @property
     def dense(self) -> bool:
         """Whether e has an entry for every number of the state and every parameter."""
-        return self.steps > 1 or not has_independent_units(self.architecture)
+        return self.steps > 1 or not activates_units_independently(self.architecture)
 
     def mask(self) -> Sensitivity:
         """M, of a shape that broadcasts to e of one model; True where it is 1."""

@@ -35,7 +35,7 @@ class WindowLearner(Learner):
             )
 
     @property
-    def last_alone(self) -> bool:
+    def last_error_alone(self) -> bool:
         return self.errors == "last"
 
     @property

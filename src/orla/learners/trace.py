@@ -73,8 +73,8 @@ class Trace(
     def gradient(self, carry: Carry, params: Parameters, step: Step) -> tuple[Carry, Parameters]:
         return self._rule.gradient(carry, params, step)
 
-    def end_block(self, carry: Carry, buffers: dict[str, Any]) -> None:
-        self._rule.end_block(carry, buffers)
+    def rebuild_buffers(self, carry: Carry, buffers: dict[str, Any]) -> None:
+        self._rule.rebuild_buffers(carry, buffers)
 
-    def end_block_bytes(self, params: Parameters, buffers_bytes: int, local_bytes: int) -> int:
-        return self._rule.end_block_bytes(params, buffers_bytes, local_bytes)
+    def buffer_rebuild_bytes(self, params: Parameters, buffers_bytes: int, local_bytes: int) -> int:
+        return self._rule.buffer_rebuild_bytes(params, buffers_bytes, local_bytes)

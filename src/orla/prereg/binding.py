@@ -32,13 +32,15 @@ _RECORD = {part: part for part in _PARTS} | {
 }
 
 
-def study_bindings(plan: Plan, registrations: Iterable[Registration]) -> dict[str, dict[str, Any]]:
+def config_bindings(plan: Plan, registrations: Iterable[Registration]) -> dict[str, dict[str, Any]]:
     """What the plan's study binds of each registration that is for it, by name."""
     study = plan.config["name"]
-    return {each.name: study_binding(plan, each) for each in registrations if study in each.studies}
+    return {
+        each.name: config_binding(plan, each) for each in registrations if study in each.studies
+    }
 
 
-def study_binding(plan: Plan, registration: Registration) -> dict[str, Any]:
+def config_binding(plan: Plan, registration: Registration) -> dict[str, Any]:
     """`record_sha256`, and `refused`, why the study does not answer the registration as it says.
 
     The record holds what the results depend on: nothing of reports, of how fast it is computed, of

@@ -66,9 +66,9 @@ def _bind_registration(arguments: argparse.Namespace) -> None:
     folders = [Path(plan.config["pathvars"]["results"]), *lockable.result_folders(claim)]
     claim = replace(claim, binds={})  # so that every part is bound
     sums = binding.recording_hashes(plan, claim)
-    binds = binding.study_binding(plan, claim) | binding.behaviour_fingerprints(plan, claim)
+    binds = binding.config_binding(plan, claim) | binding.behaviour_fingerprints(plan, claim)
     binds |= {"results": list(dict.fromkeys(map(str, folders))), "recordings": sums}
-    if sweeps := demands.sweep_paths(plan, claim):
+    if sweeps := demands.quantity_condition_paths(plan, claim):
         binds["sweeps"] = sweeps
     binding.write_binds(arguments.file, binds)
     recordings = f"the contents of {', '.join(sums)}; " if sums else ""
@@ -89,7 +89,7 @@ def _lock_documents(arguments: argparse.Namespace) -> None:
     columns, lock_lines = _available_columns_by_result(arguments), lock.read_lock(folder)
     for path in arguments.files:
         if path.parent.name == amendments.AMENDMENTS:
-            _check_amendment(path, folder, arguments)
+            _check_stated_results_seen(path, folder, arguments)
             continue
         registration = reader.read_registration(path)
         check_columns(registration, columns)
@@ -109,16 +109,18 @@ def _lock_documents(arguments: argparse.Namespace) -> None:
         print(f"commit {folder / lock.LOCK} and these files today")
 
 
-def _check_amendment(path: Path, folder: Path, arguments: argparse.Namespace) -> None:
+def _check_stated_results_seen(
+    amendment_path: Path, folder: Path, arguments: argparse.Namespace
+) -> None:
     """Refuse an amendment that says that no result was seen where one exists."""
     from orla.prereg import lockable
 
-    for amendment in amendments.read_amendments(path):
+    for amendment in amendments.read_amendments(amendment_path):
         registration = reader.read_registration(folder / amendment.registration)
         present = lockable.existing_results(registration, arguments.results)
         if present and not amendment.saw_something:
             wrong = f"says that no result had been seen, and {present[0]} exists"
-            raise OrlaError(f"{path}: {wrong}; state in results_seen what had been seen")
+            raise OrlaError(f"{amendment_path}: {wrong}; state in results_seen what had been seen")
 
 
 def _verify_locks(arguments: argparse.Namespace) -> None:

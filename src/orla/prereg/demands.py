@@ -7,7 +7,7 @@ from orla.errors import OrlaError
 from orla.prereg.registration import QUANTITIES, Registration
 from orla.results.guards import LEAST_RATES
 from orla.results.scales import PP, VARIANCE
-from orla.schema import nearest
+from orla.schema import nearest_hint
 from orla.study.keys import KEYS
 from orla.study.plan import Condition, Plan
 from orla.study.quantities import Quantity, parse_quantity
@@ -26,7 +26,7 @@ def compared_and_checked_conditions(plan: Plan, registration: Registration) -> l
     return list(dict.fromkeys([*compared_conditions(plan, registration), *check_conditions]))
 
 
-def sweep_paths(plan: Plan, registration: Registration) -> list[str]:
+def quantity_condition_paths(plan: Plan, registration: Registration) -> list[str]:
     """Paths below the results of the conditions of all quantities that a registration reads."""
     quantities = [registration.quantity, *registration.checked_quantities]
     return sorted({condition.path for condition in quantity_conditions(plan, quantities)})
@@ -106,15 +106,15 @@ def _check_read_conditions(
 
 
 def _check_quantity(
-    plan: Plan, registration: Registration, quantity: str, same: Iterable[str]
+    plan: Plan, registration: Registration, quantity: str, fields_to_match: Iterable[str]
 ) -> None:
-    """Refuse a quantity that the config lacks, or of other fields `same` or another sample."""
+    """Refuse a quantity that the config lacks, or of other `fields_to_match` or another sample."""
     name = f"registration {registration.name}"
     if not (matches := find_quantities(plan, [quantity])):
-        near = nearest(quantity, plan.config.get("quantities", {}))
+        near = nearest_hint(quantity, plan.config.get("quantities", {}))
         raise OrlaError(f'{name}: the config has no quantity "{quantity}"; {near}')
     [about] = matches
-    for what in same:
+    for what in fields_to_match:
         if (value := getattr(about, what)) != (registered_value := getattr(registration, what)):
             differs = f'{what} of {quantity} is "{value}" in the config, not "{registered_value}"'
             raise OrlaError(f'{name}: {differs}; correct "{what}"')

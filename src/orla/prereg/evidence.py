@@ -33,7 +33,7 @@ def _manipulation_failures(registration: Registration, tables: Tables) -> list[s
     """
     problems = []
     for check in registration.checks:
-        table, assumed = tables[check.result], registration.assumed_values.items()
+        table, assumed = tables[check.result], registration.default_where.items()
         unnamed = {key: v for key, v in assumed if key in table and key not in check.where}
         table = rows.matching_rows(table, unnamed)
         problems += rows.check_failures(check, table)
@@ -41,7 +41,7 @@ def _manipulation_failures(registration: Registration, tables: Tables) -> list[s
             quantity_rows = table[table["quantity"].isin(check.where["quantity"])]
             for _, values in quantity_rows.iterrows():
                 row = rows.Row(registration.name, check.result, values)
-                texts = means.quantity_departures(registration, row)
+                texts = means.quantity_problems(registration, row)
                 problems += [f'manipulation check "{check.name}": {text}' for text in texts]
     return problems
 

@@ -14,7 +14,7 @@ from orla.prereg import rule_trials
 from orla.prereg.demands import find_quantities
 from orla.prereg.registration import LATER_PARTS, Registration
 from orla.programs import compiling
-from orla.study.keys import peer_column
+from orla.study.keys import peer_accuracy_column
 from orla.study.plan import Condition, Plan
 
 # Of an array's largest number; what is smaller is the rounding of a difference.
@@ -99,12 +99,13 @@ def behaviour_trials(
         parts[f"start {condition.start}"] = partial(trials.start_outputs, start, network)
     diverged = partial(list)
     if conditions:
-        models, judged = _sweep_trials(plan, conditions, registration, [0.1, 0.3])
+        models, judged = _models_and_judged_trials(plan, conditions, registration, [0.1, 0.3])
         parts["sweep and choice of the rate"] = partial(trials.rate_selection_outputs, models)
         parts["statistics"] = judged
-        _, diverged = _sweep_trials(plan, conditions, registration, [1e3, 3e3])  # models diverge
-    for peer in quantity_peer_names(plan, conditions, registration):
-        parts[f"River's {peer}"] = partial(trials.peer_outputs, peer)
+        too_large = [1e3, 3e3]  # models diverge
+        _, diverged = _models_and_judged_trials(plan, conditions, registration, too_large)
+    for peer in quantity_peer_model_names(plan, conditions, registration):
+        parts[f"River's {peer}"] = partial(trials.peer_model_outputs, peer)
     parts["guards"] = partial(rule_trials.guard_outputs)
     parts["judge"] = partial(rule_trials.judge_outputs, registration)
     generic = rule_trials.generic_registration(registration)
@@ -127,16 +128,19 @@ def _small_job(plan: Plan, condition: Condition) -> dict[str, Any]:
     return job | {"network": trials.shrink_network(job["network"])}
 
 
-def _sweep_trials(
-    plan: Plan, conditions: Sequence[Condition], registration: Registration, rates: list[float]
+def _models_and_judged_trials(
+    plan: Plan,
+    conditions: Sequence[Condition],
+    registration: Registration,
+    first_rates: list[float],
 ) -> tuple[partial, partial]:
-    """Of sweeps of the first two learners, the first at `rates`: the models, and what is judged."""
+    """Of sweeps of two learners, the first at `first_rates`: the models, and what is judged."""
     job, statistics = _small_job(plan, conditions[0]), plan.config["statistics"]
     settings = {n: job[n] for n in ("start", "stable_windows", "format") if n in job}
     learners = list(dict.fromkeys(condition.learner for condition in conditions))[:2]
     sweeps = [
         partial(trials.learner_sweep, job["network"], settings, plan.spec("learner", name), grid)
-        for name, grid in zip(learners, (rates, [0.1, 0.3]), strict=False)
+        for name, grid in zip(learners, (first_rates, [0.1, 0.3]), strict=False)
     ]
     models = partial(trials.sweep_outputs, job["keys"], learners, *sweeps)
     reads = defaultdict(list)
@@ -146,10 +150,12 @@ def _sweep_trials(
     return models, partial(trials.select_columns, judged, dict(reads))
 
 
-def quantity_peer_names(
+def quantity_peer_model_names(
     plan: Plan, conditions: Sequence[Condition], registration: Registration
 ) -> list[str]:
     """The names of River's models whose column the registration's quantity reads."""
     columns = {t.column for q in find_quantities(plan, [registration.quantity]) for t in q.terms}
     options = [plan.option("task", c.task, "peers") or {} for c in conditions]
-    return sorted({peer for peers in options for peer in peers if peer_column(peer) in columns})
+    return sorted(
+        {peer for peers in options for peer in peers if peer_accuracy_column(peer) in columns}
+    )

@@ -39,7 +39,7 @@ def verdict_table(
     Args:
         tables: Result -> its table.
         locks: Registration -> its lock, from `orla.prereg.lock.verify_folder`.
-        bindings: Registration -> what the study binds, as from `orla.prereg.binding.study_binding`.
+        bindings: Registration -> what the study binds, as from `prereg.binding.config_binding`.
         datasets: TASK[/PAIR]/SPLIT -> data set, from the tables' provenance.
         provenance_difference: How that of the tables differs; then every verdict is untestable.
 
@@ -89,7 +89,7 @@ def judge_registrations(
     registrations: Sequence[Registration],
     tables: Tables,
     bindings: Mapping[str, Mapping[str, Any]],
-    retired: int = 0,
+    n_retired: int = 0,
 ) -> list[dict[str, Any]]:
     """The verdict on each registration of one study, by its results alone.
 
@@ -99,21 +99,21 @@ def judge_registrations(
     without the pairs that fail a guard, or with a learner at the runner-up of its rates, is
     inconclusive; so is one that is not the same in five of six studies with one pair left out.
 
-    `retired` registrations, which an amendment may have taken out of the study, count in its family
-    as untestable ones do.
+    `n_retired` registrations, which an amendment may have taken out of the study, count in its
+    family as untestable ones do.
     """
     read = [evidence.read_evidence(each, tables, bindings.get(each.name)) for each in registrations]
-    return judge_evidence(read, retired)
+    return judge_evidence(read, n_retired)
 
 
-def judge_evidence(family: Sequence[Evidence], retired: int = 0) -> list[dict[str, Any]]:
+def judge_evidence(family: Sequence[Evidence], n_retired: int = 0) -> list[dict[str, Any]]:
     """The verdict on each registration of a family, by the evidence that was read."""
     fields = ("variants", "leave_one_out_estimates")
     variants = (
-        _outcomes_by_variant(family, [getattr(each, field) for each in family], retired)
+        _outcomes_by_variant(family, [getattr(each, field) for each in family], n_retired)
         for field in fields
     )
-    results = zip(family, _outcomes(family, retired), *variants, strict=True)
+    results = zip(family, _outcomes(family, n_retired), *variants, strict=True)
     return [
         _verdict_columns(each, *outcome_and_ps, by_variant, list(leave_one_out.values()))
         for each, outcome_and_ps, by_variant, leave_one_out in results
@@ -121,7 +121,7 @@ def judge_evidence(family: Sequence[Evidence], retired: int = 0) -> list[dict[st
 
 
 def _outcomes_by_variant(
-    family: Sequence[Evidence], variants_of_each: Sequence[Mapping[str, Estimate]], retired: int
+    family: Sequence[Evidence], variants_of_each: Sequence[Mapping[str, Estimate]], n_retired: int
 ) -> list[dict[str, str]]:
     """Of each registration: the outcome by each variant of its estimate, by the variant's name."""
     outcomes: list[dict[str, str]] = [{} for _ in family]
@@ -130,19 +130,19 @@ def _outcomes_by_variant(
             replace(each, estimate=variants.get(name, each.estimate))
             for each, variants in zip(family, variants_of_each, strict=True)
         ]
-        for i, (outcome, _) in enumerate(_outcomes(changed, retired)):
+        for i, (outcome, _) in enumerate(_outcomes(changed, n_retired)):
             if name in variants_of_each[i]:
                 outcomes[i][name] = outcome
     return outcomes
 
 
-def _outcomes(family: Sequence[Evidence], retired: int) -> list[tuple[str, Ps]]:
+def _outcomes(family: Sequence[Evidence], n_retired: int) -> list[tuple[str, Ps]]:
     tests = [
         (1.0, 1.0) if each.obstacles else each.registration.rule.claim_and_opposite_p(each.estimate)
         for each in family
     ]
     corrected = [i for i, each in enumerate(family) if not each.registration.primary]
-    ps_by_side = ([tests[i][side] for i in corrected] + [1.0] * retired for side in (0, 1))
+    ps_by_side = ([tests[i][side] for i in corrected] + [1.0] * n_retired for side in (0, 1))
     holm = dict(zip(corrected, zip(*map(holm_p_values, ps_by_side), strict=True), strict=False))
     outcomes = []
     for i, each in enumerate(family):

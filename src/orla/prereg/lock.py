@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orla.errors import OrlaError
-from orla.files import MOST_TEXT, as_one_line, atomic, read_file, sha256
+from orla.files import MOST_TEXT, atomic, read_file, reraise_in_one_line, sha256
 from orla.prereg import amendments
 from orla.prereg.amendments import AMENDMENTS, Amendment
 from orla.prereg.documents import parse_date
@@ -217,7 +217,7 @@ def _lock_text(path: Path) -> str:
     """The text of LOCK; "" where there is none."""
     if not os.path.lexists(path):
         return ""
-    with as_one_line(path, "not a text in UTF-8", "restore it from git"):
+    with reraise_in_one_line(path, "not a text in UTF-8", "restore it from git"):
         return read_file(path, MOST_TEXT).decode()
 
 

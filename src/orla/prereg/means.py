@@ -35,7 +35,7 @@ def mean_evidence(
     if registration.by_pairs:
         pairs = rows.matching_rows(tables[registration.pair_result], query.where)
     if registration.quantity:
-        obstacles = obstacles + quantity_departures(registration, row, scale=registration.scale)
+        obstacles = obstacles + quantity_problems(registration, row, scale=registration.scale)
     else:
         obstacles = obstacles + _gap_problems(registration, row, pairs)
     if not np.isfinite([*vars(estimate).values()]).all() or estimate.dof < 1:
@@ -47,7 +47,7 @@ def mean_evidence(
     others, leave_one_out = _variant_estimates(registration, row, n, pairs), {}
     if pairs is not None:
         values = pairs.set_index("pair")[query.columns["estimate"]].astype(float)
-        if not (drifts := pairs_that_drift(registration, row, pairs)).all():
+        if not (drifts := pairs_with_finite_recovery(registration, row, pairs)).all():
             others["over the pairs that drift"] = _mean_estimate(registration, values[drifts])
         values = values[np.isfinite(values)]
         for pair in values.index if len(values) > 2 else ():
@@ -67,7 +67,9 @@ def _mean_estimate(registration: Registration, values: pd.Series) -> Estimate:
     return Estimate(one.mean, one.standard_error, one.dof, *ends)
 
 
-def pairs_that_drift(registration: Registration, row: Row, pairs: pd.DataFrame) -> np.ndarray:
+def pairs_with_finite_recovery(
+    registration: Registration, row: Row, pairs: pd.DataFrame
+) -> np.ndarray:
     """Pairs in which every learner that must recover has a finite recovery: bool (pairs,).
 
     In a pair that hardly drifts none has one, and learners agree whatever they do. A registration
@@ -78,12 +80,12 @@ def pairs_that_drift(registration: Registration, row: Row, pairs: pd.DataFrame) 
     return np.isfinite(pairs[names].to_numpy(float)).all(axis=1)
 
 
-def quantity_departures(registration: Registration, row: Row, **more: str) -> list[str]:
+def quantity_problems(registration: Registration, row: Row, **expected_columns: str) -> list[str]:
     """How a quantity's row differs from what was registered, and the guards that it fails.
 
-    `more` are columns beside unit and alpha that must be as they are given.
+    `expected_columns` are columns beside unit and alpha that must be as they are given.
     """
-    expected_values = more | {"unit": registration.unit, "alpha": registration.alpha}
+    expected_values = expected_columns | {"unit": registration.unit, "alpha": registration.alpha}
     problems = [
         f'{row["quantity"]} has {column} "{row[column]}", and "{value}" is registered'
         for column, value in expected_values.items()
@@ -175,7 +177,7 @@ def _pair_problems(registration: Registration, row: Row, pairs: pd.DataFrame) ->
     for pair in each:
         problems += _seed_problems(registration, pair, f"pair {pair['pair']}: ")
     finite = np.isfinite(pairs[columns["estimate"]].to_numpy(float))
-    drifts = pairs_that_drift(registration, row, pairs)
+    drifts = pairs_with_finite_recovery(registration, row, pairs)
     failure = np.array([bool(pair.guard_failures) for pair in each], dtype=bool)
     if not problems:
         row_counts = [row.count(name) for name in (columns["n"], "n_failing", "n_diverged")]

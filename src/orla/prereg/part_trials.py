@@ -223,11 +223,11 @@ def select_columns(tables: Mapping[str, pd.DataFrame], reads: Mapping[str, list[
     ]
 
 
-def peer_outputs(name: str) -> np.ndarray:
+def peer_model_outputs(model_name: str) -> np.ndarray:
     """Which rows of a short stream one of River's models has right."""
     from orla.streams import peers  # River is an extra
 
-    return peers.synthetic_row_hits(name)
+    return peers.synthetic_row_hits(model_name)
 
 
 def episode_outputs(task: Mapping[str, Any]) -> Any:
@@ -260,11 +260,12 @@ def episode_outputs(task: Mapping[str, Any]) -> Any:
             part = replace(part, adapt=min(part.adapt, _RIVER_WINDOWS * part.window))
         episodes = [part.episode(part.split_names()[0], range(1))]
     return [
-        [e.selection_cut, _tail_errors(e, e.adapt), _tail_errors(e, e.heldout)] for e in episodes
+        [e.selection_cut, _tail_steps_and_errors(e, e.adapt), _tail_steps_and_errors(e, e.heldout)]
+        for e in episodes
     ]
 
 
-def _tail_errors(episode: Episode, stream: Stream) -> Any:
+def _tail_steps_and_errors(episode: Episode, stream: Stream) -> Any:
     """The last steps of a stream, and the errors of made-up outputs there."""
     whole = stream_tensors(stream, np.zeros(1, int), torch.float64)
     last = {name: m[max(0, len(stream) - 200) :] for name, m in whole.items()}

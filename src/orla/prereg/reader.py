@@ -12,7 +12,7 @@ from orla.prereg.documents import load_document
 from orla.prereg.registration import PAIR, QUANTITIES, SEED, Check, Registration
 from orla.prereg.rules import MeanRule, rules_by_name
 from orla.results.scales import PP, SCALES
-from orla.schema import nearest
+from orla.schema import nearest_hint
 
 _GAP = ("estimand", "conditions", "comparison", "minus")
 _COPIED_FIELDS = (
@@ -42,7 +42,7 @@ def read_registration(path: str | Path) -> Registration:
         max_diverged=exclusions["max_diverged"],
         max_failing=exclusions.get("max_failing", 0),
         minus=tuple(document.get("minus", ())),
-        must_recover=_learners_to_recover(path, document, rule),
+        must_recover=_learners_that_must_recover(path, document, rule),
     )
 
 
@@ -91,14 +91,14 @@ def _check_parts(path: Path, document: Mapping[str, Any]) -> None:
         raise OrlaError(f'{path}: "minus" subtracts a learner from itself; name two learners')
 
 
-def _learners_to_recover(
+def _learners_that_must_recover(
     path: Path, document: Mapping[str, Any], rule: MeanRule
 ) -> tuple[str, ...]:
     minus = document.get("minus", [])
     learners = document.get("must_recover", minus)
     if unknown := [learner for learner in learners if learner not in minus]:
         problem = f'"must_recover" has {unknown[0]}, which "minus" does not compare'
-        raise OrlaError(f"{path}: {problem}; {nearest(unknown[0], minus)}")
+        raise OrlaError(f"{path}: {problem}; {nearest_hint(unknown[0], minus)}")
     if absent := [learner for learner in minus[rule.adapting] if learner not in learners]:
         problem = f'"must_recover" lacks {absent[0]}, which a claim of {rule.name} needs'
         raise OrlaError(f"{path}: {problem} to be shown to adapt; add it")

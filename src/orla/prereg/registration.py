@@ -10,7 +10,7 @@ from orla.errors import OrlaError
 from orla.prereg.region import Region
 from orla.prereg.rules import MeanRule
 from orla.results.scales import PP, SCALES, VARIANTS, Scale
-from orla.schema import nearest
+from orla.schema import nearest_hint
 from orla.study.keys import DEFAULTS
 
 Value = str | float | int | bool
@@ -167,7 +167,7 @@ class Registration:
             where: dict[str, Value] = {"quantity": self.quantity}
         else:
             scale, result = SCALES[self.scale], RESULT[unit]
-            where = self.assumed_values | dict(self.conditions) | {"comparison": self.comparison}
+            where = self.default_where | dict(self.conditions) | {"comparison": self.comparison}
             words = {n: OTHERS.get(n, f"with {text}") for n, text in VARIANTS.items() if n}
             if unit == SEED:
                 del words[SOUND]
@@ -189,7 +189,7 @@ class Registration:
         return sorted(str(name) for check in checks for name in check.where["quantity"])
 
     @property
-    def assumed_values(self) -> dict[str, Value]:
+    def default_where(self) -> dict[str, Value]:
         """Column -> value, for columns that a manipulation check does not name."""
         values = DEFAULTS | {"task": self.task}
         if not self.quantity:
@@ -198,7 +198,7 @@ class Registration:
 
     def compares(self, keys: Mapping[str, Any]) -> bool:
         """Whether it compares the condition with these values of key columns."""
-        where = self.assumed_values | dict(self.conditions)
+        where = self.default_where | dict(self.conditions)
         where.pop("estimand", None)
         return keys["learner"] in self.minus and where.items() <= keys.items()
 
@@ -208,10 +208,12 @@ def check_columns(registration: Registration, columns: Mapping[str, Collection[s
     place = f"registration {registration.name}"
     for result, names in registration.required_columns:
         if result not in columns:
-            raise OrlaError(f'{place}: there is no result "{result}"; {nearest(result, columns)}')
+            raise OrlaError(
+                f'{place}: there is no result "{result}"; {nearest_hint(result, columns)}'
+            )
         for name in names:
             if name not in columns[result]:
-                near = nearest(name, columns[result])
+                near = nearest_hint(name, columns[result])
                 raise OrlaError(f'{place}: result "{result}" has no column "{name}"; {near}')
 
 

@@ -143,7 +143,7 @@ def _read_numbers(registration: Registration, tables: Tables, *binding: Any) -> 
 def _tables_for_check(registration: Registration, tables: Tables) -> Iterator[Tables]:
     """Tables in which rows of the check hold, fail, have another level, and are absent."""
     [check], query = registration.checks, registration.query
-    row = tables[query.result].iloc[0].to_dict() | registration.assumed_values
+    row = tables[query.result].iloc[0].to_dict() | registration.default_where
     where = [dict(zip(check.where, each, strict=True)) for each in product(*check.where.values())]
     holds, fails = _example_values(check)
     values = [{**row, **dict.fromkeys(check.ends, end)} for end in (holds, fails, holds)]

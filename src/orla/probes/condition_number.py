@@ -65,14 +65,14 @@ class ConditionNumber(
 
         none = {"none": state.new_zeros(architecture.hidden, 1)}
         matrices = jacrev(h)(architecture.recurrent_params(params)), sensitivity or none
-        numbers = [value for blocks in matrices for value in _condition_and_rank(blocks)]
+        numbers = [value for blocks in matrices for value in _condition_and_rank_share(blocks)]
         return dict(zip(self.part.more["columns"], numbers, strict=True))
 
     def summary(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         return {name: nan_means(series[name]) for name in self.part.more["columns"]}
 
 
-def _condition_and_rank(blocks: Parameters) -> tuple[Tensor, Tensor]:
+def _condition_and_rank_share(blocks: Parameters) -> tuple[Tensor, Tensor]:
     """Condition number and rank share of the matrix (rows, ...) of these blocks of columns."""
     D = torch.cat([block.flatten(1) for block in blocks.values()], 1)
     D, eps = D.double(), torch.finfo(D.dtype).eps

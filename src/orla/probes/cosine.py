@@ -44,7 +44,7 @@ class Cosine(
 
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
         gradients = {"own": update.learner, **update.observers}
-        reference, (cosine, ratio) = gradients[self.against], self._prefixes
+        reference, (cosine, ratio) = gradients[self.against], self._series_prefixes
         size, measurements = _recurrent_inner_product(reference, reference, update).sqrt(), {}
         for name, gradient in gradients.items():
             length = _recurrent_inner_product(gradient, gradient, update).sqrt()
@@ -54,12 +54,12 @@ class Cosine(
         return state, measurements
 
     def by_observer(self, series: Mapping[str, np.ndarray]) -> dict[str, dict[str, np.ndarray]]:
-        prefixes = first, _ = self._prefixes
+        prefixes = first, _ = self._series_prefixes
         names = [n.removeprefix(first) for n in series if n.startswith(first)]
         return {name: _observer_columns(*(series[p + name] for p in prefixes)) for name in names}
 
     @property
-    def _prefixes(self) -> tuple[str, str]:
+    def _series_prefixes(self) -> tuple[str, str]:
         """Begin the names of the two series, which the observer's ends."""
         return f"cosine with {self.against} of ", f"norm against {self.against} of "
 

@@ -71,7 +71,7 @@ def concentration(past_gradients: np.ndarray, immediate_gradients: np.ndarray) -
     top1: s_1 over the sum of all s; energy1: s_1^2 over the sum of all s^2; and of both G_past's
     minus G_imm's. NaN for the energy of a matrix of zeros.
     """
-    shares = [singular_value_shares(rows) for rows in (past_gradients, immediate_gradients)]
+    shares = [singular_values_over_sum(rows) for rows in (past_gradients, immediate_gradients)]
     squares = [v**2 / (v**2).sum() if v.any() else v + np.nan for v in shares]
     numbers = {}
     for name, (of_past, of_immediate) in {"top1": shares, "energy1": squares}.items():
@@ -81,7 +81,7 @@ def concentration(past_gradients: np.ndarray, immediate_gradients: np.ndarray) -
     return numbers
 
 
-def singular_value_shares(rows: np.ndarray) -> np.ndarray:
+def singular_values_over_sum(rows: np.ndarray) -> np.ndarray:
     """Singular values of a matrix over their sum, the largest first; 0 for a matrix of zeros."""
     values = np.linalg.svd(rows, compute_uv=False)
     return values / values.sum() if values.any() else values

@@ -92,7 +92,7 @@ class PastStructure(
     def measure(self, state: State, update: Update) -> tuple[State, dict[str, Tensor]]:
         full, imm = update.by_name[self.full], update.by_name[self.immediate]
         sums = {name.removeprefix(self.reading): value for name, value in state.items()}
-        sums[_WEIGHTS] = _kind_norm(update.params, "W_hh") / _kind_norm(update.params, "W_out")
+        sums[_WEIGHTS] = _weight_norm(update.params, "W_hh") / _weight_norm(update.params, "W_out")
         for name in update.params:
             if name in full and name in imm:
                 sums[PAST + name] = sums[PAST + name] + (full[name] - imm[name])
@@ -102,7 +102,7 @@ class PastStructure(
         return {self.reading + name: value for name, value in sums.items()}, {}
 
     def summary(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        rows = self._usable_rows(series, self._model_columns)
+        rows = self._rows_by_model(series, self._model_columns)
         for row, weights in zip(rows, series[self.reading + _WEIGHTS], strict=True):
             if row:
                 row["weight_ratio"] = directions.summary_or_nan(weights)
@@ -112,14 +112,14 @@ class PastStructure(
         }
 
     def profile(self, series: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        rows = self._usable_rows(series, _model_profile)
+        rows = self._rows_by_model(series, _model_profile)
         longest = {n: max(len(row.get(n, ())) for row in rows) for n in self.part.more["profiles"]}
         return {
             name: np.array([row.get(name, np.full(length, np.nan)) for row in rows])
             for name, length in longest.items()
         }
 
-    def _usable_rows(
+    def _rows_by_model(
         self, series: Mapping[str, np.ndarray], measure: Callable[[Windows], dict[str, Any]]
     ) -> list[dict[str, Any]]:
         """What each model has; {} where it has no window or numbers that are not finite."""
@@ -153,9 +153,9 @@ def _past_update_cosine(past: np.ndarray, update: np.ndarray) -> float:
     return directions.summary_or_nan(directions.row_cosines(past[:, some], -update[:, some]))
 
 
-def _kind_norm(params: Parameters, kind: str) -> Tensor:
+def _weight_norm(params: Parameters, weight: str) -> Tensor:
     """Norm of W_hh, say: of W_hh.0, W_hh.1, ... together in a stack; NaN where there is none."""
-    squares = [(p * p).sum() for name, p in params.items() if name.partition(".")[0] == kind]
+    squares = [(p * p).sum() for name, p in params.items() if name.partition(".")[0] == weight]
     none = next(iter(params.values())).new_full((), torch.nan)
     return torch.stack(squares).sum().sqrt() if squares else none
 
@@ -163,8 +163,8 @@ def _kind_norm(params: Parameters, kind: str) -> Tensor:
 def _model_profile(model: Windows) -> dict[str, np.ndarray]:
     """The profiles of one model."""
     return {
-        "singular_past": directions.singular_value_shares(model.past_gradients),
-        "singular_immediate": directions.singular_value_shares(model.immediate_gradients),
+        "singular_past": directions.singular_values_over_sum(model.past_gradients),
+        "singular_immediate": directions.singular_values_over_sum(model.immediate_gradients),
         "turn_cosine": directions.row_cosines(model.past_gradients[:-1], model.past_gradients[1:]),
         "u1_map": model.u1[model.parameter_mask("W_hh")],
     }

@@ -105,7 +105,7 @@ class Compiled:
         shapes = _argument_layouts(arguments)
         if shapes not in self._programs:
             with cost.phase("compiling"):
-                usual = pytree.tree_map(_in_usual_strides, arguments)
+                usual = pytree.tree_map(_normalize_size_one_strides, arguments)
                 self._programs[shapes] = self._load_or_make(_argument_layouts(usual), usual)
         return self._programs[shapes]
 
@@ -136,7 +136,7 @@ def _argument_layouts(arguments: tuple[Any, ...]) -> Any:
     return tuple(map(layout_of, leaves)), str(structure)
 
 
-def _in_usual_strides(tensor: Tensor) -> Tensor:
+def _normalize_size_one_strides(tensor: Tensor) -> Tensor:
     """The same tensor; contiguous, an axis of one entry has the stride that it has when made.
 
     It is no number's place, but would make another program of the same loop.

@@ -162,15 +162,15 @@ torch.library.register_fake("orla::block_gradient", lambda P, *others: P.new_emp
 
 
 def block_gradient(
-    sensitivity: Tensor, slots: dict[str, Tensor], count: Tensor, c: Tensor
+    sensitivity: Tensor, slots: dict[str, Tensor], filled_slots: Tensor, cotangent: Tensor
 ) -> Tensor:
-    """c P at the latest of `count` steps since P: (models, gates, inputs).
+    """c P at the latest of `filled_slots` steps since P: (models, gates, inputs).
 
     `sensitivity` is P at the block's start; the slots hold steps, newest first from the end, of
-    which the last `count` are filled. `_expected_shapes` has the shapes; `c` is the cotangent.
+    which the last `filled_slots` are filled. `_expected_shapes` has the shapes.
     """
     return torch.ops.orla.block_gradient(
-        sensitivity, *(slots[name] for name in _SLOT_NAMES), count, c
+        sensitivity, *(slots[name] for name in _SLOT_NAMES), filled_slots, cotangent
     )
 
 

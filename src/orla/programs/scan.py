@@ -136,7 +136,7 @@ def _torch_while_loop(
     return torch.while_loop(condition, body, carry)
 
 
-def in_layout_of(tensor: Tensor, like: Tensor) -> Tensor:
+def match_layout_in_program(tensor: Tensor, like: Tensor) -> Tensor:
     """`tensor`, in a program also with the strides of `like`, of whose shape it is.
 
     Left to itself the compiler may lay out whatever is computed from it the other way round, and
@@ -161,7 +161,8 @@ class _Stored(torch.autograd.Function):
 
     @staticmethod
     def forward(tensor: Tensor) -> Tensor:
-        return in_layout_of(tensor, torch.empty_like(tensor))  # which repeats no number in memory
+        # Unlike `tensor`, the new one repeats no number in memory.
+        return match_layout_in_program(tensor, torch.empty_like(tensor))
 
     @staticmethod
     def setup_context(context: Any, inputs: Any, output: Any) -> None:

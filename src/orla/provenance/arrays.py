@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from orla.files import MOST_BYTES, read_npz_members
+from orla.files import MOST_BYTES, read_npz_arrays_and_names
 from orla.provenance import digest
 
 _KEY = "orla"
@@ -33,7 +33,7 @@ def read_arrays(
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Arrays of `write_arrays` and their provenance; refused as by `tables.read_table`."""
     with digest.open_result(path) as content:
-        arrays, _ = read_npz_members(io.BytesIO(content), most=MOST_BYTES)
+        arrays, _ = read_npz_arrays_and_names(io.BytesIO(content), most_numbers=MOST_BYTES)
         provenance = json.loads(str(arrays.pop(_KEY)))
         digest.check_provenance(path, provenance, expect or {})
     return arrays, provenance
@@ -42,4 +42,6 @@ def read_arrays(
 def read_provenance(path: str | Path) -> dict[str, Any]:
     """The provenance of a file of arrays, without the arrays."""
     with digest.open_result(path) as content:
-        return dict(json.loads(str(read_npz_members(io.BytesIO(content), [_KEY])[0][_KEY])))
+        return dict(
+            json.loads(str(read_npz_arrays_and_names(io.BytesIO(content), [_KEY])[0][_KEY]))
+        )

@@ -18,7 +18,7 @@ from typing import Any
 from orla import catalogue
 from orla.catalogue import plugins
 from orla.errors import OrlaError
-from orla.schema import nearest
+from orla.schema import nearest_hint
 
 _HOME = Path(__file__).parents[2]
 
@@ -61,27 +61,27 @@ def source_digests(*roots: Root) -> dict[str, str]:
     return {name: digest for name, digest, _ in entries}
 
 
-def declaring_files(kind: str, form: str) -> list[Path]:
+def declaring_files(kind: str, short_form: str) -> list[Path]:
     """The files that declare a part: in its room, and in plug-in folders and installed plug-ins.
 
-    `form` is its name or a short form. A plug-in's file that declares a part of another kind under
-    the same name is included too. OrlaError names the nearest where there is none.
+    `short_form` may be its name. A plug-in's file that declares a part of another kind under the
+    same name is included too. OrlaError names the nearest where there is none.
     """
     if kind not in catalogue.KIND_PACKAGES:
         raise OrlaError(
-            f"kind of part {kind!r} is unknown; {nearest(kind, catalogue.KIND_PACKAGES)}"
+            f"kind of part {kind!r} is unknown; {nearest_hint(kind, catalogue.KIND_PACKAGES)}"
         )
     room = _HOME.joinpath("orla", *catalogue.KIND_PACKAGES[kind].split("."))
     files_by_name: dict[str, list[Path]] = {}
     for file in [*sorted(room.glob(plugins.FILES)), *_plugin_files()]:
-        for name in _imports_and_part_names(*_cache_key(file))[1]:
+        for name in _imports_and_declared_names(*_cache_key(file))[1]:
             files_by_name.setdefault(name, []).append(file)
-    for name in (form, re.sub(r"(-\d+)+$", "", form)):
+    for name in (short_form, re.sub(r"(-\d+)+$", "", short_form)):
         if name in files_by_name:
             return files_by_name[name]
     raise OrlaError(
-        f"{kind} {form!r} is unknown; {nearest(form, files_by_name)}; or write the name of a "
-        "plug-in's part as text in its class statement"
+        f"{kind} {short_form!r} is unknown; {nearest_hint(short_form, files_by_name)}; or write "
+        "the name of a plug-in's part as text in its class statement"
     )
 
 
@@ -193,14 +193,14 @@ def _name_digest_imports(file: Path, stamp: tuple[Any, ...]) -> tuple[str, str, 
     """A file's name and SHA-256, and the files that it imports or has beside it if it is Python."""
     files: set[Path] = set()
     if file.suffix == ".py":
-        modules, _ = _imports_and_part_names(file, stamp)
+        modules, _ = _imports_and_declared_names(file, stamp)
         files = {f for f in file.parent.glob(f"{file.stem}.*") if f.stem == file.stem}
         files.update(*(_resolve_import(module, file) for module in modules))
     return _source_name(file), hashlib.sha256(file.read_bytes()).hexdigest(), files
 
 
 @lru_cache(maxsize=4096)
-def _imports_and_part_names(file: Path, stamp: tuple[Any, ...]) -> tuple[set[str], list[str]]:
+def _imports_and_declared_names(file: Path, stamp: tuple[Any, ...]) -> tuple[set[str], list[str]]:
     """What a file imports ("a.b" too of ``from a import b``); names that its classes declare."""
     modules: set[str] = set()
     names, constants = [], {}

@@ -144,10 +144,10 @@ def _cpu_s() -> tuple[float, float]:
     return tuple(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
-def read_cost(file: Path) -> dict[str, Any] | None:
+def read_cost(cost_file: Path) -> dict[str, Any] | None:
     """What a cost file holds; None of one that is missing, damaged, or older than CPU seconds."""
     try:
-        cost = json.loads(file.read_text(encoding="utf-8"))
+        cost = json.loads(cost_file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     return cost if "cpu_by_phase_s" in cost else None

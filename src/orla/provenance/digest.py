@@ -52,7 +52,7 @@ def write_digest(path: Path) -> None:
         file.write(hashlib.sha256(content).hexdigest().encode())
 
 
-def is_sealed(path: Path) -> bool:
+def has_digest(path: Path) -> bool:
     """Whether a file holds a digest of itself, as results do; others are files of the user."""
     return _MARK.search(files.read_file(path)) is not None
 
@@ -80,7 +80,9 @@ def open_result(path: str | Path) -> Iterator[bytes]:
             f"{path}: differs from its own digest, so it is damaged or was changed;"
             " delete it and run again"
         )
-    with files.as_one_line(path, "no result of this kind, or damaged", "delete it and run again"):
+    with files.reraise_in_one_line(
+        path, "no result of this kind, or damaged", "delete it and run again"
+    ):
         yield content
 
 

@@ -34,20 +34,21 @@ def save(
 
 
 def load(
-    path: str | Path, seeds: int | None = None, expect: Mapping[str, Any] | None = None
+    path: str | Path, first_seeds: int | None = None, expect: Mapping[str, Any] | None = None
 ) -> dict[str, Tensor]:
-    """The first `seeds` networks of a file, or all, on the CPU; refused as by `read_table`."""
+    """The `first_seeds` networks of a file, or all, on the CPU; refused as by `read_table`."""
     import safetensors.torch
 
     with digest.open_result(path) as content:
         digest.check_provenance(path, _parse_provenance(content), expect or {})
         networks = dict(sorted(safetensors.torch.load(content).items()))  # it gives no fixed order
     for name, tensor in networks.items():
-        if seeds is not None and len(tensor) < seeds:
+        if first_seeds is not None and len(tensor) < first_seeds:
             raise OrlaError(
-                f"{path}: {name} holds {len(tensor)} networks, not {seeds}; delete it and run again"
+                f"{path}: {name} holds {len(tensor)} networks, not {first_seeds}; delete it and "
+                "run again"
             )
-    return {name: tensor[:seeds] for name, tensor in networks.items()}
+    return {name: tensor[:first_seeds] for name, tensor in networks.items()}
 
 
 def read_provenance(path: str | Path) -> dict[str, Any]:

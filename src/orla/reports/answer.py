@@ -91,12 +91,14 @@ def pretraining_window_sentence(
     )
 
 
-def _comparison_clause(comparison: str, cells: Mapping[str, tuple], study: StudyFacts) -> str:
+def _comparison_clause(
+    comparison: str, gaps_by_optimizer: Mapping[str, tuple], study: StudyFacts
+) -> str:
     """Which learner recovers more, optimizer by optimizer, each with its gap and interval."""
     first, second = (study.called("learner", name) for name in study.comparison(comparison)[1:])
     unclear = "neither clearly more nor less"
     gaps_by_direction: dict[str, list[str]] = {"more": [], "less": [], unclear: []}
-    for optimizer, (row, low, high, suffix) in cells.items():
+    for optimizer, (row, low, high, suffix) in gaps_by_optimizer.items():
         direction = "more" if low > 0 else "less" if high < 0 else unclear  # NaN is neither
         text = f"{study.called('optimizer', optimizer)} ({_gap_text(row, low, high)}"
         if row.get("error_equivalent") is True:

@@ -53,7 +53,7 @@ class BesidePaper(Table):
     def notes(self, contents: Contents, study: StudyFacts, *results: pd.DataFrame) -> list[str]:
         records = contents.records
         notes = pretraining_notes(records, study) if self.tells_pretraining else []
-        notes += [*self.remark_list(), *self.over_pairs_notes(records), self.rule]
+        notes += [*self.quoted_remarks(), *self.over_pairs_notes(records), self.rule]
         return [*notes, *self.reason_notes(records)]
 
     def csv_table(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
@@ -136,7 +136,7 @@ def drifting_rows(conditions: pd.DataFrame) -> pd.DataFrame:
     return conditions[conditions["split"] != STATIONARY]
 
 
-def with_measures(measured: pd.DataFrame, *measures: str) -> pd.DataFrame:
+def conditions_with_measures(measured: pd.DataFrame, *measures: str) -> pd.DataFrame:
     """The plain conditions that have one of these measures, with their means."""
     rows = where(comparison.conditions_frame(comparison.means_by_keys(measured)), **DEFAULTS)
     return rows[rows["means"].map(lambda means: any(n in means for n in measures)).astype(bool)]
@@ -150,7 +150,7 @@ def papers_first(study: StudyFacts, frame: pd.DataFrame, *more: str) -> list[Gro
 
 def pool_pairs(measured: pd.DataFrame) -> pd.DataFrame:
     """The table `measured`, with one row over all pairs where a task has several."""
-    rest, several = _split_multi_pair_tasks(measured)
+    rest, several = _single_and_multi_pair_rows(measured)
     by = [*KEYS, "measure"]
     rows = [
         [*values, *comparison.mean_of(group["mean"], group["n_diverged"].sum())[:5]]
@@ -162,13 +162,13 @@ def pool_pairs(measured: pd.DataFrame) -> pd.DataFrame:
 
 def pairs_as_seeds(models: pd.DataFrame) -> pd.DataFrame:
     """The models; where a task has several pairs, means over each, its name under ``seed``."""
-    rest, several = _split_multi_pair_tasks(models)
+    rest, several = _single_and_multi_pair_rows(models)
     by = several.groupby([*KEYS, "seed"], sort=False)
     means = by[list(several.select_dtypes("number"))].mean().assign(diverged=by["diverged"].any())
     return pd.concat([rest, means.reset_index()], ignore_index=True) if len(means) else models
 
 
-def _split_multi_pair_tasks(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _single_and_multi_pair_rows(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The rows of tasks with one pair, and of others, under one name; their pair is the seed."""
     pairs = frame.groupby("task")["pair"].transform("nunique")
     several = frame[pairs > 1].assign(seed=frame["pair"], pair=pairs.map(_NAME.format))

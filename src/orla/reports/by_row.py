@@ -83,7 +83,7 @@ class ByPapersRow(BesidePaper):
             if keys is None or not (name or words):
                 continue
             measure = self.measures[name or next(iter(self.measures))]
-            line = our_means(rows, keys, measure) | {
+            line = our_rate_and_means(rows, keys, measure) | {
                 "number": measure,
                 "measure": name,
                 "paper": row.get(name),
@@ -124,7 +124,8 @@ class ByPapersRow(BesidePaper):
     def notes(self, contents: Contents, study: StudyFacts, *results: pd.DataFrame) -> list[str]:
         cadence = "Learners without a cadence update at each step."
         heldout = any(measure.on_heldout for measure in self.measures.values())
-        rest = [_RATES + _RATES_HELDOUT * heldout, *self.remark_list(), self.rule, comparison.WORSE]
+        rest = [_RATES + _RATES_HELDOUT * heldout, *self.quoted_remarks(), self.rule]
+        rest.append(comparison.WORSE)
         return [cadence, *rest, *self.reason_notes(contents.records), *mark_notes(contents.panels)]
 
     def csv_table(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
@@ -152,7 +153,7 @@ def condition_keys(row: Row) -> dict[str, str] | None:
     return keys if {"task", "architecture", "learner"} <= keys.keys() else None
 
 
-def our_means(models: pd.DataFrame, keys: Row, measure: Measure) -> dict[str, Any]:
+def our_rate_and_means(models: pd.DataFrame, keys: Row, measure: Measure) -> dict[str, Any]:
     """Ours for a condition, over its seeds: optimizer, rate, edge and means, where it ran.
 
     What is of the adapt part is at the rate that is best there, as the paper chose; what is held
@@ -180,18 +181,18 @@ def our_means(models: pd.DataFrame, keys: Row, measure: Measure) -> dict[str, An
         readings["coarse"] = rows[rows["is_coarse"]], measure.adapting
     for name, (selected_rows, column) in readings.items():
         part = "heldout" if name == "heldout" else "adapt"
-        record[name] = _mean(selected_rows, column, part, measure.lower)
+        record[name] = _mean_over_seeds(selected_rows, column, part, measure.lower)
     several = measure.on_heldout or rows["learning_rate"].nunique() > 1
     return record | {"edge": bool(several and best[estimand.edge].any())}
 
 
-def _mean(models: pd.DataFrame, column: str, part: str, lower: bool) -> Mean:
+def _mean_over_seeds(models: pd.DataFrame, column: str, part: str, lower_is_better: bool) -> Mean:
     """The mean over seeds, and how many are worse than the frozen network on that part."""
     has_diverged = models["diverged"].astype(bool)
     values = models[column].astype(float).where(~has_diverged)
     error = values if column.endswith("_error") else models[f"{part}_error"]
     worse = has_diverged | (error > models[f"frozen_{part}_error"])
-    ordered_values = values.where(~has_diverged, np.inf if lower else -np.inf)
+    ordered_values = values.where(~has_diverged, np.inf if lower_is_better else -np.inf)
     mean = comparison.mean_of(values, int(has_diverged.sum()))
     return mean._replace(worse=int(worse.sum()), median=float(ordered_values.median()))
 

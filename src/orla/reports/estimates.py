@@ -73,12 +73,12 @@ def gap_text(row: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def recovery_text(row: Mapping[str, Any], side: str) -> str:
-    """Recovery of one of the two learners and its interval; `side`: first words of its columns."""
-    value = row.get(f"{side}_percent")
+def recovery_text(row: Mapping[str, Any], column_prefix: str) -> str:
+    """Recovery of a learner and its interval, from the columns that begin with `column_prefix`."""
+    value = row.get(f"{column_prefix}_percent")
     if is_missing(value) or not recovery_has_meaning(row):
         return NO_MEANING
-    ends = (row[f"{side}_{end}_percent"] for end in ("low", "high"))
+    ends = (row[f"{column_prefix}_{end}_percent"] for end in ("low", "high"))
     return estimate(value, *ends).replace(" ", "\n")
 
 

@@ -63,7 +63,7 @@ def opening(results: Results, verdicts: list[Verdict], study: StudyFacts) -> Ope
     macros = jinja_templates({"number": number}).get_template("opening.jinja").make_module(facts)
     items = (macros.asked, macros.over, macros.trust)
     question, over, trust = (" ".join(macro().split("\n")).strip() for macro in items)
-    language_models = language.model_sentences(results.get("language"))
+    language_models = language.lora_recovery_sentences(results.get("language"))
     streams = others.river_comparison_sentences(results, study)
     chapters = question if drift else _chapter_questions(results)
     if "heldout" not in results and chapters:  # no network has been trained on a stream
@@ -73,16 +73,16 @@ def opening(results: Results, verdicts: list[Verdict], study: StudyFacts) -> Ope
         return Opening(title, sentences, [], "", False, {"Asked": chapters})
     background = {"The drift": " ".join(drift)} if drift else {}
     background |= {"Asked": question, "Over what": over, "How far to trust it": trust}
-    answer_fields = _answer(results, models, estimates, verdicts, streams, study)
+    answer_fields = _answer_fields(results, models, estimates, verdicts, streams, study)
     return Opening(title, *answer_fields, background)
 
 
-def _answer(
+def _answer_fields(
     results: Results,
     models: pd.DataFrame,
     estimates: pd.DataFrame,
     verdicts: list[Verdict],
-    streams: list[str],
+    stream_sentences: list[str],
     study: StudyFacts,
 ) -> tuple[list[str], list[str], str, bool]:
     """What was found: the fields of `Opening` from `sentences` to `quotes_gaps`."""
@@ -107,12 +107,16 @@ def _answer(
     else:
         rest = _rtrl_share_sentence(models, study) or (best and answer.gap_sentence(best, study))
         rest = rest or _best_recovery_sentence(models, study)
-        texts = ["" if streams else answer.no_gap_sentence(estimates, models, study), rest]
+        texts = ["" if stream_sentences else answer.no_gap_sentence(estimates, models, study), rest]
     first, *further_sentences = [*filter(None, texts)] or [""]
     if verdicts and estimates.empty:  # what was registered is the answer
         first, further_sentences = "", texts[1:]
-    further_sentences += streams
-    sentences = [_not_learned(models, study), first, answer.verdicts_sentence(verdicts, study)]
+    further_sentences += stream_sentences
+    sentences = [
+        _no_network_learned_sentence(models, study),
+        first,
+        answer.verdicts_sentence(verdicts, study),
+    ]
     return list(filter(None, sentences)), list(filter(None, further_sentences)), note, subject
 
 
@@ -165,7 +169,7 @@ def _template_facts(
     }
 
 
-def _not_learned(models: pd.DataFrame, study: StudyFacts) -> str:
+def _no_network_learned_sentence(models: pd.DataFrame, study: StudyFacts) -> str:
     """That no network of the recordings learned its task before anything drifted; "" otherwise."""
     recorded_runs = runs(models[models["task"].isin(study.recordings)], study)
     scored_runs = [run for run in recorded_runs if not is_missing(run.reference_error)]

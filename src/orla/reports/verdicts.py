@@ -93,10 +93,10 @@ def _text_or_empty(row: dict[str, Any], column: str) -> str:
     return "" if is_missing(text) else str(text or "")
 
 
-def claim_condition(result: str) -> dict[str, str]:
+def weightiest_claim_condition(result_name: str) -> dict[str, str]:
     """Key columns of the condition of the paper's weightiest claim about a result."""
     parts = (part for claim in load().claims for part in claim["ours"])
-    return next(part["where"] for part in parts if part["result"] == result)
+    return next(part["where"] for part in parts if part["result"] == result_name)
 
 
 def claim_lines(results: Mapping[str, pd.DataFrame], study: StudyFacts) -> list[dict[str, Any]]:
@@ -175,11 +175,13 @@ def claim_estimate_text(spec: Mapping[str, Any], results: Mapping[str, pd.DataFr
     text = " to ".join(number(figure, digits, spec.get("signed", False)) for figure in figures)
     unit = f" {spec['unit']}" if spec.get("unit") else ""
     with_ends = digits if aggregate == "one" else None
-    sample = "" if aggregate == "mean" else _sample_text(spec, rows, with_ends)
+    sample = "" if aggregate == "mean" else _interval_and_n_text(spec, rows, with_ends)
     return f"{spec['label']}: {text}{unit}{sample}"
 
 
-def _sample_text(spec: Mapping[str, Any], rows: pd.DataFrame, digits: int | None = None) -> str:
+def _interval_and_n_text(
+    spec: Mapping[str, Any], rows: pd.DataFrame, digits: int | None = None
+) -> str:
     """The interval, where `digits` are given, and the number of seeds, in brackets."""
     parts = []
     if digits is not None and "low" in spec and ("n" not in spec or rows[spec["n"]].min() >= 2):

@@ -14,7 +14,7 @@ from orla import catalogue
 from orla.catalogue import Part
 from orla.catalogue.plugins import name_failing_part
 from orla.errors import OrlaError
-from orla.schema import nearest
+from orla.schema import nearest_hint
 from orla.statistics.resampling import RESAMPLES
 
 GIVEN = ("models", "horizon", "alignment", "profile")
@@ -101,7 +101,7 @@ def needed_tables(name: str) -> tuple[str, ...]:
     tables = [*GIVEN, *catalogue.parts("statistic")]
     for other in names:
         if other not in tables:
-            raise OrlaError(f'statistic {name} needs "{other}"; {nearest(other, tables)}')
+            raise OrlaError(f'statistic {name} needs "{other}"; {nearest_hint(other, tables)}')
     return names
 
 

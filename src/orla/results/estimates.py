@@ -180,13 +180,13 @@ class OverPairs(Statistic, name="over_pairs", needs=("models", "estimates")):
             "error_between_sd": moments(pairs["error_gap"]).sd,
             "prediction_low_pp": low,
             "prediction_high_pp": high,
-            **_within_pair_scatter([contrast.gap for contrast in finite["contrast"]]),
+            **_within_sd_and_mixed_model([contrast.gap for contrast in finite["contrast"]]),
             **cells_row(self.cells, pairs.__getitem__, settings),
             **cells_row(_SOUND, sound.__getitem__, settings),
         }
 
 
-def _within_pair_scatter(gaps: list[np.ndarray]) -> dict[str, float]:
+def _within_sd_and_mixed_model(gaps: list[np.ndarray]) -> dict[str, float]:
     """Scatter of seeds within pairs, and the mixed model, from each pair's gaps (seeds,)."""
     pairs = [moments(gap) for gap in gaps]
     squares = sum(pair.dof * pair.sd**2 for pair in pairs if pair.dof)

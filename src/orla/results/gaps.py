@@ -21,14 +21,14 @@ from orla.results.summary import (
     seeds,
     significance_level,
 )
-from orla.statistics.ranks import ordering_interval
+from orla.statistics.ranks import group_mean_rank_correlation
 from orla.study.keys import SETTING
 
 _GAP = AT_END.recovery
 _GAP_PP = ("gap_pp", "Mean over seeds of the difference of held-out recovery", _GAP)
 
 
-def _paired_contrasts(
+def _contrasts_at_end(
     models: pd.DataFrame, settings: Settings, *comparisons: str
 ) -> Iterator[Contrast]:
     """Both learners of each comparison (or of these) at their selected rates."""
@@ -60,7 +60,7 @@ class Gaps(Summary, name="gaps"):
     )
 
     def samples(self, models: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
-        for c in _paired_contrasts(models, settings):
+        for c in _contrasts_at_end(models, settings):
             gap = {"error_gap": c.error_gap}
             yield c.key, lambda column, c=c, gap=gap: gap.get(column, c.differences(column))
 
@@ -110,7 +110,7 @@ class RatioGap(Summary, name="ratio_gap"):
     )
 
     def samples(self, models: pd.DataFrame, settings: Settings) -> Iterator[tuple[Key, Sample]]:
-        for contrast in _paired_contrasts(models, settings, settings.main):
+        for contrast in _contrasts_at_end(models, settings, settings.main):
             yield contrast.key, _ratio_and_gap(contrast).__getitem__
 
 
@@ -141,7 +141,7 @@ class RatioGapOrder(Statistic, name="ratio_gap_order"):
     }
 
     def table(self, models: pd.DataFrame, *, settings: Settings) -> pd.DataFrame:
-        pairs = _paired_contrasts(models, settings, settings.main)
+        pairs = _contrasts_at_end(models, settings, settings.main)
         points = [pd.DataFrame(p.key | _ratio_and_gap(p) | {"seed": p.seeds}) for p in pairs]
         rows, how = [], {"resamples": settings.resamples, "seed": settings.seed}
         measures = ["update_ratio", "gap_pp"]
@@ -150,7 +150,7 @@ class RatioGapOrder(Statistic, name="ratio_gap_order"):
             present = sides["gap_pp"].notna().sum(axis=1)
             if (some := present > 0).sum() > 2:
                 x, y = (sides.loc[some, measure] for measure in measures)
-                order = ordering_interval(x, y, **how)
+                order = group_mean_rank_correlation(x, y, **how)
                 rows.append((*key, len(x), *order, int(present[some].min())))
         return pd.DataFrame(rows, columns=list(self.columns))
 

@@ -148,7 +148,7 @@ class Side:
     def other_rate_share(self, draws: Draws) -> float:
         """Share of resamples that choose another rate than the marked one."""
         is_other = self.resampled_rate_indices(draws.different) != self.rate_index
-        return float(draws.frequencies[is_other].sum())
+        return float(draws.different_resample_shares[is_other].sum())
 
 
 def _denominator_is_sufficient(denominator: Moments) -> bool:

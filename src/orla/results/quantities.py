@@ -14,7 +14,7 @@ from orla.results.base import Settings, Statistic
 from orla.results.estimands import ESTIMANDS
 from orla.results.grids import Grid, Side, condition_grids, condition_name, marked_side
 from orla.results.summary import end_columns
-from orla.schema import nearest
+from orla.schema import nearest_hint
 from orla.statistics.means import Moments, moments, t_interval
 from orla.statistics.ranks import rank_correlation, spearman_p
 from orla.statistics.resampling import (
@@ -179,7 +179,7 @@ def _pair_quantities(quantity: Quantity, models: pd.DataFrame) -> tuple[list[_Pa
         if term.column not in models:
             raise OrlaError(
                 f"quantity {quantity.name}: the table of models has no column {term.column}; "
-                f"{nearest(term.column, models.columns)}"
+                f"{nearest_hint(term.column, models.columns)}"
             )
     by_key = {_condition_key(term.where): term.where for term in quantity.terms}
     rows = models[pd.MultiIndex.from_frame(models[_KEYS]).isin(list(by_key))]
@@ -276,7 +276,7 @@ def _estimate(quantity: Quantity, pairs: list[_PairQuantity], settings: Settings
                 distribution = rank_correlation(*sides[:, draws.different])[draws.index]
         finite = sides[:, np.isfinite(sides).all(0)]
         if finite.shape[1] > 1:
-            p = spearman_p(*finite, seed=settings.seed, resamples=settings.resamples)
+            p = spearman_p(*finite, seed=settings.seed, n_permutations=settings.resamples)
     error = float(np.fmax(value.standard_error, resampled_standard_error(distribution, value.n)))
     narrow = t_interval(value.mean, error, value.dof, 1 - 2 * settings.alpha)
     wide = t_interval(value.mean, error, value.dof)

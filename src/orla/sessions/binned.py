@@ -11,10 +11,10 @@ import numpy as np
 
 from orla.catalogue import option
 from orla.errors import OrlaError, prefix_errors
-from orla.files import load_arrays
+from orla.files import load_arrays_and_names
 from orla.sessions import checks, clocks
 from orla.sessions.preparation import Preparation
-from orla.sessions.stand_ins import refuse_stand_ins
+from orla.sessions.stand_ins import refuse_sentinel_values
 
 # What is longer is in milliseconds, unless the config says the same.
 _LONGEST_BIN_S = 2.0
@@ -130,7 +130,7 @@ def read_binned(
     bounds = source.boundaries
     order = [*bounds.changes, *filter(None, [bounds.counter])]
     names = [source.inputs, source.target, "bin_s", *order]
-    arrays, present = load_arrays(path, names)
+    arrays, present = load_arrays_and_names(path, names)
     with prefix_errors(path):
         if absent := [name for name in names if name not in arrays]:
             raise OrlaError(
@@ -146,7 +146,7 @@ def read_binned(
         arrays["bin_s"] = arrays["bin_s"].reshape(() if arrays["bin_s"].size == 1 else -1)
         if source.kind == "categories" and arrays[source.target].shape[1:] == (1,):
             arrays[source.target] = arrays[source.target][:, 0]
-        whole = _steps_without_nan(arrays, order, source, preparation.transform)
+        whole = _checked_finite_mask(arrays, order, source, preparation.transform)
         inputs, targets = arrays[source.inputs][whole], arrays[source.target][whole]
         bin_s, steps = float(clocks.restore_time_decimals(arrays["bin_s"])), len(whole)
         if len(inputs) < max(1, preparation.least_kept * steps):
@@ -165,8 +165,8 @@ def read_binned(
         begins = _stretch_begins(whole, arrays, bounds) if order or len(inputs) < steps else None
         if source.kind == "values":
             targets = targets[:, None] if targets.ndim == 1 else targets
-            refuse_stand_ins(source.target, targets)
-        if blank := _blank_steps(inputs):
+            refuse_sentinel_values(source.target, targets)
+        if blank := _unlikely_blank_steps(inputs):
             print(
                 f"{path}: for {blank * bin_s:.4g} s all {source.inputs} are 0, which is no chance: "
                 "where this is padding, or recording had paused, leave these steps out",
@@ -187,7 +187,7 @@ def read_binned(
     )
 
 
-def _blank_steps(inputs: np.ndarray) -> int:
+def _unlikely_blank_steps(inputs: np.ndarray) -> int:
     """Steps of runs without any input that are too long for chance, at the mean rate."""
     blank = ~inputs.any(axis=1)
     lengths = np.diff(checks.find_runs(blank), axis=1)
@@ -195,8 +195,8 @@ def _blank_steps(inputs: np.ndarray) -> int:
     return int(lengths[lengths * per_step > clocks.NO_CHANCE].sum())
 
 
-def _steps_without_nan(
-    arrays: dict[str, np.ndarray], order: list[str], source: Source, transform: str
+def _checked_finite_mask(
+    arrays: dict[str, np.ndarray], boundary_names: list[str], source: Source, transform: str
 ) -> np.ndarray:
     """Refuse arrays of shapes or values that cannot be; answer (steps,), which have no NaN."""
     inputs, targets, bin_s = arrays[source.inputs], arrays[source.target], arrays["bin_s"]
@@ -233,7 +233,7 @@ def _steps_without_nan(
             f"{source.target}: negative or fractional values are no categories; give whole numbers "
             'from 0, leave unlabelled steps out, or set binned.kind to "values"'
         )
-    for name in order:
+    for name in boundary_names:
         if arrays[name].dtype.kind in "SU":  # names of trials
             arrays[name] = np.unique(arrays[name], return_inverse=True)[1].reshape(-1)
         if bad := steps - np.count_nonzero(_is_finite(name, arrays[name], (steps,))):

@@ -38,14 +38,16 @@ class Correspondence:
     names_last: bool = True
 
 
-def find_correspondence(a: Session, b: Session, columns: str | None = None) -> Correspondence:
+def judge_correspondence(
+    a: Session, b: Session, declared_channels: str | None = None
+) -> Correspondence:
     """Whether two sessions have the same channels: declared, or proved by their arrays.
 
     A channel is proved to be the same by the names of its array and of itself, in recordings of
     one subject. The number of a sorted unit proves nothing: each day's sorter numbers anew.
     """
-    if columns is not None:
-        return Correspondence(columns, "the config says so")
+    if declared_channels is not None:
+        return Correspondence(declared_channels, "the config says so")
     different = partial(Correspondence, "different", names_last=False)
     for session in (a, b):
         if not all(session.arrays):

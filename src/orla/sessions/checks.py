@@ -51,14 +51,14 @@ def read_numbers(name: str, data: Any) -> np.ndarray:
     return read_values(name, data, "fiu", "numbers").astype(np.float64)
 
 
-def as_vector(values: np.ndarray) -> np.ndarray:
+def squeeze_row_or_column(values: np.ndarray) -> np.ndarray:
     """A vector, also of the column or row that MATLAB has in its place; other arrays as given."""
     return values.ravel() if values.ndim == 2 and 1 in values.shape else values
 
 
 def read_indices(name: str, data: Any, most: int) -> np.ndarray:
     """Whole numbers from 0 to `most`."""
-    values = as_vector(read_values(name, data, "iu", "whole numbers")).astype(np.int64)
+    values = squeeze_row_or_column(read_values(name, data, "iu", "whole numbers")).astype(np.int64)
     if values.size and not (values.min() >= 0 and values.max() <= most):
         raise OrlaError(
             f"{name}: holds {values.min()} to {values.max()}, but there are 0 to {most}; "
@@ -71,7 +71,7 @@ def read_ragged_rows(
     name: str, column: Any, rows: int, kind: Callable[[Any], np.ndarray] = np.float64
 ) -> list[np.ndarray]:
     """The rows of an indexed column of numbers; the index must end where the numbers do."""
-    values = kind(as_vector(read_numbers(name, column.target.data)))
+    values = kind(squeeze_row_or_column(read_numbers(name, column.target.data)))
     ends = read_indices(f"{name}_index", column.data, len(values))
     if len(ends) != rows or (np.diff(ends) < 0).any() or ends[-1] != len(values):
         raise OrlaError(

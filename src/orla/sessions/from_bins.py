@@ -64,7 +64,9 @@ def prepare_binned(
             on_a = channels.top_channels(a.inputs[:n], features.count)
         columns = on_a, np.array(channels.find_same_channels(on_a, a, b))
         about["columns" if a.by_number else "channels"] = [a.channel_labels[i] for i in on_a]
-    inputs, readings, stable_pairs = _prepare_inputs(days, columns, n, preparation, fit_steps)
+    inputs, readings, stable_pairs = _transform_and_align_inputs(
+        days, columns, n, preparation, fit_steps
+    )
     if features.align:
         stable, pairs = stable_pairs
         names = [a.channel_labels[i] for i in pairs[stable, 0]]
@@ -74,12 +76,12 @@ def prepare_binned(
             "channels that both have"
         )
     if a.targets.ndim > 1:
-        target_scaling = Scaling.fit(a.targets[:n], a.outputs, a.name, _other_target_hint(a, n))
+        target_scaling = Scaling.fit(a.targets[:n], a.outputs, a.name, _constant_target_hint(a, n))
         categories = None
         targets = [target_scaling(day.targets) for day in days]
         readings["target"] = {name: value.tolist() for name, value in vars(target_scaling).items()}
     else:
-        classes = _shared_categories(a, b, n)
+        classes = _pretraining_categories(a, b, n)
         targets, categories = [np.searchsorted(classes, day.targets) for day in days], len(classes)
         about["categories"] = classes.tolist()
     streams, accounts = [], {}
@@ -116,14 +118,14 @@ def prepare_binned(
     return Streams(*streams, preparation.bin_s, record, categories, readings)
 
 
-def _prepare_inputs(
+def _transform_and_align_inputs(
     days: tuple[Binned, Binned],
     columns: Sequence[slice | np.ndarray],
-    n: int,
+    n_pretraining: int,
     preparation: Preparation,
     b_fit_steps: int,
 ) -> tuple[list[np.ndarray], dict[str, Any], tuple[np.ndarray, np.ndarray] | None]:
-    """Inputs of both sessions (steps, inputs) of their `columns`, scaled by A's first `n` steps.
+    """Inputs of both sessions (steps, inputs) of their `columns`, scaled by A's pretraining part.
 
     B's components are A's, or its own, fitted on its first `b_fit_steps`. Also the records of the
     `InputTransform` of "a" and of "b"; and, where B's components are aligned, the rows of pairs
@@ -135,13 +137,13 @@ def _prepare_inputs(
     projections: tuple[Projection | None, ...] = (None, None)
     if method in METHODS:
         names = [f"component {i + 1}" for i in range(count)]
-        projection_b = projection_a = Projection.fit(rows[0][:n], count, a.name, method)
+        projection_b = projection_a = Projection.fit(rows[0][:n_pretraining], count, a.name, method)
         if b_fit_steps:
             projection_b = Projection.fit(rows[1][:b_fit_steps], count, b.name, method)
         if features.align:
             pairs = [(i, b.keys.index(key)) for i, key in enumerate(a.keys) if key in b.keys]
             pairs = np.array(pairs, dtype=int).reshape(-1, 2)
-            projection_b, stable = input_transform.align_components(
+            projection_b, stable = input_transform.align_b_on_stable_pairs(
                 projection_a, projection_b, pairs, features.align, features.stable, b.name
             )
             alignment = stable, pairs
@@ -152,7 +154,7 @@ def _prepare_inputs(
     mend = "ask for fewer inputs (features.count)"
     if preparation.units == "sorted":
         mend = f'set preparation.units to "all", {mend}'
-    scaling, readings = Scaling.fit(rows[0][:n], names, a.name, mend), {}
+    scaling, readings = Scaling.fit(rows[0][:n_pretraining], names, a.name, mend), {}
     for side, day, part, projection in zip("ab", days, columns, projections, strict=True):
         weights, offset = np.eye(len(scaling.sd)), -scaling.mean
         if projection:
@@ -164,9 +166,9 @@ def _prepare_inputs(
     return [scaling(each) for each in rows], readings, alignment
 
 
-def _other_target_hint(a: Binned, n: int) -> str:
-    """What may be decoded where a column of the target is constant over A's first `n` steps."""
-    if not (vary := np.flatnonzero(np.ptp(a.targets[:n], axis=0)).tolist()):
+def _constant_target_hint(a: Binned, n_pretraining: int) -> str:
+    """What may be decoded where a column of the target is constant over A's pretraining part."""
+    if not (vary := np.flatnonzero(np.ptp(a.targets[:n_pretraining], axis=0)).tolist()):
         return "decode another series or array"
     return "leave that column out of the array" if a.by_number else f"set nwb.columns to {vary}"
 
@@ -186,7 +188,7 @@ def _own_fit_steps(b: Binned, correspondence: channels.Correspondence, features:
     return fit_steps
 
 
-def _shared_categories(a: Binned, b: Binned, n_pretraining: int) -> np.ndarray:
+def _pretraining_categories(a: Binned, b: Binned, n_pretraining: int) -> np.ndarray:
     """The categories of A's pretraining part, two at least, which all steps of both have."""
     target, classes = a.about["target"], np.unique(a.targets[:n_pretraining])
     if len(classes) < 2:

@@ -10,11 +10,11 @@ import scipy  # its rooms load when they are first used
 from orla.errors import OrlaError
 from orla.sessions import clocks
 from orla.sessions.binned import Binned
-from orla.sessions.channels import Correspondence, find_correspondence
+from orla.sessions.channels import Correspondence, judge_correspondence
 from orla.sessions.from_bins import prepare_binned
 from orla.sessions.preparation import TARGETS, Preparation
 from orla.sessions.session import Session
-from orla.sessions.stand_ins import position_jumps, refuse_stand_ins
+from orla.sessions.stand_ins import position_jumps, refuse_sentinel_values
 from orla.sessions.streams import Streams
 
 _VALUES = "cursor_values"
@@ -28,11 +28,11 @@ def prepare_sessions(
     *,
     tail_steps: int | float,
     dataset: dict[str, Any],
-    channels: str | None = None,
-    option: str = "",
+    declared_channels: str | None = None,
+    declaring_option: str = "",
 ) -> Streams:
     """The streams of two sessions, by `bin_pair` and `prepare_binned`, of which errors are too."""
-    a, b, match = bin_pair(session_a, session_b, preparation, channels, option)
+    a, b, match = bin_pair(session_a, session_b, preparation, declared_channels, declaring_option)
     return prepare_binned(a, b, match, preparation, tail_steps=tail_steps, dataset=dataset)
 
 
@@ -40,13 +40,13 @@ def bin_pair(
     session_a: Session,
     session_b: Session,
     preparation: Preparation,
-    channels: str | None = None,
-    option: str = "",
+    declared_channels: str | None = None,
+    declaring_option: str = "",
 ) -> tuple[Binned, Binned, Correspondence]:
     """Both sessions in bins, and whether their channels are the same: declared, or proved.
 
-    `channels` is "same" or "different" where the user says so, by the key `option` of the config.
-    OrlaError: as `bin_session`; series of different names or units.
+    `declared_channels` is "same" or "different" where the user says so, by the key
+    `declaring_option` of the config. OrlaError: as `bin_session`; series of other names or units.
     """
     days = session_a, session_b
     for name in ("cursor", "unit"):
@@ -63,10 +63,10 @@ def bin_pair(
             file=sys.stderr,
         )
     a, b = (bin_session(session, preparation) for session in days)
-    if channels == "same" and all(len({*s.channels}) == len(s.channels) for s in days):
+    if declared_channels == "same" and all(len({*s.channels}) == len(s.channels) for s in days):
         # Declared the same, channels need no array of one name.
         a.keys, b.keys = ([("", name) for name in session.channels] for session in days)
-    return a, b, replace(find_correspondence(*days, channels), option=option)
+    return a, b, replace(judge_correspondence(*days, declared_channels), option=declaring_option)
 
 
 def bin_session(session: Session, preparation: Preparation) -> Binned:
@@ -95,13 +95,13 @@ def bin_session(session: Session, preparation: Preparation) -> Binned:
     pieces, seconds_dropped, holes = _split_at_gaps(
         session, values, jumps, max(bin_s, 1.5 * usual), usual
     )
-    refuse_stand_ins(f"{session.name}: {session.cursor}", values[np.concatenate(pieces)])
+    refuse_sentinel_values(f"{session.name}: {session.cursor}", values[np.concatenate(pieces)])
     counts, targets, begins, duration = [], [], [], 0.0
     for piece in pieces:
         if jumps[piece[0]] and not np.ptp(values[piece], axis=0).any():
             continue  # a number that stands for lost samples
         duration += float(time_s[piece[-1]] - time_s[piece[0]])
-        edges = bin_edges(time_s[piece], bin_s, lag_s)
+        edges = unshifted_bin_edges(time_s[piece], bin_s, lag_s)
         if len(edges) < 2:
             continue
         counts.append(channel_counts(session, edges, preparation.units))
@@ -109,7 +109,7 @@ def bin_session(session: Session, preparation: Preparation) -> Binned:
         if is_values:  # the mean of a series over a bin is the velocity of its integral
             place = scipy.integrate.cumulative_trapezoid(place, time_s[piece], axis=0, initial=0)
             factor = 1e-3
-        targets.append(factor * bin_velocities(time_s[piece], place, edges + lag_s))
+        targets.append(factor * bin_velocities_mm_s(time_s[piece], place, edges + lag_s))
         begins.append(np.arange(len(edges) - 1) == 0)
     whole, steps = float(time_s[-1] - time_s[0]), sum(map(len, begins))
     gaps = whole - duration - sum(seconds_dropped.values())
@@ -151,17 +151,17 @@ def bin_session(session: Session, preparation: Preparation) -> Binned:
 
 
 def _split_at_gaps(
-    session: Session, values: np.ndarray, jumps: np.ndarray, longest_s: float, usual: float
+    session: Session, values: np.ndarray, jumps: np.ndarray, longest_hole_s: float, sample_s: float
 ) -> tuple[list[np.ndarray], dict[str, float], int]:
     """Samples (indices) of each stretch without a gap; seconds left out by reason; holes bridged.
 
-    A gap is a hole of more than `longest_s` between samples that are numbers, time that the file
-    itself leaves out, or a jump of the position.
+    A gap is a hole of more than `longest_hole_s` between samples that are numbers, time that the
+    file itself leaves out, or a jump of the position.
     """
     time_s, interval, seconds_dropped = session.time_s, session.left_out_interval_index(), {}
     for i, (reason, *_) in enumerate(session.left_out, start=1):
         samples = int(np.count_nonzero(interval == i))
-        seconds_dropped[reason] = seconds_dropped.get(reason, 0.0) + usual * samples
+        seconds_dropped[reason] = seconds_dropped.get(reason, 0.0) + sample_s * samples
     whole = np.flatnonzero(np.isfinite(values).all(axis=1) & (interval == 0))
     if len(whole) < 2:
         lost = np.flatnonzero(np.isnan(values).all(axis=0)).tolist()
@@ -173,13 +173,13 @@ def _split_at_gaps(
         )
     times = time_s[whole]
     steps = np.diff(times)
-    breaks = (steps > longest_s) | (np.diff(np.cumsum((interval > 0) | jumps)[whole]) > 0)
+    breaks = (steps > longest_hole_s) | (np.diff(np.cumsum((interval > 0) | jumps)[whole]) > 0)
     for reason, start, _ in session.left_out:  # those without a sample lie between two
         after = np.searchsorted(times, start)
         if 0 < after < len(times) and not breaks[after - 1]:
             breaks[after - 1] = True
             seconds_dropped[reason] += float(steps[after - 1])
-    holes = int(np.count_nonzero((steps > 1.5 * usual) & ~breaks))
+    holes = int(np.count_nonzero((steps > 1.5 * sample_s) & ~breaks))
     return np.split(whole, np.flatnonzero(breaks) + 1), seconds_dropped, holes
 
 
@@ -190,7 +190,7 @@ def _spike_account(session: Session, preparation: Preparation, in_bins: int) -> 
     if preparation.units == "sorted":
         trains = [x for x, s in zip(trains, session.unit_sorted, strict=True) if s]
         by_reason["not sorted"] = sum(map(len, session.unit_spikes)) - sum(map(len, trains))
-    slack = _time_rounding(session.time_s)
+    slack = _rounding_error_s(session.time_s)
     limits = session.time_s[[0, -1]] + [-slack, slack]
     inside = sum(int(np.diff(np.searchsorted(x, limits))[0]) for x in trains)
     by_reason["outside the positions' times"] = sum(map(len, trains)) - inside
@@ -199,12 +199,12 @@ def _spike_account(session: Session, preparation: Preparation, in_bins: int) -> 
     return {"units": len(trains), "spikes": total, "spikes_dropped": drops}
 
 
-def _time_rounding(time_s: np.ndarray) -> float:
+def _rounding_error_s(time_s: np.ndarray) -> float:
     """Seconds by which a computed time may miss the same time as it is stored."""
     return 4 * float(np.spacing(np.abs(time_s[[0, -1]]).max()))
 
 
-def bin_edges(time_s: np.ndarray, bin_s: float, lag_s: float = 0.0) -> np.ndarray:
+def unshifted_bin_edges(time_s: np.ndarray, bin_s: float, lag_s: float = 0.0) -> np.ndarray:
     """Edges of the bins of a session, in seconds, (bins + 1,).
 
     Bins are half-open, start at the first sample, and are kept where both the bin and the bin moved
@@ -212,7 +212,7 @@ def bin_edges(time_s: np.ndarray, bin_s: float, lag_s: float = 0.0) -> np.ndarra
     """
     start, stop = float(time_s[0]), float(time_s[-1])
     # A time base that ends a rounding error short of an edge still holds that bin.
-    slack = max(1e-6 * bin_s, _time_rounding(time_s))
+    slack = max(1e-6 * bin_s, _rounding_error_s(time_s))
     count = int(np.floor((stop - start + slack) / bin_s))
     edges = start + bin_s * np.arange(count + 1)
     inside = (edges + lag_s >= start - slack) & (edges + lag_s <= stop + slack)
@@ -225,7 +225,7 @@ def channel_counts(session: Session, edges: np.ndarray, units: str = "all") -> n
     An event a rounding error before an edge is on the edge: the edges are computed too.
     """
     counts = np.zeros((len(edges) - 1, len(session.channels)), dtype=np.int32)
-    edges = edges - _time_rounding(edges)
+    edges = edges - _rounding_error_s(edges)
     for spikes, channel, is_sorted in zip(
         session.unit_spikes, session.unit_channel, session.unit_sorted, strict=True
     ):
@@ -234,7 +234,9 @@ def channel_counts(session: Session, edges: np.ndarray, units: str = "all") -> n
     return counts
 
 
-def bin_velocities(time_s: np.ndarray, position_m: np.ndarray, edges: np.ndarray) -> np.ndarray:
+def bin_velocities_mm_s(
+    time_s: np.ndarray, position_m: np.ndarray, edges: np.ndarray
+) -> np.ndarray:
     """Mean velocity over each bin in mm/s, (bins, d), of positions (k, d) in metres.
 
     It is the difference of the position, interpolated linearly, at the two edges over the width.

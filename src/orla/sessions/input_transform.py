@@ -146,7 +146,7 @@ def factor_analysis(covariance: np.ndarray, n_factors: int) -> tuple[np.ndarray,
     return loadings, unique
 
 
-def nearest_rotation(loadings_a: np.ndarray, loadings_b: np.ndarray) -> np.ndarray:
+def rotation_b_onto_a(loadings_a: np.ndarray, loadings_b: np.ndarray) -> np.ndarray:
     """The orthogonal matrix by which loadings of B come nearest to those of A.
 
     Both are (channels, components), row i of one channel (Schoenemann 1966, Psychometrika 31:1).
@@ -165,29 +165,29 @@ def stable_channels(loadings_a: np.ndarray, loadings_b: np.ndarray, count: int) 
     rows = np.flatnonzero(length >= _LEAST_LOADING)
     while len(rows) > count:
         a, b = loadings_a[rows], loadings_b[rows]
-        distance = np.linalg.norm(b @ nearest_rotation(a, b) - a, axis=1)
+        distance = np.linalg.norm(b @ rotation_b_onto_a(a, b) - a, axis=1)
         rows = np.delete(rows, distance.argmax())
     return rows
 
 
-def align_components(
-    on_a: Projection,
-    on_b: Projection,
+def align_b_on_stable_pairs(
+    projection_a: Projection,
+    projection_b: Projection,
     pairs: np.ndarray,
     method: str,
-    stable: int | float,
+    stable_count: int | float,
     where: str,
 ) -> tuple[Projection, np.ndarray]:
     """B's components turned onto A's, and the rows of `pairs` that the rotation is fitted on.
 
     `pairs` (channels, 2) are columns of A and of B that are one channel; "aligned_factors" takes
-    `stable` of them, a number or a fraction.
+    `stable_count` of them, a number or a fraction.
     """
-    components, rows = on_a.loadings.shape[1], np.arange(len(pairs))
-    a, b = on_a.loadings[pairs[:, 0]], on_b.loadings[pairs[:, 1]]
+    components, rows = projection_a.loadings.shape[1], np.arange(len(pairs))
+    a, b = projection_a.loadings[pairs[:, 0]], projection_b.loadings[pairs[:, 1]]
     require_enough(len(pairs), components, where, "channels that both sessions have")
     if method == "aligned_factors":
-        count = stable if isinstance(stable, int) else round(stable * len(pairs))
+        count = stable_count if isinstance(stable_count, int) else round(stable_count * len(pairs))
         if count > len(pairs):
             raise OrlaError(
                 f"{where}: features.stable is {count} of {len(pairs)} channels that both sessions "
@@ -199,5 +199,7 @@ def align_components(
                 f"{where}: {len(rows)} stable channels, fewer than the {components} factors that "
                 "they align; lower features.count, or raise features.stable"
             )
-    turn = nearest_rotation(a[rows], b[rows])
-    return Projection(on_b.mean, on_b.weights @ turn, on_b.loadings @ turn), rows
+    turn = rotation_b_onto_a(a[rows], b[rows])
+    return Projection(
+        projection_b.mean, projection_b.weights @ turn, projection_b.loadings @ turn
+    ), rows

@@ -127,11 +127,11 @@ def _read_cell_references(file: h5py.File, name: str) -> np.ndarray:
 
 
 def _read_spike_trains(
-    file: h5py.File, spikes: np.ndarray, words: str
+    file: h5py.File, spikes: np.ndarray, progress_description: str
 ) -> dict[str, tuple[int, int, np.ndarray]]:
     """Channel, column and event times (s) of every cell that holds an event, by its name."""
     trains, addresses, numbers = {}, set(), 0
-    for row in bar(range(len(spikes)), words, "channel"):
+    for row in bar(range(len(spikes)), progress_description, "channel"):
         for column, reference in enumerate(spikes[row]):
             variable = f"spikes{{{row + 1},{column + 1}}}"
             times = _read_cell(file, variable, reference)

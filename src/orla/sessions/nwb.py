@@ -55,7 +55,7 @@ def read_session(path: str | Path, source: Source = Source()) -> Session:
         notes = json.loads(file.notes[len(OURS) :]) if by_orla else {}
         channels, unit_channel = _read_channels(file, units)
         observed_by_unit = observed_intervals(units)
-        trains, unit_rows = _read_spikes(units, unit_channel, observed_by_unit)
+        trains, unit_rows = _read_usable_units(units, unit_channel, observed_by_unit)
         with suppress(OrlaError):  # x and y of the fingertip, where they have the cursor's times
             finger = read_series(file, Source(cursor=_FINGER), by_orla)
             if np.array_equal(finger["time_s"], series["time_s"]):
@@ -235,7 +235,7 @@ def _column_data(table: pynwb.core.DynamicTable, column: str) -> Any:
     return words[checks.read_indices(column, values.data, len(words) - 1)]
 
 
-def _read_spikes(
+def _read_usable_units(
     units: Units, unit_channel: np.ndarray, observed_by_unit: Sequence[np.ndarray]
 ) -> tuple[dict[str, Any], np.ndarray]:
     """Fields of a Session about units that are no noise and were observed throughout; their rows.

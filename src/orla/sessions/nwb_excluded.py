@@ -86,17 +86,17 @@ def _interval_bounds(table: pynwb.epoch.TimeIntervals, span: tuple[float, float]
 
 
 def _gaps_between(
-    intervals: np.ndarray, time_s: np.ndarray, shortest_s: float = np.inf
+    intervals: np.ndarray, sample_times_s: np.ndarray, shortest_without_sample_s: float = np.inf
 ) -> list[tuple[float, float]]:
     """Spans between intervals (n, 2), which may touch or overlap; their ends are inside.
 
-    One without a sample counts from a length of `shortest_s` on.
+    One without a sample counts from a length of `shortest_without_sample_s` on.
     """
     gaps, end = [], -np.inf
     for start, stop in [*intervals[np.argsort(intervals[:, 0], kind="stable")], (np.inf, np.inf)]:
         gap = np.nextafter(end, np.inf), np.nextafter(start, -np.inf)
-        samples = np.diff(np.searchsorted(time_s, [gap[0], start]))
-        if start > end and (samples or start - end > shortest_s):
+        samples = np.diff(np.searchsorted(sample_times_s, [gap[0], start]))
+        if start > end and (samples or start - end > shortest_without_sample_s):
             gaps.append(gap)
         end = max(end, stop)
     return gaps

@@ -118,21 +118,21 @@ def read_series(file: pynwb.NWBFile, source: Source, by_orla: bool = False) -> d
     }
 
 
-def _lost_samples(series: pynwb.TimeSeries, least: float | None) -> np.ndarray:
-    """(k,) bool: samples of less confidence than `least`; what is not used of them is printed."""
+def _lost_samples(series: pynwb.TimeSeries, least_confidence: float | None) -> np.ndarray:
+    """(k,) bool: samples of less than `least_confidence`; what is not used of them is printed."""
     lost = np.zeros(len(series.data), dtype=bool)
     for name in ("confidence", "likelihood", "control"):
         values = getattr(series, name, None)
         if values is None or np.shape(values) != lost.shape:
             continue
-        if name == "control" or least is None:
+        if name == "control" or least_confidence is None:
             print(
                 f"{series.name} has {name} of each sample, which is not used: write NaN where it "
                 "is lost" + ", or set nwb.least_confidence" * (name != "control"),
                 file=sys.stderr,
             )
         else:
-            lost |= ~(checks.read_numbers(name, values) >= least)
+            lost |= ~(checks.read_numbers(name, values) >= least_confidence)
     return lost
 
 
@@ -177,7 +177,7 @@ def _sample_times(series: pynwb.TimeSeries) -> np.ndarray:
     """Sample times (s) of a series, ascending."""
     name = f"{series.name}, timestamps"
     if series.timestamps is not None:
-        times = checks.as_vector(checks.read_numbers(name, series.timestamps))
+        times = checks.squeeze_row_or_column(checks.read_numbers(name, series.timestamps))
         time_s = clocks.convert_stored_times(name, times)
     elif not 0 < (series.rate or 0) < np.inf:
         raise OrlaError(f"{series.name}: its rate is {series.rate}; give samples a second")

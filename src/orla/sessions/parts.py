@@ -74,9 +74,9 @@ def _size_in_steps(size: int | float, whole: int, name: str) -> int:
     return math.floor(size * whole + _ROUNDING)
 
 
-def _whole_windows(steps: float, window: int) -> int:
-    """`steps`, rounded down to a multiple of `window`."""
-    return math.floor(steps / window + _ROUNDING) * window
+def _floor_to_windows(steps: float, window_steps: int) -> int:
+    """`steps`, rounded down to a multiple of `window_steps`."""
+    return math.floor(steps / window_steps + _ROUNDING) * window_steps
 
 
 def pretraining_steps(steps_a: int, tail_steps: int | float) -> int:
@@ -93,7 +93,7 @@ def pretraining_steps(steps_a: int, tail_steps: int | float) -> int:
 def _make_split(name: str, adapt: slice, stop: int, sizes: Sizes) -> Split:
     """The split that adapts to these steps and is scored on those that follow, up to `stop`."""
     steps = adapt.stop - adapt.start
-    selection_cut = _whole_windows(sizes.selection_fraction * steps, sizes.cut)
+    selection_cut = _floor_to_windows(sizes.selection_fraction * steps, sizes.cut)
     if not 0 < selection_cut < steps:
         side = "learns" if selection_cut == 0 else "scores"
         raise OrlaError(
@@ -122,7 +122,7 @@ def cut_sessions(steps_a: int, steps_b: int, sizes: Sizes) -> Parts:
     tail = steps_a - n_pretraining
     stream = _size_in_steps(sizes.tail_stream_steps, tail, "tail_stream_steps")
     if isinstance(sizes.tail_stream_steps, float):
-        stream = _whole_windows(stream, sizes.cut)
+        stream = _floor_to_windows(stream, sizes.cut)
     if stream == 0:
         raise OrlaError(
             f"a_tail_stream is empty: {sizes.tail_stream_steps} of a tail of {tail} steps is less "
@@ -135,7 +135,7 @@ def cut_sessions(steps_a: int, steps_b: int, sizes: Sizes) -> Parts:
         )
     splits, end = {}, n_pretraining + stream
     for name, fraction in sizes.splits.items():
-        adapt = _whole_windows(fraction * steps_b, sizes.cut)
+        adapt = _floor_to_windows(fraction * steps_b, sizes.cut)
         if adapt == 0:
             raise OrlaError(
                 f"split {name}: the adapt part is empty: {fraction:g} of {steps_b} steps is less "

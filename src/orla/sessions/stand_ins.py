@@ -12,7 +12,7 @@ _JUMP_SHARE, _JUMP_TIMES, _AROUND = 0.25, 10.0, 5
 _DENSE_S = 0.051  # of samples at 20 Hz
 
 
-def refuse_stand_ins(name: str, values: np.ndarray) -> None:
+def refuse_sentinel_values(name: str, values: np.ndarray) -> None:
     """Refuse values (steps, columns), all finite, of which one stands for lost samples.
 
     Where half of the others are one number, as at rest, their SD says nothing of what is far away.

@@ -19,9 +19,9 @@ import urllib3
 
 from orla.catalogue import option
 from orla.errors import OrlaError
-from orla.files import MOST_TEXT, as_one_line, atomic, is_disk_full, read_file
+from orla.files import MOST_TEXT, atomic, is_disk_full, read_file, reraise_in_one_line
 from orla.progress import bar
-from orla.schema import nearest
+from orla.schema import nearest_hint
 
 _CHUNK_BYTES = 1 << 16
 _PROGRESS_BYTES = 1 << 20
@@ -73,10 +73,10 @@ def _require_secure(url: str, final_url: str) -> None:
         )
 
 
-def expected_md5(session: str, source: Source, pins: Path) -> str:
+def find_and_pin_md5(session: str, source: Source, pins_csv: Path) -> str:
     """The MD5 checksum that a session's file must have.
 
-    It is the config's; else the one pinned in the CSV file `pins`; else that of the record's list,
+    It is the config's; else the one pinned in the file `pins_csv`; else that of the record's list,
     which is then pinned whole, so that a later change of the record is noticed. OrlaError: the list
     cannot be had or read, or the file is not in it.
     """
@@ -84,18 +84,18 @@ def expected_md5(session: str, source: Source, pins: Path) -> str:
         return source.md5[session]
     header = ["session", "md5"]
     rows = [header]
-    if pins.exists():
-        with as_one_line(pins, "no table", "restore or delete it"):
-            rows = list(csv.reader(read_file(pins, MOST_TEXT).decode().splitlines()))
+    if pins_csv.exists():
+        with reraise_in_one_line(pins_csv, "no table", "restore or delete it"):
+            rows = list(csv.reader(read_file(pins_csv, MOST_TEXT).decode().splitlines()))
     if rows[:1] != [header] or any(len(row) != 2 for row in rows):
-        raise OrlaError(f"{pins}: not a table of {' and '.join(header)}; restore or delete it")
+        raise OrlaError(f"{pins_csv}: not a table of {' and '.join(header)}; restore or delete it")
     checksums = dict(rows[1:])
     if session not in checksums:
         checksums = _download_checksums(source.list_url, source.timeout_s) | checksums
         if session not in checksums:
-            near = nearest(session, checksums)
+            near = nearest_hint(session, checksums)
             raise OrlaError(f"{source.list_url}: the record has no file {session}.mat; {near}")
-        with atomic(pins) as partial, partial.open("w", newline="", encoding="utf-8") as file:
+        with atomic(pins_csv) as partial, partial.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows([header, *sorted(checksums.items())])
     return checksums[session]
 
@@ -125,7 +125,7 @@ def _download_checksums(url: str, timeout_s: float) -> dict[str, str]:
 def download(session: str, path: str | Path, source: Source, backoff_s: float = 1.0) -> None:
     """Download a session's ``.mat`` unless it is there already, whole and of the right checksum.
 
-    Data is written to ``<path>.part`` until the MD5 checksum (`expected_md5`, pinned in
+    Data is written to ``<path>.part`` until the MD5 checksum (`find_and_pin_md5`, pinned in
     ``checksums.csv`` beside it) is right. An interrupted download is resumed, in this run or the
     next, by range requests (RFC 9110 section 14); after a wrong checksum it starts once more.
     Retries count anew with each megabyte. `backoff_s` is the pause before the first, doubled each
@@ -134,7 +134,7 @@ def download(session: str, path: str | Path, source: Source, backoff_s: float = 
     """
     path = Path(path)
     url = f"{source.base_url.rstrip('/')}/{quote(session)}.mat"
-    md5 = expected_md5(session, source, path.with_name("checksums.csv")).lower()
+    md5 = find_and_pin_md5(session, source, path.with_name("checksums.csv")).lower()
     if path.is_file() and _file_md5(path) == md5:
         return
     part = path.with_name(path.name + ".part")

@@ -62,7 +62,9 @@ def spearman(x: np.ndarray, y: np.ndarray) -> Interval:
     return Interval(estimate, *ends)
 
 
-def ordering_interval(x: ArrayLike, y: ArrayLike, *, seed: int, resamples: int) -> Interval:
+def group_mean_rank_correlation(
+    x: ArrayLike, y: ArrayLike, *, seed: int, resamples: int
+) -> Interval:
     """Rank correlation between two group means, with a percentile bootstrap over units.
 
     The groups (say four optimizers) are fixed; the units (seeds) are resampled jointly for all
@@ -85,17 +87,19 @@ def ordering_interval(x: ArrayLike, y: ArrayLike, *, seed: int, resamples: int) 
     return Interval(estimate, *central_percentiles(rho[np.isfinite(rho)]))
 
 
-def spearman_p(x: np.ndarray, y: np.ndarray, *, seed: int = 0, resamples: int = RESAMPLES) -> float:
+def spearman_p(
+    x: np.ndarray, y: np.ndarray, *, seed: int = 0, n_permutations: int = RESAMPLES
+) -> float:
     """Two-sided permutation p of Spearman's rank correlation of pairs (n,).
 
     The share of orders of `y` whose correlation with `x` is at least as far from 0 as that seen.
-    All orders are tried for up to `EXACT_UP_TO` pairs; beyond that `resamples` random ones are, and
-    the order seen counts as one of them (Phipson and Smyth 2010), so that p is never 0.
+    All orders are tried for up to `EXACT_UP_TO` pairs; beyond that `n_permutations` random ones
+    are, and the order seen counts as one of them (Phipson and Smyth 2010), so that p is never 0.
     """
     if exact := len(x) <= EXACT_UP_TO:
         orders = np.array(list(permutations(range(len(y)))))
     else:
-        base = np.tile(np.arange(len(y)), (resamples, 1))
+        base = np.tile(np.arange(len(y)), (n_permutations, 1))
         orders = np.random.default_rng(seed).permuted(base, axis=1)
     rho = abs(float(rank_correlation(x, y)))
     rhos = np.abs(rank_correlation(np.broadcast_to(x, orders.shape), y[orders]))

@@ -23,7 +23,7 @@ class Draws:
     index: np.ndarray
 
     @cached_property
-    def frequencies(self) -> np.ndarray:
+    def different_resample_shares(self) -> np.ndarray:
         """(different,) the share of all resamples that equal each different one."""
         return np.bincount(self.index) / len(self.index)
 
@@ -56,9 +56,9 @@ def resampled_standard_error(distribution: np.ndarray, n: int) -> float:
     return float(finite.std(ddof=1) * np.sqrt(n / (n - 1)))
 
 
-def values_at_rates(values: np.ndarray, draws: np.ndarray, rate: np.ndarray) -> np.ndarray:
+def values_at_rates(values: np.ndarray, draws: np.ndarray, rate_indices: np.ndarray) -> np.ndarray:
     """Values (seeds, rates) of each resample's seeds at the rate it chose, (resamples, seeds)."""
-    return values[draws, rate[:, None]]
+    return values[draws, rate_indices[:, None]]
 
 
 def finite_means(values: np.ndarray) -> np.ndarray:

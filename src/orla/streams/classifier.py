@@ -68,7 +68,7 @@ class OnlineRNN(base.Classifier):
             raise OrlaError(f"the class is {y!r}; leave out rows without one, or give it a name")
         if not isinstance(x, Mapping):
             raise OrlaError(f"a row is {type(x).__name__}; give a mapping of its features")
-        x = {name: _finite_or_zero(name, value) for name, value in x.items()}
+        x = {name: _feature_value_or_zero(name, value) for name, value in x.items()}
         new = sorted(x.keys() - self._features.keys(), key=repr)  # whatever the row's order
         self._features |= {name: len(self._features) + i for i, name in enumerate(new)}
         if new or y not in self._classes or self._state is None:
@@ -152,7 +152,7 @@ class OnlineRNN(base.Classifier):
         """The row's features (features,); 0 where one is missing."""
         values = torch.zeros(len(self._features), dtype=torch.float64)
         for name in x.keys() & self._features.keys():
-            values[self._features[name]] = _finite_or_zero(name, x[name])
+            values[self._features[name]] = _feature_value_or_zero(name, x[name])
         return values
 
     @torch.no_grad()
@@ -168,7 +168,7 @@ class OnlineRNN(base.Classifier):
         return probabilities
 
 
-def _finite_or_zero(name: Hashable, value: Any) -> float:
+def _feature_value_or_zero(name: Hashable, value: Any) -> float:
     """A feature's value; 0 where it is None or NaN."""
     number = math.inf
     if not isinstance(value, str | bytes):  # nor a text of digits, such as a postal code

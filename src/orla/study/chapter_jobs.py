@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from orla.errors import OrlaError
-from orla.schema import nearest, require_one_of
+from orla.schema import nearest_hint, require_one_of
 
 SHIPPED_TEXTS = ("code", "prose")
 """Texts of language models that come with Python; others are files of the user."""
@@ -41,7 +41,7 @@ def language_jobs(config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     for i, block in enumerate(language["adapters"]):
         place, names = f'config: "language.adapters[{i}]', block.get("models", [*models])
         if not models.keys() & names:  # others may be models that the config leaves out
-            raise OrlaError(f'{place}.models" has no model; {nearest(names[0], models)}')
+            raise OrlaError(f'{place}.models" has no model; {nearest_hint(names[0], models)}')
         for name in (name for name in names if name in models):
             path = f"language/{name}/rank-{block['rank']}"
             if path in jobs:
@@ -94,15 +94,15 @@ def rates_to_try(adapters: Mapping[str, Any], grids: Mapping[str, Any]) -> dict[
     return by_learner
 
 
-def language_resource_request(
-    settings: Mapping[str, Any], by_learner: Mapping[str, Rates]
+def language_job_size(
+    settings: Mapping[str, Any], rates_by_learner: Mapping[str, Rates]
 ) -> dict[str, float]:
     """What a job of ``language`` needs, for `language.models.require_room`.
 
     "models" of the largest batch (all streams and seeds, or all rates that are tried), "tokens"
     that all read together, and "most_hours".
     """
-    grids = by_learner.values()
+    grids = rates_by_learner.values()
     adapted = max(map(len, grids)) * len(settings["streams"]) * settings["seeds"]
     most = max(adapted, *(sum(map(len, rates.values())) for rates in grids))
     tokens = len(grids) * (adapted * settings["tokens"] + most * settings["choosing"])
@@ -129,7 +129,7 @@ def chapter_cpu_s(config: Mapping[str, Any], rule: str, wildcards: Mapping[str, 
     """CPU seconds of a job of these rules; 0 for other rules."""
     match rule:
         case "vision_network" | "vision_adapt":
-            us = _vision_us(config["vision"], **wildcards)
+            us = _vision_job_us(config["vision"], **wildcards)
         case "language_pretraining":
             settings = config["language"]["pretraining"]
             tokens = settings["steps"] * settings["batch"] * settings["window"]
@@ -138,13 +138,13 @@ def chapter_cpu_s(config: Mapping[str, Any], rule: str, wildcards: Mapping[str, 
             job = language_jobs(config)["language/{model}/rank-{rank}".format(**wildcards)]
             rates = rates_to_try(job["adapters"], config["grids"])
             size = sum(Path(file).stat().st_size for file in language_files(job["model"])) / 4
-            us = language_resource_request(job["settings"], rates)["tokens"] * token_us(size)
+            us = language_job_size(job["settings"], rates)["tokens"] * token_us(size)
         case _:
             return 0.0
     return _START_S + 1e-6 * us
 
 
-def _vision_us(vision: Mapping[str, Any], adapts: str = "", optimizer: str = "") -> float:
+def _vision_job_us(vision: Mapping[str, Any], adapts: str = "", optimizer: str = "") -> float:
     """CPU microseconds of the training of the network, or of one way to adapt it."""
     network, us = vision["network"], _IMAGE_US
     if not adapts:

@@ -69,7 +69,7 @@ def _print_provenance(arguments: argparse.Namespace) -> None:
         if path in paths:
             continue
         paths.add(path)
-        if path.suffix not in SEALED or (depth and not digest.is_sealed(path)):
+        if path.suffix not in SEALED or (depth and not digest.has_digest(path)):
             print(f"{'  ' * depth}{path}: {sha256(path)[:16]}")
             continue
         source = read_verified_provenance(path)

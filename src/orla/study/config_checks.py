@@ -10,7 +10,7 @@ from typing import Any
 from orla import catalogue, schema
 from orla.catalogue.entries import packaged_declarations
 from orla.errors import OrlaError, prefix_errors
-from orla.schema import nearest, require_one_of
+from orla.schema import nearest_hint, require_one_of
 from orla.study import rates
 from orla.study.condition import split_chain
 from orla.study.declarations import PART_LISTS, SECTIONS
@@ -59,7 +59,7 @@ def check_sessions(tasks: Mapping[str, Any]) -> None:
                 _check_pair_files(task, place, files, name, pair)
         names: dict[str, str] = {}
         for name in spec["pairs"] if source else ():
-            first = names.setdefault(_pair_data_key(spec, files, name), name)
+            first = names.setdefault(_pair_data_identity(spec, files, name), name)
             if first != name:
                 raise OrlaError(
                     f"config: the pairs {first} and {name} of tasks.{task} are the same data, which"
@@ -67,7 +67,7 @@ def check_sessions(tasks: Mapping[str, Any]) -> None:
                 )
 
 
-def _pair_data_key(spec: Mapping[str, Any], files: Mapping[str, str], name: str) -> str:
+def _pair_data_identity(spec: Mapping[str, Any], files: Mapping[str, str], name: str) -> str:
     """What decides a pair's data: the seed and settings of a simulation, or files."""
     data = dict(spec["pairs"][name])
     if "seed_from" in data:
@@ -88,7 +88,7 @@ def _check_pair_files(
         if session not in files:
             raise OrlaError(
                 f'config: "{place}" has no session {session} of the pair {name}; '
-                f"{nearest(session, files)}; name its file, or, where the pair is not "
+                f"{nearest_hint(session, files)}; name its file, or, where the pair is not "
                 f"yours, leave it out with {name}: null"
             )
 
@@ -177,11 +177,11 @@ def check_part_lengths(plan: Plan) -> None:
             )
 
 
-def check_grids(plan: Plan, keys: Mapping[str, Any]) -> None:
+def check_grids(plan: Plan, grids_schema: Mapping[str, Any]) -> None:
     """Check the grids of the config and those of the optimizers' classes alike."""
     parts = plan.declarations["optimizer"]
     class_grids = {n: part["more"]["grid"] for n, part in parts.items() if part["more"]["grid"]}
-    schema.validate(class_grids, keys, "grid= in the class of an optimizer")
+    schema.validate(class_grids, grids_schema, "grid= in the class of an optimizer")
     for optimizer in plan.config["grids"]:
         plan.check_name("optimizer", optimizer, "grids")
     for place, grids in (
@@ -266,5 +266,5 @@ def check_quantities(plan: Plan) -> None:
             if term.column not in columns:
                 raise OrlaError(
                     f"{place}: {c.learner} with {c.optimizer} has no column"
-                    f" {term.column}; add its probe, or {nearest(term.column, columns)}"
+                    f" {term.column}; add its probe, or {nearest_hint(term.column, columns)}"
                 )

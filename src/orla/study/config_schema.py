@@ -20,20 +20,20 @@ _NAME = "^[A-Za-z0-9_][A-Za-z0-9_.+-]{0,79}$"
 def config_schema(parts: Declarations) -> dict[str, Any]:
     """JSON schema (draft 2020-12) of a config that may name these parts."""
     dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    return dialect | expand_short(read_yaml(_FILE), partial(_extend, parts=parts))
+    return dialect | expand_short(read_yaml(_FILE), partial(_expand_short_piece, parts=parts))
 
 
-def _extend(full: dict[str, Any], parts: Declarations) -> dict[str, Any]:
+def _expand_short_piece(piece: dict[str, Any], parts: Declarations) -> dict[str, Any]:
     """A piece of config.schema.yaml as JSON schema: `instances`, `part` and `keys` expanded."""
-    if "instances" in full:
-        return _instances_schema(full["instances"], parts)
-    if "part" in full:
-        full |= _part_schema(full.pop("part"), parts)
-    if text := full.pop("keys", None):
+    if "instances" in piece:
+        return _instances_schema(piece["instances"], parts)
+    if "part" in piece:
+        piece |= _part_schema(piece.pop("part"), parts)
+    if text := piece.pop("keys", None):
         word = {"type": "string", "minLength": 1}
         keys = {k: {"description": text.format(key=k)} | word for k in KEYS if k != "pair"}
-        full["properties"] = full["properties"] | keys
-    return full
+        piece["properties"] = piece["properties"] | keys
+    return piece
 
 
 def _instances_schema(kind: str, parts: Declarations) -> dict[str, Any]:

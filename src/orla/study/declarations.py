@@ -26,7 +26,7 @@ from orla.catalogue.options import (
 )
 from orla.catalogue.plugins import is_from_outside
 from orla.errors import OrlaError, prefix_errors
-from orla.schema import nearest
+from orla.schema import nearest_hint
 from orla.study.keys import KEYS
 
 Declarations = dict[str, dict[str, dict[str, Any]]]
@@ -75,7 +75,7 @@ def _check_names_and_needs(kind: str, name: str, declarations: Declarations) -> 
     if kind in ("table", "figure"):
         for other in declarations[kind][name]["more"]["needs"]:
             if other not in results:
-                raise OrlaError(f'needs "{other}"; {nearest(other, results)}')
+                raise OrlaError(f'needs "{other}"; {nearest_hint(other, results)}')
     if kind == "probe":
         others = {n: part["more"]["columns"] for n, part in declarations["probe"].items()}
         columns, others["every table"] = others.pop(name), {**KEYS, **LONG, "loss": ""}
@@ -113,7 +113,7 @@ def specification(
         if numbers and len(values := numbers[1].strip("-").split("-")) == len(short):
             return {"kind": base} | dict(zip(short, map(int, values), strict=True))
     forms = [form for part in parts.values() for form in part["forms"]]
-    raise OrlaError(f'{kind} "{name}" is unknown; {nearest(name, [*instances, *forms])}')
+    raise OrlaError(f'{kind} "{name}" is unknown; {nearest_hint(name, [*instances, *forms])}')
 
 
 def job_parts(job: Mapping[str, Any], declarations: Declarations) -> list[tuple[str, str]]:

@@ -165,7 +165,7 @@ def drift_measures(streams: Streams, episode: Episode) -> Iterator[tuple[str, st
         yield "ceiling", "", Interval(100.0 * (start - end) / (start - goal)), ""
 
 
-def score_lost_between_halves(task: Recordings, path_a: str | Path) -> Interval:
+def score_lost_to_own_components(task: Recordings, path_a: str | Path) -> Interval:
     """What a decoder from half to half of A loses in score where each has its own components."""
     outputs = []
     for separate in (False, True):
@@ -206,6 +206,6 @@ def drift_report_table(
         rows.append(("registration", name, Interval(np.nan), why))
     rows += drift_measures(streams, episode)
     if files and streams.dataset["account"]["b"]["alignment"].startswith(OWN_COMPONENTS):
-        rows.append(("made", "", score_lost_between_halves(task, files[0]), ""))
+        rows.append(("made", "", score_lost_to_own_components(task, files[0]), ""))
     flat = [(measure, at, *score, words) for measure, at, score, words in rows]
     return pd.DataFrame(flat, columns=[*COLUMNS])

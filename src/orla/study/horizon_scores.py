@@ -35,7 +35,7 @@ def recovery_rows(
     best_rates, by_horizon = [], []
     for horizon in horizons:
         validation = {i: measures[_VALIDATION, horizon] for i, measures in results.items()}
-        best = rates.best_index(validation)
+        best = rates.lowest_error_index(validation)
         best_rates.append(rates.half_decade(best))
         [heldout] = stable.mean_heldout_scores(run, results, [best], [horizon])[stable.ERROR]
         end = results[best]["diverged_step"]

@@ -27,6 +27,6 @@ OVER_PAIRS: dict[str, str] = {name: text for name, text in SETTING.items() if na
 """Column -> what it holds, for two learners that are compared over pairs."""
 
 
-def peer_column(peer: str) -> str:
+def peer_accuracy_column(peer: str) -> str:
     """The column of prequential accuracy (%) of one of River's models on the same stream."""
     return f"{peer}_accuracy"

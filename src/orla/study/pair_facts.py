@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from orla.files import load_arrays
+from orla.files import load_arrays_and_names
 from orla.sessions import from_spikes, nwb
 from orla.sessions.channels import Correspondence
 from orla.sessions.from_bins import prepare_binned
@@ -50,8 +50,8 @@ def session_fact_rows(
 def _recording_facts(path: Path) -> Iterator[str]:
     """Subject, date and area that a recording's own file names."""
     if path.suffix == ".npz":
-        names = [name for name in load_arrays(path, [])[1] if name in _ABOUT]
-        for name, value in load_arrays(path, names)[0].items():
+        names = [name for name in load_arrays_and_names(path, [])[1] if name in _ABOUT]
+        for name, value in load_arrays_and_names(path, names)[0].items():
             if value.ndim == 0:
                 yield f"{name} {value}"
     elif (path.suffix == ".nwb" and path.is_file()) or is_zarr(path):

@@ -15,7 +15,7 @@ from typing import Any
 from orla.errors import OrlaError, prefix_errors
 from orla.study.condition import SILENT, Condition, ConditionGroup, group_conditions
 from orla.study.declarations import SECTIONS, Declarations, expand_parts, specification
-from orla.study.keys import KEYS, peer_column
+from orla.study.keys import KEYS, peer_accuracy_column
 from orla.study.quantities import STABLE, parse_quantity
 
 # Key column -> the list of a block with its values; pairs follow from the tasks.
@@ -176,7 +176,7 @@ class Plan:
     def seeds_by_peer_column(self, task: str) -> dict[str, int]:
         """Column of each of River's models that a task has beside networks, and its seeds."""
         seeds_by_peer = self.option("task", task, "peers") or {}
-        return {peer_column(peer): seeds for peer, seeds in seeds_by_peer.items()}
+        return {peer_accuracy_column(peer): seeds for peer, seeds in seeds_by_peer.items()}
 
     def split_names(self, task: str) -> list[str]:
         """The names that conditions on a task may have under `splits`."""
@@ -209,7 +209,7 @@ class Plan:
         return list(settings["steps"]) if fits and condition.split == settings["split"] else []
 
     @cached_property
-    def _resampled(self) -> set[tuple[str, ...]]:
+    def _resampled_keys(self) -> set[tuple[str, ...]]:
         """Keys, but the pair, of conditions whose stable scores a quantity over seeds resamples."""
         items = self.config.get("quantities", {}).items()
         return {
@@ -263,6 +263,7 @@ class Plan:
             "growth": self.config["grid_growth"],
             "horizons": self.adapt_horizons(c),
             "stable_windows": self.config["stable_windows"],
-            "for_resamples": tuple(v for k, v in c.keys.items() if k != "pair") in self._resampled,
+            "for_resamples": tuple(v for k, v in c.keys.items() if k != "pair")
+            in self._resampled_keys,
             **self.format_entry(c.precision),
         }

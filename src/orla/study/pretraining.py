@@ -132,22 +132,26 @@ def pretrain(
 def _train_networks(
     loop: Loop,
     settings: Pretraining,
-    fresh: Parameters,
+    initial: Parameters,
     split: Callable[[np.ndarray], tuple[StreamTensors, StreamTensors]],
-    size: int,
+    batch_models: int,
     bar: Any,
 ) -> tuple[Parameters, pd.DataFrame]:
-    """The best weights of each network, and the curves by its number, `size` networks in a batch.
+    """The best weights of each network, and the curves by its number, `batch_models` at a time.
 
     Each network stops early, and the next one that waits takes its place in the batch.
     """
-    count = len(fresh["W_out"])
+    count = len(initial["W_out"])
     lowest, stale, age = np.full(count, np.inf), np.zeros(count, int), np.zeros(count, int)
     # Number of the network in each place; copies fill up a batch of too few.
-    index, active, waiting = np.minimum(np.arange(size), count - 1), np.arange(size) < count, size
-    best, curves = {name: p.clone() for name, p in fresh.items()}, []
-    params, optimizer, streams = models_at(fresh, torch.as_tensor(index)), None, split(index)
-    rates = params["W_out"].new_full((size,), settings.learning_rate)
+    index, active, waiting = (
+        np.minimum(np.arange(batch_models), count - 1),
+        np.arange(batch_models) < count,
+        batch_models,
+    )
+    best, curves = {name: p.clone() for name, p in initial.items()}, []
+    params, optimizer, streams = models_at(initial, torch.as_tensor(index)), None, split(index)
+    rates = params["W_out"].new_full((batch_models,), settings.learning_rate)
     while active.any():
         training, validation = streams
         state = loop.start(params, optimizer=optimizer)
@@ -175,7 +179,7 @@ def _train_networks(
             active[place] = waiting < count
             if active[place]:
                 index[place], waiting = waiting, waiting + 1
-                new = loop.start(models_at(fresh, torch.as_tensor(index[[place]])))
+                new = loop.start(models_at(initial, torch.as_tensor(index[[place]])))
                 for old, one in ((params, new.params), (optimizer, new.optimizer)):
                     for name, values in one.items():
                         old[name][place] = values[0]

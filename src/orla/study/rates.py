@@ -46,26 +46,26 @@ def best_rate_index(errors: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(by_rate).mean(axis=-1).argmin(axis=-1)
 
 
-def best_index(scores: Mapping[int, np.ndarray]) -> int:
+def lowest_error_index(errors: Mapping[int, np.ndarray]) -> int:
     """The number of the rate of `best_rate_index`, of errors (seeds,) or of one by its number."""
-    indices = sorted(scores)
-    return indices[best_rate_index(np.stack([np.atleast_1d(scores[i]) for i in indices], axis=1))]
+    indices = sorted(errors)
+    return indices[best_rate_index(np.stack([np.atleast_1d(errors[i]) for i in indices], axis=1))]
 
 
-def runner_up_index(errors: np.ndarray, chosen: int) -> int:
+def runner_up_index(errors: np.ndarray, chosen_index: int) -> int:
     """Index of the rate with the second lowest mean of errors (seeds, rates), or the chosen one's.
 
     It is another where the two differ by no more than the standard error of their difference over
     seeds.
     """
     others = errors.copy()
-    others[:, chosen] = np.inf
+    others[:, chosen_index] = np.inf
     second = int(best_rate_index(others))
-    differences = others[:, second] - errors[:, chosen]
+    differences = others[:, second] - errors[:, chosen_index]
     if not np.isfinite(differences).all() or len(errors) < 2:
-        return chosen
+        return chosen_index
     near = differences.mean() <= differences.std(ddof=1) / np.sqrt(len(errors))
-    return second if near else chosen
+    return second if near else chosen_index
 
 
 def _infinite_where_diverged(errors: np.ndarray) -> np.ndarray:
@@ -73,32 +73,32 @@ def _infinite_where_diverged(errors: np.ndarray) -> np.ndarray:
 
 
 def next_rate_index(
-    scores: Mapping[int, np.ndarray], initial_indices: Sequence[int], max_growth: int
+    errors: Mapping[int, np.ndarray], initial_indices: Sequence[int], max_growth: int
 ) -> int | None:
     """The rate to try next: the one beyond the best where the best lies on the grid's edge.
 
     None where the best is interior, or its side has grown by `max_growth` half decades already.
     Where all rates diverge, the grid grows downwards.
     """
-    best = best_index(scores)
-    if best == min(scores) and min(initial_indices) - best < max_growth:
+    best = lowest_error_index(errors)
+    if best == min(errors) and min(initial_indices) - best < max_growth:
         return best - 1
-    if best == max(scores) and best - max(initial_indices) < max_growth:
+    if best == max(errors) and best - max(initial_indices) < max_growth:
         return best + 1
     return None
 
 
-def best_on_edge(scores: Mapping[int, np.ndarray]) -> bool:
+def best_on_edge(errors: Mapping[int, np.ndarray]) -> bool:
     """Whether the rate of the least mean error is the smallest or the largest that was tried."""
-    return best_index(scores) in (min(scores), max(scores))
+    return lowest_error_index(errors) in (min(errors), max(errors))
 
 
-def undominated_rates(scores: Mapping[int, np.ndarray]) -> list[int]:
+def undominated_rates(errors: Mapping[int, np.ndarray]) -> list[int]:
     """The rates that no other one beats in every seed by more than means round, sorted.
 
     They are those that some resample of the seeds can choose, and some more.
     """
-    errors = {i: _infinite_where_diverged(s) for i, s in scores.items()}
+    errors = {i: _infinite_where_diverged(s) for i, s in errors.items()}
     return [
         i
         for i in sorted(errors)
@@ -106,15 +106,15 @@ def undominated_rates(scores: Mapping[int, np.ndarray]) -> list[int]:
     ]
 
 
-def chosen_and_runner_up_rates(scores: Mapping[int, np.ndarray]) -> list[int]:
+def chosen_and_runner_up_rates(errors: Mapping[int, np.ndarray]) -> list[int]:
     """The chosen rate, and its `runner_up_index` by all seeds and by the first of them, sorted.
 
     The first seeds count because a comparison is over the seeds that both its conditions ran.
     """
-    indices = sorted(scores)
-    errors = np.stack([scores[i] for i in indices], axis=1)
-    chosen = int(best_rate_index(errors))
-    runners_up = {runner_up_index(errors[:n], chosen) for n in range(2, len(errors) + 1)}
+    indices = sorted(errors)
+    table = np.stack([errors[i] for i in indices], axis=1)
+    chosen = int(best_rate_index(table))
+    runners_up = {runner_up_index(table[:n], chosen) for n in range(2, len(table) + 1)}
     return [indices[i] for i in sorted({chosen, *runners_up})]
 
 

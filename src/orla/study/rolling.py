@@ -68,7 +68,7 @@ class Batch:
         return self._scores[key]
 
 
-def scored_spans(episode: Episode, steps: int) -> list[slice]:
+def rolling_origin_spans(episode: Episode, steps: int) -> list[slice]:
     """The span that is scored after each origin, within the first `steps` of the adapt part.
 
     The part has n whole windows; origins are the ends of windows floor(n / 2) + 1 to n - 1 (of two
@@ -99,7 +99,8 @@ def scored_spans(episode: Episode, steps: int) -> list[slice]:
 def rolling_origin_error(batch: Batch, steps: int) -> np.ndarray:
     """Mean error (models,) over origins within the first `steps`; NaN of a diverged model."""
     errors = [
-        batch.frozen_scores(part.start, part)[0] for part in scored_spans(batch.run.episode, steps)
+        batch.frozen_scores(part.start, part)[0]
+        for part in rolling_origin_spans(batch.run.episode, steps)
     ]
     fine = (batch.result.errors[:, :steps] <= scores.DIVERGED_ABOVE).all(1)
     fine &= (np.stack(errors) <= scores.DIVERGED_ABOVE).all(0)
@@ -125,11 +126,11 @@ def mean_error_of_last_tenth(batch: Batch) -> np.ndarray:
 def snapshot_steps(run: ConditionRun, horizons: Sequence[int]) -> list[int]:
     """Steps after which snapshots are needed; a horizon that does not fit is refused."""
     split = run.keys["split"]
-    spans = scored_spans(run.episode, run.selection_steps)
+    spans = rolling_origin_spans(run.episode, run.rate_selection_steps)
     rates.require_horizons(horizons, run.episode.window, run.adapt_steps, split)
     for horizon in horizons:
         with prefix_errors(f"horizons.steps has {horizon} ({split})"):
-            spans += scored_spans(run.episode, horizon)
+            spans += rolling_origin_spans(run.episode, horizon)
     return [run.episode.selection_cut, *horizons, *(part.start for part in spans)]
 
 
@@ -173,5 +174,5 @@ def error_measures(batch: Batch) -> Measures:
         **{name: np.where(has_diverged, np.nan, score) for name, score in further_scores.items()},
         "unreliable": scores.is_unreliable(baseline["frozen_heldout_error"], reference),
         "updates": np.full(len(step), step_errors.shape[1] // run.loop.learner.stride),
-        ERROR: rolling_origin_error(batch, run.selection_steps),
+        ERROR: rolling_origin_error(batch, run.rate_selection_steps),
     }

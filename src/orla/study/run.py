@@ -78,9 +78,9 @@ class ConditionRun:
         return len(self.episode.adapt)
 
     @property
-    def selection_steps(self) -> int:
+    def rate_selection_steps(self) -> int:
         """First steps of the adapt part, by which the learning rate is chosen."""
-        return self.episode.selection_steps or self.adapt_steps
+        return self.episode.rate_selection_steps or self.adapt_steps
 
     @property
     def heldout(self) -> slice:

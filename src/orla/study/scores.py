@@ -87,11 +87,11 @@ def is_unreliable(frozen_error: np.ndarray, reference_error: np.ndarray) -> np.n
     return ~((frozen_error - reference_error) >= UNRELIABLE_BELOW)
 
 
-def diverged_steps(errors: np.ndarray, heldout: np.ndarray) -> np.ndarray:
+def diverged_steps(errors: np.ndarray, heldout_error: np.ndarray) -> np.ndarray:
     """First step (models,) whose error (models, steps) is not finite or above DIVERGED_ABOVE.
 
     -1 where there is none; the number of steps where only the held-out error (models,) is so.
     """
     bad = ~(errors <= DIVERGED_ABOVE)
     steps = np.where(bad.any(1), bad.argmax(1), -1)
-    return np.where((steps < 0) & ~(heldout <= DIVERGED_ABOVE), errors.shape[1], steps)
+    return np.where((steps < 0) & ~(heldout_error <= DIVERGED_ABOVE), errors.shape[1], steps)

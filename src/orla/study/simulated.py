@@ -18,8 +18,8 @@ _METRES_PER_MM = 1e-3
 _METRES_PER_CM = 1e-2
 
 
-def simulated_streams(task: Recordings, pair: str, study: str = "") -> Streams:
-    """The streams of a pair of recordings that are simulated; `study` is the config's name.
+def simulated_streams(task: Recordings, pair: str, study_name: str = "") -> Streams:
+    """The streams of a pair of recordings that are simulated; `study_name` is the config's name.
 
     The dataset record holds, in place of sums of files, the SHA-256 of each session's stream under
     "streams". Where units of one recording are swapped, it is the first session.
@@ -27,14 +27,14 @@ def simulated_streams(task: Recordings, pair: str, study: str = "") -> Streams:
     days = simulate_both_days(task.simulation_settings(pair))
     if isinstance(task, Swapped):
         session = _simulated_session(task.recording, task.source, *next(days))
-        return task.prepare_streams(pair, iter([session]), task.dataset_record(pair, study))
+        return task.prepare_streams(pair, iter([session]), task.dataset_record(pair, study_name))
     names = task.pairs[pair].a, task.pairs[pair].b
     a, b = (
         _simulated_session(name, task.source, *day) for name, day in zip(names, days, strict=True)
     )
     tail = task.parts.tail_steps
     streams = prepare_sessions(
-        a, b, task.preparation, tail_steps=tail, dataset=task.dataset_record(pair, study)
+        a, b, task.preparation, tail_steps=tail, dataset=task.dataset_record(pair, study_name)
     )
     sums = {
         side: hashlib.sha256(stream.X.tobytes() + stream.Y.tobytes()).hexdigest()

@@ -138,7 +138,7 @@ def _mark_choices(results: dict[int, Measures]) -> None:
     """Add to each rate's measures whether each of `CHOICES` takes it, and at the edge."""
     for by, (mark, edge) in rolling.CHOICES.items():
         errors = _measure_by_rate(results, by)
-        best, on_edge = rates.best_index(errors), rates.best_on_edge(errors)
+        best, on_edge = rates.lowest_error_index(errors), rates.best_on_edge(errors)
         for index, measures in results.items():
             measures[mark] = np.full(measures[by].shape, index == best)
             if edge:

@@ -96,27 +96,31 @@ class AR2(
     def streams(self, rngs: Sequence[np.random.Generator]) -> tuple[Stream, Stream]:
         change = self.delay + self.pretraining  # the first step of the changed frequency
         normals = np.stack([rng.standard_normal(2 + change + self.after) for rng in rngs])
-        start, innovations = self._start_factor() @ normals[:, :2].T, normals[:, 2:]
-        z, stationary = self._process(innovations, self.frequency, start[0] + 1j * start[1])
-        _, shift = self._process(innovations[:, change:], self.shifted, z[:, change - 1])
+        start, innovations = self._start_covariance_factor() @ normals[:, :2].T, normals[:, 2:]
+        z, stationary = self._state_and_process(
+            innovations, self.frequency, start[0] + 1j * start[1]
+        )
+        _, shift = self._state_and_process(innovations[:, change:], self.shifted, z[:, change - 1])
         shift = np.concatenate([stationary[:, :change], shift], axis=1)
         branches = stationary[..., None], shift[:, self.pretraining :, None]
         return shift_targets(branches, -self.delay)
 
-    def _start_factor(self) -> np.ndarray:
+    def _start_covariance_factor(self) -> np.ndarray:
         """Factor (2, 2) of the stationary covariance of z's real and imaginary part."""
         pole = self.radius * np.exp(2j * np.pi * self.frequency)
         power, square = 1 / (1 - self.radius**2), 1 / (1 - pole**2)
         real, imaginary, cross = power + square.real, power - square.real, square.imag
         return np.linalg.cholesky(np.array([[real, cross], [cross, imaginary]]) / 2)
 
-    def _process(
-        self, innovations: np.ndarray, frequency: float, previous: np.ndarray
+    def _state_and_process(
+        self, innovations: np.ndarray, frequency: float, previous_state: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """z (seeds, steps) with these innovations, after `previous` (seeds,); x of variance 1."""
+        """z (seeds, steps) of innovations, after `previous_state` (seeds,); x of variance 1."""
         turn, square = np.exp(2j * np.pi * frequency), self.radius**2
         pole = self.radius * turn
-        z, _ = scipy.signal.lfilter([1.0], [1.0, -pole], innovations, zi=(pole * previous)[:, None])
+        z, _ = scipy.signal.lfilter(
+            [1.0], [1.0, -pole], innovations, zi=(pole * previous_state)[:, None]
+        )
         variance = (1 - square) * ((1 + square) ** 2 - 4 * square * turn.real**2) / (1 + square)
         return z, np.sqrt(variance) * (turn * z).imag / turn.imag
 

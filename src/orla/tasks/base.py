@@ -36,7 +36,9 @@ class Task(Part, ABC):
             "load them and call cut"
         )
 
-    def make_episode(self, stream: Stream, source: str, simulated: bool, **fields: Any) -> Episode:
+    def make_episode(
+        self, adapt_and_heldout: Stream, source: str, simulated: bool, **fields: Any
+    ) -> Episode:
         """An episode of a stream of the task's `adapt` and `heldout` steps, described as `source`.
 
         The task has a `window` too; `fields` are the others of an `Episode`, whose loss is by
@@ -45,8 +47,8 @@ class Task(Part, ABC):
         label = self.part.label.format_map(vars(self))
         about = {"name": self.part.name, "source": source, "simulated": simulated, "label": label}
         return Episode(
-            adapt=stream.slice_steps(slice(None, self.adapt)),
-            heldout=stream.slice_steps(slice(self.adapt, None)),
+            adapt=adapt_and_heldout.slice_steps(slice(None, self.adapt)),
+            heldout=adapt_and_heldout.slice_steps(slice(self.adapt, None)),
             window=self.window,
             label=label,
             simulated=simulated,

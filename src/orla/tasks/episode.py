@@ -15,8 +15,7 @@ class Episode(StreamBundle):
         pretraining, adapt: what networks are pretrained on, or None; what they adapt to.
         selection_cut: step of `adapt` at which weights are frozen to select the learning rate: the
             steps after it are scored.
-        selection_steps: number of the first steps of `adapt` that choose the learning rate; None:
-            all.
+        rate_selection_steps: first steps of `adapt` that choose the learning rate; None: all.
         heldout: the steps after `adapt`, on which adapted weights are scored frozen.
         reference: a stream without drift, on which the pretrained network is scored from step
             `reference_from` on; or None.
@@ -33,7 +32,7 @@ class Episode(StreamBundle):
     reference: Stream | None = None
     reference_from: int = 0
     window: int = 200
-    selection_steps: int | None = None
+    rate_selection_steps: int | None = None
     loss: str = "squared_error"
     label: str = ""
     simulated: bool = True

@@ -11,7 +11,7 @@ import numpy as np
 from orla.catalogue import option
 from orla.errors import OrlaError
 from orla.files import sha256
-from orla.schema import nearest
+from orla.schema import nearest_hint
 from orla.sessions import binned as binned_files
 from orla.sessions import nwb_source, simulator, zenodo
 from orla.sessions.binned import Binned
@@ -157,7 +157,7 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
             match = Correspondence(self.binned.columns, why, "binned.columns")
             return prepare_binned(a, b, match, self.preparation, **about)
         if self.source == "nwb":
-            about |= {"channels": self.nwb.channels, "option": "nwb.channels"}
+            about |= {"declared_channels": self.nwb.channels, "declaring_option": "nwb.channels"}
         return prepare_sessions(a, b, self.preparation, **about)
 
     def read_binned(self, path: Path | str) -> Binned:
@@ -176,7 +176,7 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
         """
         if split not in self.split_names():
             raise OrlaError(
-                f'recordings: "{split}" is no split; {nearest(split, self.split_names())}'
+                f'recordings: "{split}" is no split; {nearest_hint(split, self.split_names())}'
             )
         a, b, sizes = streams.a, streams.b, self.parts
         cuts = cut_sessions(len(a), len(b), sizes)
@@ -202,15 +202,15 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
             dataset=streams.dataset,
         )
         side, place = "A" if session is a else "B", f"{episode.label}: session"
-        _require_varying(episode.adapt, f"{place} {side}'s adapt part of {split}")
-        _require_varying(episode.heldout, f"{place} {side}'s held-out part of {split}")
+        _require_varying_target(episode.adapt, f"{place} {side}'s adapt part of {split}")
+        _require_varying_target(episode.heldout, f"{place} {side}'s held-out part of {split}")
         if reference is not None:
             scored = reference.slice_steps(slice(reference_from, None))
-            _require_varying(scored, f"{place} A's held-out part of {split}")
+            _require_varying_target(scored, f"{place} A's held-out part of {split}")
         return episode
 
 
-def _require_varying(part: Stream, where: str) -> None:
+def _require_varying_target(part: Stream, where: str) -> None:
     """Refuse a part whose target, or a column of it, is constant: its scores divide by nothing."""
     Y = part.Y[part.mask].reshape(np.count_nonzero(part.mask), -1)
     constant = np.flatnonzero(np.ptp(Y, axis=0) <= _CONSTANT)

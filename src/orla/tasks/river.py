@@ -13,7 +13,7 @@ import pandas as pd
 
 from orla.catalogue import option
 from orla.errors import OrlaError
-from orla.files import as_one_line, require_sha256, sha256
+from orla.files import require_sha256, reraise_in_one_line, sha256
 from orla.tasks.base import Task, require_valid_episode
 from orla.tasks.episode import Episode
 from orla.tasks.stream import Stream
@@ -85,10 +85,10 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
 
     def episode(self, split: str, seeds: Sequence[int]) -> Episode:
         require_valid_episode(self, split, seeds, "rows")
-        selection_steps = int(self.chosen_on * self.adapt) // self.window * self.window
-        if selection_steps < 2 * self.window:
+        rate_selection_steps = int(self.chosen_on * self.adapt) // self.window * self.window
+        if rate_selection_steps < 2 * self.window:
             raise OrlaError(
-                f"task river: a rate is chosen by {selection_steps} rows; give chosen_on and "
+                f"task river: a rate is chosen by {rate_selection_steps} rows; give chosen_on and "
                 "window such that these are two windows at least"
             )
         simulated, start = self.file is None, self.pretraining
@@ -102,7 +102,7 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
             simulated=simulated,
             pretraining=whole.slice_steps(slice(start)) if start else None,
             selection_cut=self.adapt - self.window,
-            selection_steps=selection_steps,
+            rate_selection_steps=rate_selection_steps,
             n_out=classes[0],
         )
 
@@ -122,7 +122,7 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
             generator, classes = self._generator_and_class_count(seed, concept)
             samples += generator.take(min(end, rows) - begin) if begin < rows else []
         place = f"task river: {self.stream}"
-        with as_one_line(place, "has features that are no numbers", "take another stream"):
+        with reraise_in_one_line(place, "has features that are no numbers", "take another stream"):
             X = np.array([list(x.values()) for x, _ in samples], dtype=np.float64)
         return X, np.array([y for _, y in samples], dtype=np.int64), classes
 
@@ -138,7 +138,9 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
         takes = signature(generator).parameters
         names = [name for name in ("seed", "seed_model", "seed_sample") if name in takes]
         seeds = dict(zip(names, map(int, numbers), strict=False))
-        with as_one_line(f"task river: {self.stream}", "cannot be made", "correct parameters"):
+        with reraise_in_one_line(
+            f"task river: {self.stream}", "cannot be made", "correct parameters"
+        ):
             instance = generator(**self.parameters, **seeds)
         # Of two classes River's own count may be 1, or missing.
         counts = {"Binary classification": 2, "Multi-class classification": instance.n_classes}
@@ -150,7 +152,7 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
     def _read_file(self, rows: int) -> LabelledRows:
         mend, place = "get the file that is meant, or give its sha256", f"task river: {self.file}"
         path = require_sha256(self.file, self.sha256, mend)
-        with as_one_line(path, "cannot be read as a table", "give a .csv with a head"):
+        with reraise_in_one_line(path, "cannot be read as a table", "give a .csv with a head"):
             frame = pd.read_csv(path, nrows=self.total_rows)
         if self.target not in frame:
             raise OrlaError(f"{place} has no column {self.target} (target), but {', '.join(frame)}")
@@ -166,7 +168,7 @@ class River(Task, name="river", label="{stream}", order=60, loss="cross_entropy"
                 " fill it or leave it out"
             )
         Y, classes = pd.factorize(frame.pop(self.target), sort=True)
-        with as_one_line(path, "has columns that are no numbers", "leave them out"):
+        with reraise_in_one_line(path, "has columns that are no numbers", "leave them out"):
             X = frame.to_numpy(dtype=np.float64)
         return X[:rows], Y[:rows].astype(np.int64), len(classes)
 

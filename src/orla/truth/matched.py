@@ -47,13 +47,13 @@ _ANSWERS = {
 }
 
 
-def matched_scatter_table(
-    models: pd.DataFrame, estimates: pd.DataFrame, settings: Settings, studies: int
+def matched_control_table(
+    models: pd.DataFrame, estimates: pd.DataFrame, settings: Settings, n_studies: int
 ) -> pd.DataFrame:
     """Counts of verdicts as in `verdicts.control_table`, of controls with the scatter of a study.
 
     There are three planted gaps a contrast and set of rules, from the study's models and its gaps
-    over seeds; `studies` are made up a row.
+    over seeds; `n_studies` are made up a row.
     """
     former = _gaps_by_former_selection(models, settings)
     pp, variance = map(EquivalentWithin, (settings.margin_pp, settings.margin_variance))
@@ -69,9 +69,11 @@ def matched_scatter_table(
             ways = {
                 PRESENT: (
                     variance,
-                    _verdicts_by_registration(pairs, studies, margins, keys, settings, variance),
+                    _resampled_registration_verdicts(
+                        pairs, n_studies, margins, keys, settings, variance
+                    ),
                 ),
-                FORMER: (pp, _verdicts_by_test(gaps, studies, margins, settings, pp)),
+                FORMER: (pp, _resampled_test_verdicts(gaps, n_studies, margins, settings, pp)),
             }
             for way, (rule, outcomes) in ways.items():
                 if len(verdicts := pd.DataFrame(outcomes)):
@@ -86,16 +88,16 @@ def _draw_pairs(pairs: int, studies: int, settings: Settings) -> np.ndarray:
     return np.random.default_rng(settings.seed).integers(0, pairs, (studies, pairs))
 
 
-def _verdicts_by_registration(
+def _resampled_registration_verdicts(
     pairs: pd.DataFrame,
-    studies: int,
-    margins: int,
+    n_studies: int,
+    n_margins: int,
     keys: dict[str, Any],
     settings: Settings,
     rule: EquivalentWithin,
 ) -> Iterator[dict[str, Any]]:
     """The verdict on each made-up study, by the rules of every study."""
-    offset = pairs["error_gap"].mean() - margins * rule.value
+    offset = pairs["error_gap"].mean() - n_margins * rule.value
     columns = [c for c in pairs if c.startswith("error_gap")]
     shifted_pairs = pairs.assign(**{c: pairs[c] - offset for c in columns}, guards="")
     registration = make_registration(
@@ -108,7 +110,7 @@ def _verdicts_by_registration(
         max_diverged=10**6,
         max_failing=len(pairs),
     )
-    for draw in _draw_pairs(len(pairs), studies, settings):
+    for draw in _draw_pairs(len(pairs), n_studies, settings):
         study = shifted_pairs.iloc[draw].assign(pair=[f"pair-{i}" for i in range(len(draw))])
         over = keys | {"estimand": ESTIMAND_NAME, "n_failing": 0}
         over |= {"n_diverged": study["n_diverged"].sum()}
@@ -119,14 +121,14 @@ def _verdicts_by_registration(
         yield {"outcome": outcome, "gap": over["error_gap"], "between_sd": study["error_gap"].std()}
 
 
-def _verdicts_by_test(
-    gaps: np.ndarray, studies: int, margins: int, settings: Settings, rule: EquivalentWithin
+def _resampled_test_verdicts(
+    gaps: np.ndarray, n_studies: int, n_margins: int, settings: Settings, rule: EquivalentWithin
 ) -> Iterator[dict[str, Any]]:
     """The verdict on each made-up study of former gaps (pairs,) in pp, by the test alone."""
     if len(gaps) < LEAST_PAIRS:
         return
-    shifted_gaps = gaps - gaps.mean() + margins * rule.value
-    for values in shifted_gaps[_draw_pairs(len(gaps), studies, settings)]:
+    shifted_gaps = gaps - gaps.mean() + n_margins * rule.value
+    for values in shifted_gaps[_draw_pairs(len(gaps), n_studies, settings)]:
         gap = moments(values)
         claim, opposite = rule.mean_p_values(gap.mean, gap.standard_error, gap.dof)
         outcome = "falsified" if opposite < settings.alpha else "inconclusive"

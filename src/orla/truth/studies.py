@@ -81,7 +81,7 @@ def _make_run(
 
 
 def reselect_rates(models: pd.DataFrame) -> pd.DataFrame:
-    """The table with the rate chosen anew by study, pair and learner, as by `rates.best_index`.
+    """The table with the rate chosen anew by study, pair and learner, as `lowest_error_index` does.
 
     The choice is that of the estimand `worlds.ESTIMAND`; no rate is marked by any other.
     """

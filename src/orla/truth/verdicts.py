@@ -139,11 +139,14 @@ def compared_models(control: Control, models: pd.DataFrame, networks: int) -> pd
     return reselect_rates(pd.concat([again, immediate[side == 1]], ignore_index=True))
 
 
-def plant_gap(models: pd.DataFrame, gap: float) -> pd.DataFrame:
-    """Models whose error that is judged is lower by `gap`; rates are chosen as before."""
+def plant_gap(models: pd.DataFrame, error_reduction: float) -> pd.DataFrame:
+    """Models whose judged error is lower by `error_reduction`; rates are chosen as before."""
     spread = models["frozen_heldout_error"] - models["reference_error"]
     error, recovery = worlds.ESTIMAND.error, worlds.ESTIMAND.recovery
-    moved = {error: models[error] - gap, recovery: models[recovery] + 100 * gap / spread}
+    moved = {
+        error: models[error] - error_reduction,
+        recovery: models[recovery] + 100 * error_reduction / spread,
+    }
     return models.assign(**moved)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from orla.errors import OrlaError
-from orla.files import as_one_line, read_file, require_sha256
+from orla.files import read_file, require_sha256, reraise_in_one_line
 from orla.schema import require_one_of
 from orla.vision.corruptions import EXTRA, SCORED, SIZE, corrupt
 
@@ -42,7 +42,7 @@ def _idx_array(settings: Mapping[str, Any], name: str) -> np.ndarray:
     """The array of bytes of a file in the IDX format, packed by gzip or not."""
     path = Path(settings["folder"], name)
     path = path if path.exists() else path.with_name(f"{name}.gz")
-    with as_one_line(path, "no file of Fashion-MNIST", _MEND):
+    with reraise_in_one_line(path, "no file of Fashion-MNIST", _MEND):
         data = read_file(path) if path.name == name else gzip.decompress(read_file(path))
         if (digest := hashlib.sha256(data).hexdigest()) != settings.get("sha256", {}).get(name):
             raise OrlaError(f"{path}: its SHA-256, unpacked, is {digest}; {_MEND}")
@@ -60,7 +60,7 @@ def _cifar_file(settings: Mapping[str, Any], name: str) -> Path:
 def _cifar_10_test_images(settings: Mapping[str, Any]) -> LabelledImages:
     """CIFAR-10's test images from its binary version: a label, then the planes of the colours."""
     path = _cifar_file(settings, "test_batch.bin")
-    with as_one_line(path, "no test_batch.bin of CIFAR-10", _MEND):
+    with reraise_in_one_line(path, "no test_batch.bin of CIFAR-10", _MEND):
         rows = np.frombuffer(read_file(path), np.uint8).reshape(-1, 1 + 3 * SIZE**2)
         images, labels = rows[:, 1:].reshape(-1, 3, SIZE, SIZE).transpose(0, 2, 3, 1), rows[:, 0]
     if not np.array_equal(_read_severity_5(settings, "labels", labels), labels):
@@ -71,7 +71,7 @@ def _cifar_10_test_images(settings: Mapping[str, Any]) -> LabelledImages:
 def _read_severity_5(settings: Mapping[str, Any], name: str, clean: np.ndarray) -> np.ndarray:
     """The last fifth of an .npy of CIFAR-10-C, which is severity 5, of what is `clean` (n, ...)."""
     path = _cifar_file(settings, f"{name}.npy")
-    with as_one_line(path, "no .npy of CIFAR-10-C, or cut short", _MEND):
+    with reraise_in_one_line(path, "no .npy of CIFAR-10-C, or cut short", _MEND):
         array = np.load(path, mmap_mode="r", allow_pickle=False)
         shape = (5 * len(clean), *clean.shape[1:])
         if array.dtype != np.uint8 or array.shape != shape:

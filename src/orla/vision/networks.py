@@ -12,7 +12,7 @@ from torch.nn.functional import cross_entropy
 
 from orla import catalogue, progress
 from orla.architectures.base import Parameters
-from orla.files import as_one_line, require_file
+from orla.files import require_file, reraise_in_one_line
 from orla.optimizers.base import Optimizer, State
 
 
@@ -60,7 +60,7 @@ def build_network(settings: Mapping[str, Any]) -> WideResNet:
         torch.manual_seed(settings["seed"])
         network = WideResNet(settings["depth"], settings["widen"])
     if path := settings.get("checkpoint"):
-        with as_one_line(path, "no state dict of this network", "mend vision.network"):
+        with reraise_in_one_line(path, "no state dict of this network", "mend vision.network"):
             state = torch.load(require_file(path), map_location="cpu", weights_only=True)
             state = state.get("state_dict", state)
             names = (name.removeprefix("module.").removeprefix("model.") for name in state)

@@ -85,20 +85,20 @@ def adaptation_table(
     streams: Mapping[str, LabelledImages],
     settings: Mapping[str, Any],
     adapts: str,
-    name: str,
-    spec: Mapping[str, Any],
-    growth: int,
+    optimizer_name: str,
+    optimizer_spec: Mapping[str, Any],
+    grid_growth: int,
 ) -> pd.DataFrame:
     """Errors and gradients of one optimizer at the rate that is best on the corruptions `EXTRA`.
 
-    Every corruption begins with the network as trained. `settings` and `growth` are the config's
-    `vision` and `grid_growth`; `spec` is what the optimizer's name stands for, {} for none. Columns
-    are adapts, optimizer, learning_rate, edge (whether that is the grid's), tuning (whether on
-    `EXTRA`), corruption, seed, measure (error in %, or gradient_norm), layer and value.
+    Every corruption begins with the network as trained. `settings`, `grid_growth` are the config's
+    `vision` and `grid_growth`; `optimizer_spec` is what the optimizer's name stands for, {} for
+    none. Columns are adapts, optimizer, learning_rate, edge (whether that is the grid's), tuning
+    (whether on `EXTRA`), corruption, seed, measure (error in %, or gradient_norm), layer and value.
     """
     # In training batch normalization takes the statistics of the batch.
     network = copy.deepcopy(network).train(adapts != FROZEN)
-    optimizer = catalogue.make("optimizer", spec) if spec else None
+    optimizer = catalogue.make("optimizer", optimizer_spec) if optimizer_spec else None
     table, scores = [], {}
 
     def rows(names: Iterable[str], seed: int, rate: float) -> Iterator[dict[str, Any]]:
@@ -114,16 +114,16 @@ def adaptation_table(
                 measure = "gradient_norm" if layer else "error"
                 yield row | {"seed": seed, "measure": measure, "layer": layer, "value": value}
 
-    first = rates.grid_indices(settings["rates"][adapts][name]) if spec else []
+    first = rates.grid_indices(settings["rates"][adapts][optimizer_name]) if optimizer_spec else []
     todo = [*first]
     while todo:
         trial = [*rows(EXTRA, 0, rates.half_decade(index := todo.pop()))]
         scores[index] = np.array([row["value"] for row in trial if row["measure"] == "error"])
         table += trial
-        if not todo and (beyond := rates.next_rate_index(scores, first, growth)) is not None:
+        if not todo and (beyond := rates.next_rate_index(scores, first, grid_growth)) is not None:
             todo = [beyond]
-    rate = rates.half_decade(rates.best_index(scores)) if spec else math.nan
+    rate = rates.half_decade(rates.lowest_error_index(scores)) if optimizer_spec else math.nan
     for seed in range(settings["seeds"]):
-        table += rows(SCORED if spec else ["clean", *SCORED], seed, rate)
-    edge = bool(spec) and rates.best_on_edge(scores)
-    return pd.DataFrame(table).assign(adapts=adapts, optimizer=name, edge=edge)
+        table += rows(SCORED if optimizer_spec else ["clean", *SCORED], seed, rate)
+    edge = bool(optimizer_spec) and rates.best_on_edge(scores)
+    return pd.DataFrame(table).assign(adapts=adapts, optimizer=optimizer_name, edge=edge)

@@ -170,7 +170,7 @@ class DecaySweep(
         paper = [r for r in paper if (r["task"], r["optimizer"], r["architecture"]) in ours]
         note = """ Open diamond: the recovery that the paper prints (its Figure 3 and Section 4);
         grey band: the decays that it calls a safe plateau."""
-        has_outlier = (_decay_means(rows)["mean"] < -10 * _LINEAR).any()
+        has_outlier = (_recovery_by_decay(rows)["mean"] < -10 * _LINEAR).any()
         log = f" Beyond {_LINEAR} % the axis is logarithmic."
         more = {"paper": paper, "note": note * bool(paper), "log": log * bool(has_outlier)}
         more["rate"] = rate(rates[at_rate].max())
@@ -178,7 +178,7 @@ class DecaySweep(
         return Selection(rows, selection.title, more=more)
 
     def plot(self, selection: Selection, study: StudyFacts) -> Canvas:
-        rows, lines = selection.rows, _decay_means(selection.rows)
+        rows, lines = selection.rows, _recovery_by_decay(selection.rows)
         marks = plots.marks(rows, "architecture", study)
         labels = {"xlabel": "Trace decay", "ylabel": "Held-out recovery (%)"}
         figure, axes = plots.single(row_height_in=2.1, margin_in=0.8, **labels)
@@ -202,7 +202,7 @@ class DecaySweep(
         return plots.legend(figure, handles, ncols=1)
 
 
-def _decay_means(rows: pd.DataFrame) -> pd.DataFrame:
+def _recovery_by_decay(rows: pd.DataFrame) -> pd.DataFrame:
     """Mean recovery by network and decay, with the ends of one standard deviation."""
     values = rows.groupby(["architecture", "decay"])["recovery_heldout_percent"]
     mean, sd = values.mean(), values.std()

@@ -17,7 +17,7 @@ from orla.reports.numbers import is_missing, number, sample_size
 from orla.reports.paper import load
 from orla.reports.study import CONDITION, StudyFacts, where
 from orla.reports.tables.shared import with_paper_rows
-from orla.reports.verdicts import claim_condition
+from orla.reports.verdicts import weightiest_claim_condition
 from orla.reports.words import NOT_RUN
 from orla.results.estimands import ESTIMAND_WORDS
 from orla.study.keys import SETTING
@@ -100,7 +100,7 @@ class TwoByTwo(
 
 def _draw_estimate(
     axes: Axes, row: Any, position: float, column: str, ends: Any, mark: Mark,
-    horizontal: bool = False, apart: float = 0.25, **more: Any,
+    horizontal: bool = False, seed_shift: float = 0.25, **more: Any,
 ) -> None:  # fmt: skip
     """A row's column at a place of the other axis, with interval and few seeds; or why not."""
     if row is None or not common.recovery_has_meaning(row) or is_missing(row[column]):
@@ -113,7 +113,7 @@ def _draw_estimate(
         return
     seeds = row["points"][column].dropna()
     if horizontal or len(seeds) <= common.FEW_POINTS:
-        places = seeds, np.full(len(seeds), position + apart)
+        places = seeds, np.full(len(seeds), position + seed_shift)
         plots.draw_dots(axes, *(places if horizontal else reversed(places)))
     place = (column, position) if horizontal else (position, column)
     plots.draw_error_bars(axes, row, *place, ends, mark, horizontal=horizontal, **more)
@@ -170,7 +170,7 @@ class GapByPair(Figure, name="pairs", label="Every pair of sessions", chapter="b
                     if all(pair[name] == row[name] for name in self.by):
                         place = labels.index(pair["pair"]), "gap_pp", ends
                         face = "white" if pair["guards"] else mark.color
-                        hollow = {"horizontal": True, "apart": 0, "markerfacecolor": face}
+                        hollow = {"horizontal": True, "seed_shift": 0, "markerfacecolor": face}
                         _draw_estimate(axes, pair, *place, mark, **hollow)
                 if below == 1:
                     continue
@@ -202,7 +202,7 @@ class TostInterval(
         rows = study.arrange(rows[rows["run"].astype(bool)])
         kinds = [kind for kind in CONDITION if kind == "split" or rows[kind].nunique() > 1]
         kinds, records = ["optimizer", *reversed(kinds)], rows.to_dict("records")
-        claim = claim_condition("gaps")
+        claim = weightiest_claim_condition("gaps")
         rows = rows.assign(
             label=[", ".join(study.called(kind, row[kind]) for kind in kinds) for row in records],
             headline=[
@@ -228,7 +228,7 @@ class TostInterval(
         place = {"xycoords": ("axes fraction", "data"), "va": "center"}
         for y, row in enumerate(common.with_points(rows, more["seeds"])):
             ends, mark = _T90 if row["n_seeds"] > 1 else _NO_ENDS, marks[row["optimizer"]]
-            wide = {"horizontal": True, "apart": -0.24, "elinewidth": 2, "capsize": 3}
+            wide = {"horizontal": True, "seed_shift": -0.24, "elinewidth": 2, "capsize": 3}
             _draw_estimate(axes, row, y, "gap_pp", ends, mark, **wide)
             if not is_missing(row["paper_gap_pp"]):
                 thin = {"horizontal": True, "elinewidth": 0.9, "markeredgewidth": 1, "zorder": 2.5}

@@ -72,7 +72,7 @@ class RatioGapPlane(
                 hollow = plots.PAPERS | {"color": mark.color, "markersize": 5}
                 axes.plot(*(row[name] for name in place), **hollow)
             axes.set_xscale("log")
-            plots.set_decade_ticks(axes.xaxis)
+            plots.set_log_ticks(axes.xaxis)
         handles = plots.legend_handles("optimizer", marks, study)
         if paper:
             quiet = plots.PAPERS | {"color": style.QUIET}
@@ -134,7 +134,7 @@ class PastSpectra(
                 values = _profile_by_seed(rows, quantity)
                 axes.plot(values.index, values.where(values > _LEAST), linewidth=0.8, **line)
         axes.set(xscale="log", yscale="log")
-        plots.set_decade_ticks(axes.xaxis)
+        plots.set_log_ticks(axes.xaxis)
         handles = [plots.legend_handle(label, **line) for label, line in _SPECTRA.values()]
         return plots.legend(figure, handles)
 

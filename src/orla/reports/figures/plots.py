@@ -138,7 +138,7 @@ def write_centred(axes: Axes, text: str) -> None:
     axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=style.INK)
 
 
-def set_decade_ticks(axis: Axis, most: int = 5) -> None:
+def set_log_ticks(axis: Axis, most: int = 5) -> None:
     """A few plain numbers on a logarithmic axis, no ticks between them."""
     axis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=most))
     axis.set_major_formatter(lambda value, _: f"{value:g}")

@@ -19,7 +19,7 @@ from typing import Any
 import pandas as pd
 
 from orla.errors import OrlaError
-from orla.schema import nearest
+from orla.schema import nearest_hint
 from orla.yaml_files import parse_yaml
 
 # Where the paper has several figures for one condition, the first of these that has one stands
@@ -51,7 +51,7 @@ class Paper:
             OrlaError: there is no such table.
         """
         if name not in self.tables:
-            near = nearest(name, self.tables)
+            near = nearest_hint(name, self.tables)
             raise OrlaError(f'the paper\'s numbers have no table "{name}"; {near}')
         file = self.document[name]
         return [row for entry in file["rows"] for row in _rows_by_condition(entry, file)]

@@ -96,7 +96,7 @@ class Table(Part):
         full = study.called("learner", load().past_gradient_learner)
         return says.format(main=main, full=full, rates_of=study.rates_of)
 
-    def remark_list(self) -> list[str]:
+    def quoted_remarks(self) -> list[str]:
         """Each of the remarks, and the quotes."""
         remarks = filter(None, map(str.strip, self.remarks.split("\n\n")))
         quotes, paper = self.quotes.items(), load()
@@ -105,7 +105,7 @@ class Table(Part):
     def notes(self, contents: Contents, study: StudyFacts, *results: pd.DataFrame) -> list[str]:
         """What stands under the table: by default remarks, quotes, and what its marks mean."""
         guards = guard_notes(contents.records, contents.panels)
-        return [*self.remark_list(), *mark_notes(contents.panels), *guards]
+        return [*self.quoted_remarks(), *mark_notes(contents.panels), *guards]
 
     def csv_table(self, contents: Contents, study: StudyFacts) -> pd.DataFrame:
         """The .csv twin: unrounded rows and the data set."""

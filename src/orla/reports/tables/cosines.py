@@ -9,9 +9,9 @@ from orla.reports.beside import (
     CELLS,
     EPISODE,
     ByCondition,
+    conditions_with_measures,
     drifting_rows,
     pool_pairs,
-    with_measures,
 )
 from orla.reports.cells import mean_beside, network_name, part_name, seed_count, value
 from orla.reports.comparison import Mean, conditions_frame
@@ -58,7 +58,7 @@ class PastCosines(
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """The conditions with either cosine, whichever learner drives: the paper's comes first."""
-        rows = with_measures(pool_pairs(measured), _WINDOWS, _LAST, _EXACT)
+        rows = conditions_with_measures(pool_pairs(measured), _WINDOWS, _LAST, _EXACT)
         rows = drifting_rows(rows).sort_values("learner", kind="stable")
         is_papers = rows["learner"] == load().past_gradient_learner
         means: dict[tuple[str, ...], dict[str, Mean]] = {}
@@ -96,7 +96,7 @@ class Decorrelation(
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
         """Conditions of tasks that copy their input after as many steps as the paper's."""
-        rows = with_measures(measured, _LAST, _WINDOWS)
+        rows = conditions_with_measures(measured, _LAST, _WINDOWS)
         delay = self.papers_rows[0]["delay_steps"]
         tasks = {name: study.options("task", name) for name in rows["task"]}
         rhos = {name: o.get("rho") for name, o in tasks.items() if o.get("delay") == delay}
@@ -155,7 +155,7 @@ class Substrate(
         return list(rows.values())
 
     def conditions(self, measured: pd.DataFrame, *, study: StudyFacts) -> pd.DataFrame:
-        rows = drifting_rows(with_measures(measured, *_METRICS))
+        rows = drifting_rows(conditions_with_measures(measured, *_METRICS))
         return where(rows, learner=load().past_gradient_learner)
 
     def panels(self, rows: pd.DataFrame, study: StudyFacts) -> Any:

@@ -50,11 +50,11 @@ def _seeds_text(line: Line) -> str:
     return "–".join(map(str, sorted({min(counts), max(counts)}))) if counts else MISSING
 
 
-def _gap_column(header: str, name: str, group: str, blank: str = MISSING) -> Cell:
+def _gap_column(header: str, comparison: str, group: str, blank: str = MISSING) -> Cell:
     """A comparison's gap; `blank` where the line has none."""
 
     def text(line: Line) -> str:
-        row = line.row["cells"].get(name)
+        row = line.row["cells"].get(comparison)
         if row is None:
             return blank
         return gap_text(row) if row.get("run", True) else NOT_RUN
@@ -157,12 +157,12 @@ class TwoByTwo(
         if (square := find_square(study)) is None:
             return [part_name("optimizer")]
 
-        def recovery_column(place: int, name: str) -> Cell:
+        def recovery_column(corner: int, learner: str) -> Cell:
             def text(line: Line) -> str:
-                where = corner_rows(line.row["cells"], square)[place]
+                where = corner_rows(line.row["cells"], square)[corner]
                 return recovery_text(*where) if where else NOT_RUN
 
-            header = study.called("learner", name).replace(", ", ",\n")
+            header = study.called("learner", learner).replace(", ", ",\n")
             return cell(header, text, "Recovery (%)")
 
         gaps = zip(_HEADERS, square, strict=True)

@@ -22,7 +22,7 @@ def learner_optimizer_text(row: Row, study: StudyFacts) -> str:
     return f"{LEARNERS[row['learner']]}, {study.called('optimizer', row['optimizer'])}"
 
 
-def model_sentences(language: pd.DataFrame | None) -> list[str]:
+def lora_recovery_sentences(language: pd.DataFrame | None) -> list[str]:
     """What both learners undo with Adam, a sentence a model; [] where nothing was run."""
     if language is None or language.empty:
         return []
@@ -30,13 +30,13 @@ def model_sentences(language: pd.DataFrame | None) -> list[str]:
     columns = ["shift", "before", "heldout_before"]
     rows = mean_intervals(table, ["model", "rank", "learner"], columns)
     return [
-        f"{model}, rank {rank}: {_undone_text(group.set_index('learner'))} "
+        f"{model}, rank {rank}: {_shift_recovery_text(group.set_index('learner'))} "
         f"(n = {group['n_seeds'].min()})."
         for (model, rank), group in rows.groupby(["model", "rank"], sort=False)
     ]
 
 
-def _undone_text(rows: pd.DataFrame) -> str:
+def _shift_recovery_text(rows: pd.DataFrame) -> str:
     cost = f"the shift adds {number(rows['shift'].mean(), 2)} nats to the loss"
     if rows["before"].isna().all():
         return f"{cost}, not clearly more than nothing that could be undone"

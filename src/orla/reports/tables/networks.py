@@ -71,7 +71,7 @@ class ProjectedOut(
             is_papers = part.get("name", kind) == kind
             summary = self._rank_correlation_lines if is_papers else _mean_line
             if len(pairs):
-                panels.append((title, [*_loss_lines(keys, pairs), *summary(keys, pairs)]))
+                panels.append((title, [*_lost_recovery_lines(keys, pairs), *summary(keys, pairs)]))
         none = pd.DataFrame(columns=[_TOP1, _ENERGY, "lost"], dtype=float)
         title = study.called("optimizer", first["optimizer"])
         yield from panels or [(title, self._rank_correlation_lines(first, none))]
@@ -122,7 +122,7 @@ def _paired_networks(plain_models: pd.DataFrame, changed_models: pd.DataFrame) -
     return pairs if np.isfinite(pairs[_TOP1]).any() else pairs.iloc[:0]
 
 
-def _loss_lines(keys: Row, pairs: pd.DataFrame) -> Iterator[Row]:
+def _lost_recovery_lines(keys: Row, pairs: pd.DataFrame) -> Iterator[Row]:
     """A line a network, or a pair of sessions by its name."""
     for row in pairs.to_dict("records"):
         name = row["seed"] if isinstance(row["seed"], str) else f"seed {row['seed']}"
@@ -186,10 +186,12 @@ class Isotropy(
             for condition in sorted(papers | {*group["imposed"]}):
                 here = where(group, imposed=condition)
                 for name in study.distinct(here, "optimizer") or [""]:
-                    lines.append(self._condition_line(condition, name, where(here, optimizer=name)))
+                    lines.append(
+                        self._condition_number_line(condition, name, where(here, optimizer=name))
+                    )
             yield title, lines
 
-    def _condition_line(self, condition: float, optimizer: str, rows: pd.DataFrame) -> Row:
+    def _condition_number_line(self, condition: float, optimizer: str, rows: pd.DataFrame) -> Row:
         """The line of a condition number and optimizer: both learners and their difference."""
         [text] = load().rows_in_text("imposed")
         papers = {r["learner"]: r for r in self.papers_rows if r["condition_number"] == condition}

@@ -10,9 +10,9 @@ from orla.reports.beside import (
     CELLS,
     EPISODE,
     ByCondition,
+    conditions_with_measures,
     drifting_rows,
     pool_pairs,
-    with_measures,
 )
 from orla.reports.cells import (
     Cell,
@@ -70,7 +70,7 @@ class _ByReading(ByCondition):
 
     def past_gradient_conditions(self, measured: pd.DataFrame, study: StudyFacts) -> pd.DataFrame:
         """The conditions of the paper's full learner with a structure, and each network's kind."""
-        rows = with_measures(pool_pairs(measured), _TOP1)
+        rows = conditions_with_measures(pool_pairs(measured), _TOP1)
         rows = where(rows, learner=load().past_gradient_learner)
         return rows.assign(kind=[network_kind(study, name) for name in rows["architecture"]])
 

@@ -211,10 +211,10 @@ def varying_choices(rows: pd.DataFrame) -> dict[str, list[str]]:
     return {name: sorted(v, key=sort_key) for name, v in values.items() if len(v) > 1}
 
 
-def _cadence_words(name: str, study: StudyFacts) -> str:
+def _cadence_words(comparison: str, study: StudyFacts) -> str:
     """How many steps lie between two updates of the learners of a comparison, in words."""
-    comparison = study.comparison(name)
-    full, immediate = map(study.stride, (comparison.minuend, comparison.subtrahend))
+    sides = study.comparison(comparison)
+    full, immediate = map(study.stride, (sides.minuend, sides.subtrahend))
     if full != immediate:
         return f"full per {full}, immediate per {immediate}"
     return "both per step" if full == 1 else f"both per {full} steps"

@@ -48,11 +48,13 @@ def _reach_positions(
 
 
 def _smooth_noise(
-    samples: int, columns: int, sd: float, smooth: float, rng: np.random.Generator
+    samples: int, columns: int, sd: float, kernel_sd_samples: float, rng: np.random.Generator
 ) -> np.ndarray:
-    """Smooth Gaussian noise (samples, columns) of the given sd; `smooth` in samples."""
-    noise = scipy.ndimage.gaussian_filter1d(rng.standard_normal((samples, columns)), smooth, axis=0)
-    return sd * noise * np.sqrt(2 * np.sqrt(np.pi) * smooth)
+    """Smooth Gaussian noise (samples, columns) of the given sd; `kernel_sd_samples` in samples."""
+    noise = scipy.ndimage.gaussian_filter1d(
+        rng.standard_normal((samples, columns)), kernel_sd_samples, axis=0
+    )
+    return sd * noise * np.sqrt(2 * np.sqrt(np.pi) * kernel_sd_samples)
 
 
 def simulate_reaching(task: TaskSettings, duration_s: float, rng: np.random.Generator) -> Reaching:
@@ -157,10 +159,10 @@ def _poisson_times(rate_hz: np.ndarray, t: np.ndarray, rng: np.random.Generator)
 
 
 def ornstein_uhlenbeck(
-    samples: int, columns: int, time_constant: float, rng: np.random.Generator
+    samples: int, columns: int, time_constant_samples: float, rng: np.random.Generator
 ) -> np.ndarray:
-    """Stationary unit-variance noise (samples, columns); `time_constant` in samples."""
-    keep = np.exp(-1.0 / time_constant)
+    """Stationary unit-variance noise (samples, columns); `time_constant_samples` in samples."""
+    keep = np.exp(-1.0 / time_constant_samples)
     noise = np.sqrt(1 - keep**2) * rng.standard_normal((samples, columns))
     noise[0] /= np.sqrt(1 - keep**2)
     return scipy.signal.lfilter([1.0], [1.0, -keep], noise, axis=0)

@@ -117,9 +117,11 @@ def draw_silent_masks(
     return day_a, day_b
 
 
-def silence_channels(units: Units, silent: np.ndarray, array: ArraySettings) -> Units:
+def turn_silent_channels_to_noise(
+    units: Units, silent_mask: np.ndarray, array: ArraySettings
+) -> Units:
     """The units without the sorted ones of silent channels, whose crossings become noise."""
-    is_silent = silent[units.channel]
+    is_silent = silent_mask[units.channel]
     total = array.noise_rate * np.bincount(units.channel, np.exp(units.log_rate))
     noise = np.where(units.is_sorted, -np.inf, np.log(total[units.channel]))
     names = ("depth", "speed", "position", "fast", "slow")
@@ -134,4 +136,4 @@ def units_of_both_days(settings: Settings, *seeds: np.random.SeedSequence) -> tu
     units_b = drift_units(units_a, settings.array, settings.drift, drift)
     masks = draw_silent_masks(settings.array, settings.drift, silence)
     days = zip((units_a, units_b), masks, strict=True)
-    return tuple(silence_channels(day, silent, settings.array) for day, silent in days)
+    return tuple(turn_silent_channels_to_noise(day, silent, settings.array) for day, silent in days)
