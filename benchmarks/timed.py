@@ -28,7 +28,7 @@ def _configure() -> None:
 
 
 def main() -> None:
-    """Answer requests until there are none."""
+    """UpdatesAndState requests until there are none."""
     _configure()
     ready = []
     for line in sys.stdin:

@@ -234,7 +234,7 @@ def test_parts_with_the_same_options_are_equal_and_can_be_keys(sort):
 # Plug-ins
 
 
-def test_a_file_in_a_folder_adds_a_part_while_the_folder_is_in_use(plugins):
+def test_a_plugin_is_a_part_as_long_as_its_folder_is_used(plugins):
     assert "planted" not in catalogue.parts("loss")
     file = plugins("planted.py", loss("planted", 15))
     assert list(catalogue.parts("loss")) == ["squared_error", "planted", "cross_entropy"]

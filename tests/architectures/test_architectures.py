@@ -199,6 +199,6 @@ def test_elementwise_jacobians_are_the_decay_and_unit_local_parameters(name):
 
 
 @pytest.mark.parametrize("wrong", [Shared, Coupled])
-def test_a_network_that_falsely_declares_elementwise_recurrence_is_noticed(wrong):
+def test_the_check_of_elementwise_recurrence_fails_a_false_declaration(wrong):
     assert is_elementwise_as_declared(LRU(HIDDEN, N_IN, N_OUT))
     assert not is_elementwise_as_declared(wrong(HIDDEN, N_IN, N_OUT))

@@ -94,7 +94,7 @@ def test_learners_of_one_loop_that_draw_as_many_are_given_the_same_numbers():
     assert not same(watched.series("of b"), watched.gradients)
 
 
-def test_an_observer_keeps_its_numbers_through_copies_and_windows():
+def test_an_observers_fixed_noise_survives_a_copied_state_and_a_windowed_learner():
     windows, observers = Immediate(LSTM, window=8), {"scaled": Scaled(LSTM)}
     windowed = watch(windows, PARAMS, X, Y, observers=observers, seeds=[3, 11])
     drawn = fixed_noise((3, 11), 4, LIKE)

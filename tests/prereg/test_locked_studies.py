@@ -57,7 +57,7 @@ def test_all_are_locked_and_are_about_what_the_study_runs(study):
 
 
 @pytest.mark.parametrize("study", PRIMARY)
-def test_every_quantity_serves_a_claim_or_a_check_or_is_exploratory(study):
+def test_a_configs_quantities_are_claimed_or_checked_or_named_exploratory(study):
     read = {claim.quantity for claim in EVERY[study] if claim.quantity}
     checked = {name for claim in EVERY[study] for name in claim.checked_quantities}
     named = plan_of(study).config.get(QUANTITIES, {})

@@ -64,12 +64,12 @@ def test_an_instruction_set_that_the_machine_has_not_is_not_asked_for(tmp_path, 
 )
 def test_a_job_that_is_not_what_was_asked_is_refused(asked, said):
     compiling.configure(compile=False)
-    machine.require_numerics(COMPUTE)
-    machine.require_numerics(
+    machine.refuse_unmet_numerics(COMPUTE)
+    machine.refuse_unmet_numerics(
         {name: value for name, value in asked.items() if name != "instructions"}
     )
     with pytest.raises(OrlaError, match=said):
-        machine.require_numerics(COMPUTE | asked)
+        machine.refuse_unmet_numerics(COMPUTE | asked)
     with pytest.raises(OrlaError, match="64 threads, and here this job has 1"):
         machine.configure(COMPUTE | {"threads": 64, "device": "cpu"}, 1)
 

@@ -66,7 +66,7 @@ def said(registration, results, study):
     return {line["registration"]: line for line in claim_lines(results, study)}[registration]
 
 
-def test_verdicts_are_listed_with_their_claims(results, simulated):
+def test_every_claim_of_the_paper_has_a_line_with_its_verdict_if_any(results, simulated):
     of = {name: results[name] for name in ("verdicts", "gaps")}
     assert said("adam-equivalence", of, simulated)["outcome"] == "supported"
     assert said("lars-advantage", of, simulated)["amended"]

@@ -51,7 +51,7 @@ def test_an_origin_without_a_scored_step_after_it_is_left_out(study):
         rolling.rolling_origin_spans(episode, ADAPT)
 
 
-def test_one_window_is_no_validation(study):
+def test_rolling_validation_of_a_part_of_one_window_is_refused(study):
     with pytest.raises(OrlaError, match="20 steps are 1 windows of 20"):
         rolling.rolling_origin_spans(study.episode, WINDOW)
 

@@ -11,7 +11,7 @@ from orla.architectures.base import Parameters
 from orla.catalogue import Part
 
 State = dict[str, Tensor]
-Answer = tuple[Parameters, State]
+GradientAndState = tuple[Parameters, State]
 
 
 class Gradients(NamedTuple):
@@ -46,7 +46,7 @@ class Intervention(Part, ABC):
         return {}
 
     @abstractmethod
-    def update(self, gradients: Gradients, state: State, params: Parameters) -> Answer:
+    def update(self, gradients: Gradients, state: State, params: Parameters) -> GradientAndState:
         """The gradient that replaces `gradients.own`, and the next state."""
 
 

@@ -7,7 +7,7 @@ import torch
 from orla.architectures.base import Parameters
 from orla.catalogue import option
 from orla.errors import OrlaError
-from orla.interventions.base import Answer, Gradients, Intervention, State
+from orla.interventions.base import GradientAndState, Gradients, Intervention, State
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Hold(Intervention, name="hold", label="{weights} held"):
 
     weights: str = option("W_hh", "Parameters, joined by +.")
 
-    def update(self, gradients: Gradients, state: State, params: Parameters) -> Answer:
+    def update(self, gradients: Gradients, state: State, params: Parameters) -> GradientAndState:
         names = set(self.weights.split("+"))
         if unknown := names - {name.partition(".")[0] for name in gradients.own}:
             raise OrlaError(f"intervention hold: no {sorted(unknown)[0]} is learned; name one")

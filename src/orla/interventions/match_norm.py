@@ -6,7 +6,7 @@ import torch
 
 from orla.architectures.base import Parameters
 from orla.catalogue import option
-from orla.interventions.base import Answer, Gradients, Intervention, State, norm
+from orla.interventions.base import GradientAndState, Gradients, Intervention, State, norm
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class MatchNorm(
     def observers(self) -> tuple[str, ...]:
         return (self.observer,)
 
-    def update(self, gradients: Gradients, state: State, params: Parameters) -> Answer:
+    def update(self, gradients: Gradients, state: State, params: Parameters) -> GradientAndState:
         length, goal = norm(gradients.own), norm(gradients.observers[self.observer])
         factor = torch.where(length > 0, goal / torch.where(length > 0, length, 1.0), 1.0)
         return {name: factor * g for name, g in gradients.own.items()}, state

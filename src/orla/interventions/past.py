@@ -9,7 +9,7 @@ from torch import Tensor
 from orla.architectures.base import Parameters, matvec
 from orla.catalogue import option
 from orla.errors import OrlaError
-from orla.interventions.base import Answer, Gradients, Intervention, State, norm
+from orla.interventions.base import GradientAndState, Gradients, Intervention, State, norm
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +83,7 @@ class Route(
         like = next(iter(params.values()))
         return {"cosines": like.new_full((_MOST_COSINES,), -torch.inf)} if self.quantile else {}
 
-    def update(self, gradients: Gradients, state: State, params: Parameters) -> Answer:
+    def update(self, gradients: Gradients, state: State, params: Parameters) -> GradientAndState:
         full, imm = self.full_and_immediate(gradients)
         past = {name: full[name] - imm[name] for name in full}
         # Not divided by the norms, because one of them may be 0.
@@ -137,7 +137,7 @@ class ProjectPast(
             "seen": torch.zeros((), dtype=torch.int64, device=like.device),
         }
 
-    def update(self, gradients: Gradients, state: State, params: Parameters) -> Answer:
+    def update(self, gradients: Gradients, state: State, params: Parameters) -> GradientAndState:
         past = self._flat_past_gradient(gradients, params)
         slot = torch.arange(self.windows, device=past.device) == state["seen"] % self.windows
         columns = torch.where(slot[:, None], past, state["columns"])

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from orla.architectures.base import Parameters
 from orla.catalogue import Mark, option
-from orla.optimizers.base import Answer, Optimizer, State
+from orla.optimizers.base import Optimizer, State, UpdatesAndState
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,9 @@ class Adafactor(
                 state[f"v.{name}"] = torch.zeros_like(p)
         return state
 
-    def update(self, gradients: Parameters, state: State, params: Parameters, lr: Tensor) -> Answer:
+    def update(
+        self, gradients: Parameters, state: State, params: Parameters, lr: Tensor
+    ) -> UpdatesAndState:
         new, updates = dict(state), {}
         for name, g in gradients.items():
             direction = g / self._root_second_moment(name, g * g + self.eps, state, new)

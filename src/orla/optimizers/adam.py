@@ -9,7 +9,7 @@ from torch import Tensor
 
 from orla.architectures.base import Parameters
 from orla.catalogue import Mark, option
-from orla.optimizers.base import Answer, OneMoment, Optimizer, State
+from orla.optimizers.base import OneMoment, Optimizer, State, UpdatesAndState
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,9 @@ class Adam(
             "root_scale": 1.0 / torch.sqrt(1.0 - power2),
         }
 
-    def update(self, gradients: Parameters, state: State, params: Parameters, lr: Tensor) -> Answer:
+    def update(
+        self, gradients: Parameters, state: State, params: Parameters, lr: Tensor
+    ) -> UpdatesAndState:
         new_state, updates = dict(state), {}
         step, root_scale = -lr * state["step_scale"], state["root_scale"]
         for name, g in gradients.items():
@@ -93,7 +95,9 @@ class AdamBeta1(
         # For the next update, as in Adam.
         return {"beta1_power": power, "step_scale": 1.0 / (1.0 - power)}
 
-    def update(self, gradients: Parameters, state: State, params: Parameters, lr: Tensor) -> Answer:
+    def update(
+        self, gradients: Parameters, state: State, params: Parameters, lr: Tensor
+    ) -> UpdatesAndState:
         new_state, updates = dict(state), {}
         step = -lr * state["step_scale"]
         for name, g in gradients.items():
@@ -175,7 +179,9 @@ class Muon(
         state = Adam().init(vectors) if vectors else {}
         return state | {f"m.{name}": torch.zeros_like(p) for name, p in matrices.items()}
 
-    def update(self, gradients: Parameters, state: State, params: Parameters, lr: Tensor) -> Answer:
+    def update(
+        self, gradients: Parameters, state: State, params: Parameters, lr: Tensor
+    ) -> UpdatesAndState:
         vectors = {name: g for name, g in gradients.items() if g.dim() != 2}
         updates, new = Adam().update(vectors, state, params, lr) if vectors else ({}, dict(state))
         for name, g in gradients.items():

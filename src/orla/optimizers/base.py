@@ -12,7 +12,7 @@ from orla.architectures.base import Parameters
 from orla.catalogue import Part
 
 State = dict[str, Tensor]
-Answer = tuple[Parameters, State]
+UpdatesAndState = tuple[Parameters, State]
 
 
 class Optimizer(Part, ABC):
@@ -38,7 +38,9 @@ class Optimizer(Part, ABC):
         return {}
 
     @abstractmethod
-    def update(self, gradients: Parameters, state: State, params: Parameters, lr: Tensor) -> Answer:
+    def update(
+        self, gradients: Parameters, state: State, params: Parameters, lr: Tensor
+    ) -> UpdatesAndState:
         """Updates, to be added, of the parameters that have gradients, and the next state."""
 
 
@@ -56,7 +58,9 @@ class OneMoment(Optimizer):
     def update_parameter(self, g: Tensor, moment: Tensor, lr: Tensor) -> tuple[Tensor, Tensor]:
         """The update of one parameter by its gradient and moment, and the next moment."""
 
-    def update(self, gradients: Parameters, state: State, params: Parameters, lr: Tensor) -> Answer:
+    def update(
+        self, gradients: Parameters, state: State, params: Parameters, lr: Tensor
+    ) -> UpdatesAndState:
         new_state, updates = dict(state), {}
         for name, g in gradients.items():
             key = f"{self.moment}.{name}"

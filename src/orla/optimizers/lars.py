@@ -5,7 +5,7 @@ from torch import Tensor
 
 from orla.architectures.base import Parameters
 from orla.catalogue import Mark
-from orla.optimizers.base import Answer, Optimizer, State
+from orla.optimizers.base import Optimizer, State, UpdatesAndState
 
 
 class LARS(
@@ -23,7 +23,9 @@ class LARS(
     zero learns.
     """
 
-    def update(self, gradients: Parameters, state: State, params: Parameters, lr: Tensor) -> Answer:
+    def update(
+        self, gradients: Parameters, state: State, params: Parameters, lr: Tensor
+    ) -> UpdatesAndState:
         return {
             name: -lr * self._trust_ratio(params[name], g) * g for name, g in gradients.items()
         }, state
@@ -54,7 +56,9 @@ class GradNorm(
     a number, so sqrt(6850) = 83 times that for a vanilla RNN of 64 units.
     """
 
-    def update(self, gradients: Parameters, state: State, params: Parameters, lr: Tensor) -> Answer:
+    def update(
+        self, gradients: Parameters, state: State, params: Parameters, lr: Tensor
+    ) -> UpdatesAndState:
         # Divided by the largest number first, so that no square overflows or vanishes.
         largest = torch.stack([g.abs().amax() for g in gradients.values()]).amax()
         divisor = torch.where(largest > 0, largest, torch.ones_like(largest))

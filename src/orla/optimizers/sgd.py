@@ -8,7 +8,7 @@ from torch import Tensor
 
 from orla.architectures.base import Parameters
 from orla.catalogue import Mark, option
-from orla.optimizers.base import Answer, OneMoment, Optimizer, State
+from orla.optimizers.base import OneMoment, Optimizer, State, UpdatesAndState
 
 
 class SGD(
@@ -23,7 +23,9 @@ class SGD(
 
     elementwise: ClassVar[bool] = True
 
-    def update(self, gradients: Parameters, state: State, params: Parameters, lr: Tensor) -> Answer:
+    def update(
+        self, gradients: Parameters, state: State, params: Parameters, lr: Tensor
+    ) -> UpdatesAndState:
         return {name: -lr * g for name, g in gradients.items()}, state
 
 
@@ -43,7 +45,9 @@ class SignSGD(
 
     elementwise: ClassVar[bool] = True
 
-    def update(self, gradients: Parameters, state: State, params: Parameters, lr: Tensor) -> Answer:
+    def update(
+        self, gradients: Parameters, state: State, params: Parameters, lr: Tensor
+    ) -> UpdatesAndState:
         return {name: -lr * torch.sign(g) for name, g in gradients.items()}, state
 
 

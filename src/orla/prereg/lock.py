@@ -51,7 +51,7 @@ class Lock(Line):
     history: str = UNCHECKED
 
 
-def parse_lock(text: str, path: Path) -> list[Line]:
+def parse_and_verify_lock(text: str, path: Path) -> list[Line]:
     """Read the text of LOCK and check its chain (OrlaError); `path` names it in an error.
 
     A line is ``SHA-256 date file chain=HASH``, where HASH is the SHA-256 of the whole text before
@@ -97,7 +97,7 @@ def _chain_hash(preceding_text: str, line: Line) -> str:
 def read_lock(folder: str | Path) -> dict[str, Line]:
     """File, relative to a folder of registrations -> its line in LOCK; nothing without a LOCK."""
     path = Path(folder) / LOCK
-    return {line.file: line for line in parse_lock(_lock_text(path), path)}
+    return {line.file: line for line in parse_and_verify_lock(_lock_text(path), path)}
 
 
 def lock_files(

@@ -65,38 +65,42 @@ class MeanRule(ABC):
         """Where the mean lies if the claim is true."""
 
     @abstractmethod
-    def gaps(self, error: float) -> np.ndarray:
-        """True means worth a row in a table of power, where `error` is the standard error."""
+    def gaps(self, standard_error: float) -> np.ndarray:
+        """True means worth a row in a table of power."""
 
-    def mean_p_values(self, mean: float, error: float, dof: float) -> tuple[float, float]:
+    def mean_p_values(self, mean: float, standard_error: float, dof: float) -> tuple[float, float]:
         """p of the claim and p of its opposite, of an estimate with its error.
 
-        `error` is its standard error, `dof` that error's degrees of freedom; all numbers are
-        finite. Without any error p is 0 or 1. The claim is shown by a one-sided test at each bound
-        (Schuirmann 1987). The p of its opposite is the probability, at a true mean on the bound, of
-        an estimate as far outside on either side (Hodges and Lehmann 1954).
+        `dof` are degrees of freedom of its standard error; all numbers are finite. Without any
+        error p is 0 or 1. The claim is shown by a one-sided test at each bound (Schuirmann 1987).
+        The p of its opposite is the probability, at a true mean on the bound, of an estimate as far
+        outside on either side (Hodges and Lehmann 1954).
         """
         above, below = mean - self.region.low, self.region.high - mean
-        opposite = p_above(max(-above, -below), error, dof)
-        if error > 0:
-            opposite = min(1.0, opposite + p_above(max(above, below), error, dof))
-        return max(p_above(above, error, dof), p_above(below, error, dof)), opposite
+        opposite = p_above(max(-above, -below), standard_error, dof)
+        if standard_error > 0:
+            opposite = min(1.0, opposite + p_above(max(above, below), standard_error, dof))
+        return max(
+            p_above(above, standard_error, dof), p_above(below, standard_error, dof)
+        ), opposite
 
     def probability_shown(self, gap: float, sd: float, n: int, alpha: float) -> float:
         """Probability that the claim is shown over `n` units (2 or more) of this mean and sd."""
-        error = float(sd / np.sqrt(n))
-        half = _half_widths(error, n - 1, alpha)
-        return _probability_between(self.region.low + half, self.region.high - half, gap, error)
+        standard_error = float(sd / np.sqrt(n))
+        half = _half_widths(standard_error, n - 1, alpha)
+        return _probability_between(
+            self.region.low + half, self.region.high - half, gap, standard_error
+        )
 
     def probability_refuted(self, gap: float, sd: float, n: int, alpha: float) -> float:
         """Probability that the claim's opposite is shown; arguments as in `probability_shown`."""
-        low, high, error = self.region.low, self.region.high, float(sd / np.sqrt(n))
+        low, high, standard_error = self.region.low, self.region.high, float(sd / np.sqrt(n))
         if np.isinf(high - low):
-            away = _half_widths(error, n - 1, alpha)
+            away = _half_widths(standard_error, n - 1, alpha)
         else:
-            away = _least_distance_beyond((high - low) / 2, error, n - 1, alpha)
+            away = _least_distance_beyond((high - low) / 2, standard_error, n - 1, alpha)
             low = high = (low + high) / 2
-        return 1 - _probability_between(low - away, high + away, gap, error)
+        return 1 - _probability_between(low - away, high + away, gap, standard_error)
 
     def claim_and_opposite_p(self, estimate: Estimate) -> tuple[float, float]:
         """p of the claim and p of its opposite; both 1 without a finite estimate and its error."""
@@ -124,27 +128,33 @@ def rules_by_name() -> dict[str, type[MeanRule]]:
 
 
 @lru_cache
-def _estimated_errors(error: float, dof: int) -> np.ndarray:
+def _estimated_errors(standard_error: float, dof: int) -> np.ndarray:
     """Quantiles of the estimate of a standard error: that of a variance is chi-square."""
     at = (np.arange(2000) + 0.5) / 2000
-    return error * np.sqrt(scipy.stats.chi2.ppf(at, dof) / dof)
+    return standard_error * np.sqrt(scipy.stats.chi2.ppf(at, dof) / dof)
 
 
-def _half_widths(error: float, dof: int, alpha: float) -> np.ndarray:
+def _half_widths(standard_error: float, dof: int, alpha: float) -> np.ndarray:
     """Half widths of the interval at 1 - 2 alpha, at each of the `_estimated_errors`."""
-    return scipy.stats.t.ppf(1 - alpha, dof) * _estimated_errors(error, dof)
+    return scipy.stats.t.ppf(1 - alpha, dof) * _estimated_errors(standard_error, dof)
 
 
-def _probability_between(low: np.ndarray, high: np.ndarray, gap: float, error: float) -> float:
+def _probability_between(
+    low: np.ndarray, high: np.ndarray, gap: float, standard_error: float
+) -> float:
     """Probability that an estimate lies between ends: the mean over quantiles of its error."""
-    above_low, above_high = (scipy.stats.norm.sf((end - gap) / error) for end in (low, high))
+    above_low, above_high = (
+        scipy.stats.norm.sf((end - gap) / standard_error) for end in (low, high)
+    )
     return float(np.clip(above_low - above_high, 0, 1).mean())
 
 
 @lru_cache
-def _least_distance_beyond(margin: float, error: float, dof: int, alpha: float) -> np.ndarray:
+def _least_distance_beyond(
+    margin: float, standard_error: float, dof: int, alpha: float
+) -> np.ndarray:
     """Least distance from the centre that shows a mean beyond the margin, by estimated error."""
-    errors = _estimated_errors(error, dof)
+    errors = _estimated_errors(standard_error, dof)
     low, high = (margin + scipy.stats.t.ppf(1 - a, dof) * errors for a in (alpha, alpha / 2))
     for _ in range(40):
         middle = (low + high) / 2
@@ -164,7 +174,7 @@ class EquivalentWithin(MeanRule, name="equivalent_within"):
     def region(self) -> Region:
         return Region(-self.value, self.value, strict=True)
 
-    def gaps(self, error: float) -> np.ndarray:
+    def gaps(self, standard_error: float) -> np.ndarray:
         return np.linspace(0, 3 * self.value, 13)
 
 
@@ -177,8 +187,8 @@ class MoreThan(MeanRule, name="more_than"):
     def region(self) -> Region:
         return Region(low=self.value, strict=True)
 
-    def gaps(self, error: float) -> np.ndarray:
-        return self.value + error * np.linspace(-4, 6, 11)
+    def gaps(self, standard_error: float) -> np.ndarray:
+        return self.value + standard_error * np.linspace(-4, 6, 11)
 
 
 class LessThan(MeanRule, name="less_than"):
@@ -190,5 +200,5 @@ class LessThan(MeanRule, name="less_than"):
     def region(self) -> Region:
         return Region(high=self.value, strict=True)
 
-    def gaps(self, error: float) -> np.ndarray:
-        return self.value - error * np.linspace(-4, 6, 11)
+    def gaps(self, standard_error: float) -> np.ndarray:
+        return self.value - standard_error * np.linspace(-4, 6, 11)

@@ -72,9 +72,9 @@ class ConditionNumber(
         return {name: nan_means(series[name]) for name in self.part.more["columns"]}
 
 
-def _condition_and_rank_share(blocks: Parameters) -> tuple[Tensor, Tensor]:
+def _condition_and_rank_share(column_blocks: Parameters) -> tuple[Tensor, Tensor]:
     """Condition number and rank share of the matrix (rows, ...) of these blocks of columns."""
-    D = torch.cat([block.flatten(1) for block in blocks.values()], 1)
+    D = torch.cat([block.flatten(1) for block in column_blocks.values()], 1)
     D, eps = D.double(), torch.finfo(D.dtype).eps
     finite = D.isfinite().all()
     values = torch.linalg.svdvals(torch.where(finite, D, 0.0))  # refuses what is not finite

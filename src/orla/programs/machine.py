@@ -50,11 +50,11 @@ def configure(compute: Mapping[str, Any], threads: int) -> torch.device:
     device = compiling.configure(
         compile=compute["compile"], threads=threads, device=compute["device"]
     )
-    require_numerics(compute)
+    refuse_unmet_numerics(compute)
     return device
 
 
-def require_numerics(compute: Mapping[str, Any]) -> None:
+def refuse_unmet_numerics(compute: Mapping[str, Any]) -> None:
     """Refuse (OrlaError) settings of a numeric configuration that this process lacks.
 
     To be called once compilation and threads are set; `compute` is `Plan.compute`. A config's own

@@ -150,7 +150,7 @@ def papers_first(study: StudyFacts, frame: pd.DataFrame, *more: str) -> list[Gro
 
 def pool_pairs(measured: pd.DataFrame) -> pd.DataFrame:
     """The table `measured`, with one row over all pairs where a task has several."""
-    rest, several = _single_and_multi_pair_rows(measured)
+    rest, several = _split_with_pairs_as_seeds(measured)
     by = [*KEYS, "measure"]
     rows = [
         [*values, *comparison.mean_of(group["mean"], group["n_diverged"].sum())[:5]]
@@ -162,13 +162,13 @@ def pool_pairs(measured: pd.DataFrame) -> pd.DataFrame:
 
 def pairs_as_seeds(models: pd.DataFrame) -> pd.DataFrame:
     """The models; where a task has several pairs, means over each, its name under ``seed``."""
-    rest, several = _single_and_multi_pair_rows(models)
+    rest, several = _split_with_pairs_as_seeds(models)
     by = several.groupby([*KEYS, "seed"], sort=False)
     means = by[list(several.select_dtypes("number"))].mean().assign(diverged=by["diverged"].any())
     return pd.concat([rest, means.reset_index()], ignore_index=True) if len(means) else models
 
 
-def _single_and_multi_pair_rows(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _split_with_pairs_as_seeds(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The rows of tasks with one pair, and of others, under one name; their pair is the seed."""
     pairs = frame.groupby("task")["pair"].transform("nunique")
     several = frame[pairs > 1].assign(seed=frame["pair"], pair=pairs.map(_NAME.format))

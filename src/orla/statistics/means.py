@@ -85,23 +85,31 @@ class Tost(NamedTuple):
     equivalent: bool
 
 
-def p_above(distance: float, error: float, dof: float) -> float:
+def p_above(distance: float, standard_error: float, dof: float) -> float:
     """One-sided p of a mean that is `distance` above what the null hypothesis allows.
 
-    `error` is its standard error, `dof` (may be fractional) that error's degrees of freedom.
+    `dof` are degrees of freedom (may be fractional) of its standard error.
     Without any error the answer is a comparison: 0 where the distance is positive, else 1.
     """
-    if error == 0:
+    if standard_error == 0:
         return float(distance <= 0)
-    return float(scipy.stats.t.sf(distance / error, dof)) if np.isfinite(error) else 1.0
+    return (
+        float(scipy.stats.t.sf(distance / standard_error, dof))
+        if np.isfinite(standard_error)
+        else 1.0
+    )
 
 
-def tost(mean: float, error: float, dof: float, margin: float, alpha: float = 0.05) -> Tost:
+def tost(
+    mean: float, standard_error: float, dof: float, margin: float, alpha: float = 0.05
+) -> Tost:
     """Test whether a mean lies strictly within a symmetric margin, by two one-sided t tests.
 
     Source: Schuirmann (1987), J. Pharmacokin. Biopharm. 15, 657. `alpha` is the level of each
-    one-sided test; `error` and `dof` as in `p_above`.
+    one-sided test; `dof` as in `p_above`.
     """
-    p = max(p_above(mean + margin, error, dof), p_above(margin - mean, error, dof))
-    interval = t_interval(mean, error, dof, 1 - 2 * alpha)
+    p = max(
+        p_above(mean + margin, standard_error, dof), p_above(margin - mean, standard_error, dof)
+    )
+    interval = t_interval(mean, standard_error, dof, 1 - 2 * alpha)
     return Tost(p, interval, max(map(abs, interval)), p < alpha)

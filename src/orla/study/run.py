@@ -235,11 +235,11 @@ def compile_programs(runs: Iterable[ConditionRun]) -> list[Path]:
     """
     paths: dict[Path, None] = {}
 
-    def record(path: Path) -> bool:
+    def record_and_accept(path: Path) -> bool:
         paths[path] = None
         return True
 
-    with cost.phase("compiling"), compiling.compile_only(record):
+    with cost.phase("compiling"), compiling.compile_only(record_and_accept):
         for run in runs:
             seed = np.zeros(run.batch_models, dtype=int)
             stream = run.episode.adapt.slice_steps(slice(run.loop.learner.stride))

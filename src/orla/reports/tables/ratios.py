@@ -89,7 +89,7 @@ _NULLS = {
 }
 
 
-def _both_cadences_column(measure: str, header: str, digits: int) -> Cell:
+def _cadences_and_difference_column(measure: str, header: str, digits: int) -> Cell:
     """Both cadences' means, over the mean of their difference by network."""
 
     def text(line: Line) -> str:
@@ -113,7 +113,7 @@ class CadenceStructure(
         value("Gradient", "gradient", str, align="l"),
         cell("n", lambda line: seeds_text(line.row["seeds"])),
         *(
-            _both_cadences_column(measure, header, digits)
+            _cadences_and_difference_column(measure, header, digits)
             for measure, (header, digits, _) in _MEASURES.items()
         ),
         *(value(name, name, str, "Null of ratio") for name in _NULLS),
