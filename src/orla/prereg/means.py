@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import scipy  # its rooms load when they are first used
+from numpy.typing import ArrayLike
 
 from orla.errors import OrlaError
 from orla.prereg import rows
@@ -50,8 +51,9 @@ def mean_evidence(
         if not (drifts := pairs_with_finite_recovery(registration, row, pairs)).all():
             others["over the pairs that drift"] = _mean_estimate(registration, values[drifts])
         values = values[np.isfinite(values)]
-        for pair in values.index if len(values) > 2 else ():
-            leave_one_out[str(pair)] = _mean_estimate(registration, values.drop(pair))
+        for i, pair in enumerate(values.index if len(values) > 2 else ()):
+            others_alone = np.delete(values.to_numpy(), i)
+            leave_one_out[str(pair)] = _mean_estimate(registration, others_alone)
     notes = []
     if not registration.quantity and row["n_diverged"]:
         notes.append(f"{int(row['n_diverged'])} diverged and left out")
@@ -60,7 +62,7 @@ def mean_evidence(
     return Evidence(registration, estimate, n, others, leave_one_out, notes=tuple(notes))
 
 
-def _mean_estimate(registration: Registration, values: pd.Series) -> Estimate:
+def _mean_estimate(registration: Registration, values: ArrayLike) -> Estimate:
     """The mean of the finite values of pairs, as an estimate."""
     one = moments(values)
     ends = one.interval(1 - 2 * registration.alpha)

@@ -73,9 +73,10 @@ class Row:
 
 def matching_rows(table: pd.DataFrame, where: Mapping[str, Value]) -> pd.DataFrame:
     """Rows that hold these values."""
+    matches = np.ones(len(table), dtype=bool)
     for column, value in where.items():
-        table = table[table[column] == value]
-    return table
+        matches &= (table[column] == value).to_numpy(bool, na_value=False)
+    return table[matches]
 
 
 def one_row(table: pd.DataFrame, registration: Registration) -> Row | None:

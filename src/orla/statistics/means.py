@@ -93,11 +93,9 @@ def p_above(distance: float, standard_error: float, dof: float) -> float:
     """
     if standard_error == 0:
         return float(distance <= 0)
-    return (
-        float(scipy.stats.t.sf(distance / standard_error, dof))
-        if np.isfinite(standard_error)
-        else 1.0
-    )
+    if not np.isfinite(standard_error):
+        return 1.0
+    return float(scipy.special.stdtr(dof, -distance / standard_error))
 
 
 def tost(

@@ -49,7 +49,7 @@ class ConditionRun:
         batch_models: models that are computed together; changes the last digits only.
         shared_baseline: `baseline` of another condition with the same episode and at least these
             networks, so that it is computed once.
-        with_refits: whether `baseline` has the scores of refitted decoders.
+        with_references: whether costs of networks and refitted decoders are in `baseline`.
     """
 
     keys: Mapping[str, str]
@@ -59,7 +59,7 @@ class ConditionRun:
     batch_models: int = 5
     device: torch.device | str = "cpu"
     shared_baseline: Mapping[str, np.ndarray] | None = None
-    with_refits: bool = True
+    with_references: bool = True
 
     @property
     def loss(self) -> Loss:
@@ -149,8 +149,9 @@ class ConditionRun:
         measures = measure_in_batches(self.seeds, self.batch_models, self._frozen_batch_scores)
         measures["constant_error"] = constant[stream]
         network = self.loop.learner.architecture
-        measures |= efficiency.measure_costs(network, self.networks, heldout)
-        if self.with_refits:
+        measures |= dict.fromkeys(efficiency.MEASURES, np.full(self.seeds, np.nan))
+        if self.with_references:
+            measures |= efficiency.measure_costs(network, self.networks, heldout)
             with cost.phase("scoring"):
                 measures |= refits.heldout_decoder_scores(
                     self.episode, self.loss, network, self.networks
