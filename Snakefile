@@ -54,20 +54,32 @@ rule all:
 
 
 # The chapters, as targets. The page shows those that have been run, and says which have not.
-use rule all as headline with:
-    default_target: False
+rule headline:
+    input:
+        rules.all.input,
+    message:
+        "Complete: {CHAPTERS}"
 
 
-use rule all as pairs with:
-    default_target: False
+rule pairs:
+    input:
+        rules.all.input,
+    message:
+        "Complete: {CHAPTERS}"
 
 
-use rule all as choices with:
-    default_target: False
+rule choices:
+    input:
+        rules.all.input,
+    message:
+        "Complete: {CHAPTERS}"
 
 
-use rule all as controls with:
-    default_target: False
+rule controls:
+    input:
+        rules.all.input,
+    message:
+        "Complete: {CHAPTERS}"
 
 
 # Recordings that cannot be used are refused here, before anything is trained on them.

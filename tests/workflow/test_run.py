@@ -188,7 +188,7 @@ def test_a_second_run_does_nothing_nor_does_one_after_a_change_that_decides_noth
     (tmp_path / "torch.py").write_text("raise RuntimeError('PyTorch was imported')\n")
     shutil.rmtree(study.folder / "cache", ignore_errors=True)
     with study.appended("src/orla/errors.py"):
-        status, said = study.process("all", first_on_path=[tmp_path])
+        status, said = study.process("all", "headline", first_on_path=[tmp_path])
     assert status == 0 and "Nothing to be done" in said, said
 
 
