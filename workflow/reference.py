@@ -155,6 +155,7 @@ WRITTEN = {
         "limits": "What the interval ranges over.",
         "former": "Its outcome by the rules before an amendment; empty without one.",
         "network": "Network that it is about; empty for a quantity.",
+        "row": "The result that it reads, and the keys of the row there.",
     },
 }
 UNKEYED = (

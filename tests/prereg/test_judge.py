@@ -37,6 +37,8 @@ def test_verdicts_carry_outcome_lock_amendments_and_history(document, write):
     assert list(table["lock_sha256"]) == ["a" * 64, "b" * 64]
     assert list(table["judged_sha256"]) == ["c" * 64, "b" * 64]
     assert list(table["history"]) == ["git", "not checked"]
+    for row, split in zip(table["row"], ("80-20", "30-70"), strict=True):
+        assert row.startswith("over_pairs: ") and f"split = {split}" in row
     assert list(table["former"]) == ["falsified", ""]
     known = "made up: none seen by nobody (It did not exist.)"
     amended = f"{known}; amended on 2026-11-22: results had been seen"

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from orla.errors import OrlaError
-from orla.prereg import evidence, sentences
+from orla.prereg import evidence, rows, sentences
 from orla.prereg.lock import Lock
 from orla.prereg.registration import Registration, check_primary
 from orla.prereg.rows import Evidence, Tables
@@ -18,7 +18,7 @@ VERDICT_COLUMNS = [
     *("registration", "title", "outcome", "words", "reason"),
     *("estimate", "low", "high", "threshold", "n", "p", "p_holm", "primary"),
     *("registered_on", "amended", "lock_sha256", "judged_sha256", "results_seen", "history"),
-    *("limits", "former", "network"),
+    *("limits", "former", "network", "row"),
 ]
 LEAST_SAME = 5 / 6
 """Share of the studies with one pair left out in which a verdict must be the same."""
@@ -81,6 +81,7 @@ def verdict_table(
             "former": next((a.former for a in reversed(lock.amendments) if a.former), ""),
             "network": network,
             "title": f"{registration.title} ({network})" if network else registration.title,
+            "row": f"{registration.query.result}: {rows.where_text(registration.query.where)}",
         }
     return pd.DataFrame(verdicts, columns=VERDICT_COLUMNS)
 

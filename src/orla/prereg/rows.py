@@ -86,7 +86,7 @@ def one_row(table: pd.DataFrame, registration: Registration) -> Row | None:
     if len(rows) > 1:
         columns = [c for c in rows.columns if c not in where and rows[c].nunique() > 1]
         raise OrlaError(
-            f"registration {name}: {len(rows)} rows of {result} have {_where_text(where)}; name "
+            f"registration {name}: {len(rows)} rows of {result} have {where_text(where)}; name "
             f"one by {' or '.join(columns[:3]) or 'its seed'} too"
         )
     return None if rows.empty else Row(name, result, rows.iloc[0])
@@ -103,7 +103,7 @@ def check_failures(check: Check, table: pd.DataFrame) -> list[str]:
             problems.append(missing_row_text(check.result, where, table))
         problems += [
             f'manipulation check "{check.name}" fails: {" to ".join(check.ends)} is '
-            f"{' to '.join(map(value_text, values))} where {_where_text(where)}, not {target}"
+            f"{' to '.join(map(value_text, values))} where {where_text(where)}, not {target}"
             for values in rows[list(check.ends)].drop_duplicates().itertuples(index=False)
             if not _check_holds(check, values)
         ]
@@ -117,7 +117,7 @@ def missing_row_text(result: str, where: Mapping[str, Value], table: pd.DataFram
         if str(value) not in present:
             has = ", ".join(present[:9]) or "no row of this task and pair"
             return f"{result} has no row with {column} = {value} (it has {has})"
-    return f"{result} has no row with {_where_text(where)}"
+    return f"{result} has no row with {where_text(where)}"
 
 
 def value_text(value: Value | None) -> str:
@@ -127,7 +127,8 @@ def value_text(value: Value | None) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _where_text(where: Mapping[str, Value]) -> str:
+def where_text(where: Mapping[str, Value]) -> str:
+    """Columns and the values that rows must hold, in words."""
     return ", ".join(f"{column} = {value}" for column, value in where.items())
 
 
