@@ -55,7 +55,8 @@ def verdict_lines(verdicts: pd.DataFrame, study: StudyFacts) -> list[Verdict]:
             "former": _text_or_empty(row, "former") or MISSING,
             "amended": bool(or_default(row.get("amended"), False)),
         }
-        lines.append({"registered_on": "", "row": "", **row, **paper, **texts, "record": row | paper})
+        absent = {"registered_on": "", "row": ""}
+        lines.append({**absent, **row, **paper, **texts, "record": row | paper})
     return lines
 
 
