@@ -28,7 +28,7 @@ def _configure() -> None:
 
 
 def main() -> None:
-    """UpdatesAndState requests until there are none."""
+    """Answer requests until there are none."""
     _configure()
     ready = []
     for line in sys.stdin:

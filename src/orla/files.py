@@ -174,10 +174,7 @@ def read_npz_arrays_and_names(
             raise ValueError(f"it holds {twice[0]} twice")
         members = dict(zip(names, file.infolist(), strict=True))
         members = {name: members[name] for name in names if only is None or name in only}
-        if (
-            sum(_count_numbers(name, file, member) for name, member in members.items())
-            > most_numbers
-        ):
+        if sum(_count_numbers(name, file, m) for name, m in members.items()) > most_numbers:
             raise ValueError(f"{', '.join(members)} have more than {most_numbers} numbers")
         arrays = {}
         for name, member in members.items():

@@ -95,7 +95,7 @@ def test_inspect_writes_the_drift_report_and_show_prints_the_answer(study, capsy
     monkeypatch.setattr(Study, "run", lambda *_: 0)
     for target in ("headline", "controls", "all"):
         main(["run", target, "--directory", str(study)])
-        assert capsys.readouterr() == ("It does.\n", nothing)
+        assert capsys.readouterr() == ("It does.\n", "")
 
 
 def test_outside_of_a_study_the_way_in_is_named(tmp_path, capsys, monkeypatch):

@@ -172,7 +172,7 @@ def test_unit_sensitivity_ops_lose_nothing(kind, learner, monkeypatch):
     own = gradients()
     assert set(made.init(params)["sensitivity"]) == {"e"}
     monkeypatch.setattr(
-        "orla.learners.sensitivity.activates_units_independently", lambda architecture: False
+        "orla.learners.sensitivity.can_use_unit_sensitivity", lambda architecture: False
     )
     assert set(made.init(params)["sensitivity"]) == set(architecture.recurrent_shapes())
     assert distance(own, gradients()) < 1e-10

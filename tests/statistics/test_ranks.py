@@ -73,7 +73,7 @@ def ordering_by_loops(x, y, resamples, seed):
         (15, [(0, slice(1, None)), (1, slice(3)), (2, 0)]),
     ],
 )
-def test_ordering_interval_matches_plain_loops(groups, holes):
+def test_group_mean_rank_correlation_matches_plain_loops(groups, holes):
     x, y = np.random.default_rng(4).normal(0, 1, (2, groups, 5)) + np.arange(groups)[:, None] / 4
     for hole in holes:
         x[hole] = y[hole] = np.nan

@@ -40,7 +40,7 @@ def study(sessions):
             probes=[catalogue.make("probe", "update_ratio")],
             segment=WINDOW,
         ),
-        with_references=False,
+        with_costs_and_refits=False,
     )
 
 

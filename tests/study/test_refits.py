@@ -175,7 +175,7 @@ def test_streams_of_their_own_are_refitted_one_by_one(sessions, study):
 
 def test_the_scores_stand_beside_every_model_of_a_sweep_or_are_left_out(study):
     """By plain means of the outputs; each network's, whatever its rate."""
-    refitted = dataclasses.replace(study, with_references=True)
+    refitted = dataclasses.replace(study, with_costs_and_refits=True)
     Y, rows = study.episode.heldout.Y, table("models", refitted, [0.01, 0.03])
     total = ((Y - Y.mean(0)) ** 2).sum(0)
     for name, of_seeds in outputs(study, study.episode).items():

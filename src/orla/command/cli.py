@@ -115,7 +115,7 @@ def _run_study(arguments: argparse.Namespace) -> None:
     status = study.run(arguments.targets or ["all"], watch)
     if status or "--unlock" in study.options:
         sys.exit(status)
-    if not watch.total:
+    if watch.is_up_to_date:
         print("Nothing to do: what was asked for is up to date.", file=sys.stderr)
     makes_page = {*arguments.targets} <= {"all", CONTROLS, *plan.chapters.values()}
     if answer := study.read_answer_file(0.0 if makes_page else watch.start_time):

@@ -36,13 +36,14 @@ class Watch:
     """Progress of a run, read from its output.
 
     `costs` are CPU seconds of each condition by its result's path; None where the run adapts none.
-    `errors` begin with the first reason; `failed_job` is a sentence, and `exception` the end of
-    its traceback.
+    `is_up_to_date` says that there was nothing to do; `errors` begin with the first reason;
+    `failed_job` is a sentence, and `exception` the end of its traceback.
     """
 
     folder: Path
     costs: Mapping[str, float] | None = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
+    is_up_to_date: bool = False
     n_done: int = 0
     total: int = 0
     start_time: float = field(default_factory=time.time)
@@ -101,6 +102,8 @@ class Watch:
     def _process_event(self, event: Mapping[str, Any]) -> Iterator[str]:
         """What is shown of one of Snakemake's events; progress is kept."""
         match event["event"]:
+            case "up_to_date":
+                self.is_up_to_date = True
             case "run_info":
                 self.total = event["stats"].get("total", 0)
             case "job_info":

@@ -212,6 +212,6 @@ class ElementSensitivityOps(SensitivityOps):
         return {name: g + present[name] for name, g in gradient.items()}
 
 
-def activates_units_independently(architecture: Architecture) -> bool:
+def can_use_unit_sensitivity(architecture: Architecture) -> bool:
     """Whether `UnitSensitivityOps` can be used with the architecture."""
     return isinstance(architecture, LinearGates) and architecture.units_independent

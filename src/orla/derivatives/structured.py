@@ -115,10 +115,9 @@ class StructuredDerivatives(Derivatives):
             for first in range(0, gates, width):
                 panel = slice(first, first + width)
                 delta = locals_["gates"][:, model, :, panel].permute(1, 2, 0).flatten(0, 1)
-                product = torch.mm(block_jacobian[model], part[:, panel].flatten(1)).view(
-                    -1, length
-                )
-                part[:, panel] = product.addmm_(delta, inputs[model]).view(state, -1, length)
+                product = torch.mm(block_jacobian[model], part[:, panel].flatten(1))
+                product = product.view(-1, length).addmm_(delta, inputs[model])
+                part[:, panel] = product.view(state, -1, length)
 
 
 def transpose_product(matrix: Tensor, gates_cotangent: Tensor) -> Tensor:

@@ -85,7 +85,7 @@ class Learner(Part, ABC):
         return {}
 
     def buffers(self, params: Parameters) -> dict[str, Any]:
-        """What `gradient` reads and `rebuild_buffers` changes; the loop adds it to the carry."""
+        """What `gradient` reads and only `rebuild_buffers` changes, added to the carry."""
         return {}
 
     @abstractmethod

@@ -12,7 +12,7 @@ from torch.utils import _pytree as pytree
 from orla.architectures.base import Parameters
 from orla.derivatives.automatic import RetentionDerivatives
 from orla.derivatives.base import Derivatives, Tape
-from orla.derivatives.sensitivity import activates_units_independently
+from orla.derivatives.sensitivity import can_use_unit_sensitivity
 from orla.derivatives.structured import StructuredDerivatives
 from orla.programs import kernels
 from orla.programs.compiling import Compiled
@@ -22,8 +22,8 @@ from orla.programs.scan import scan, stack_trees, while_loop
 # about one step; more steps take longer to compile.
 _GROUP = 4
 
-# What is stored of the steps of a block: tensors (steps, models, ...), filled from the end, so
-# that the newest step is the first that is filled.
+# What is stored of the steps of a block: tensors (steps, models, ...), filled from the last slot
+# backwards, so that the newest step is in the filled slot of the lowest index.
 Slots = dict[str, Any]
 
 
@@ -192,7 +192,7 @@ Blocks = PulledBlocks | KernelBlocks
 
 def fastest_blocks(derivatives: Derivatives, params: Parameters) -> Blocks:
     """The fastest blocks for the architecture, and the parameters' device and precision."""
-    independent = activates_units_independently(derivatives.architecture)
+    independent = can_use_unit_sensitivity(derivatives.architecture)
     return _blocks(derivatives, independent and kernels.can_serve(params["W_hh"]))
 
 

@@ -11,7 +11,7 @@ from orla.catalogue import Mark, option
 from orla.derivatives.sensitivity import (
     Sensitivity,
     UnitSensitivityOps,
-    activates_units_independently,
+    can_use_unit_sensitivity,
 )
 from orla.errors import OrlaError
 from orla.learners.base import Carry, Step, network_name
@@ -37,7 +37,7 @@ class FeedbackLearner(SensitivityLearner):
     )
 
     def __post_init__(self) -> None:
-        if not activates_units_independently(self.architecture):
+        if not can_use_unit_sensitivity(self.architecture):
             raise OrlaError(
                 f"{self.part.name}: the network {network_name(self.architecture)} does not declare"
                 " that its units are independent (units_independent), so that a unit's own past"

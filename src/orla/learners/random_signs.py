@@ -151,10 +151,8 @@ class KFRTRL(
         if "keep" in tape:  # nothing is carried over the start of a trial
             u = times(tape["keep"], u)
         JA = materialize(derivatives.push(params, tape, step["before"], carry["A"]))
-        v, B = (
-            derivatives.augmented_inputs(tape),
-            materialize(self._transposed_gate_jacobian(tape["cache"])),
-        )
+        v = derivatives.augmented_inputs(tape)
+        B = materialize(self._transposed_gate_jacobian(tape["cache"]))
         p1, p2 = (
             materialize(torch.sqrt((norm(left) + self.eps) / (norm(right) + self.eps)))
             for left, right in ((JA, u), (B, v))

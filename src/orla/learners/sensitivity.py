@@ -17,7 +17,7 @@ from orla.derivatives.sensitivity import (
     Sensitivity,
     SensitivityOps,
     UnitSensitivityOps,
-    activates_units_independently,
+    can_use_unit_sensitivity,
 )
 from orla.errors import OrlaError
 from orla.learners.base import Carry, Learner, Step, network_name
@@ -53,7 +53,7 @@ class SensitivityLearner(Learner):
 
     @property
     def _ops_class(self) -> type[SensitivityOps]:
-        own = activates_units_independently(self.architecture) and not self.dense
+        own = can_use_unit_sensitivity(self.architecture) and not self.dense
         return UnitSensitivityOps if own else DenseSensitivityOps
 
     def init(self, params: Parameters) -> Carry:
@@ -194,7 +194,7 @@ class SnAp(
     @property
     def dense(self) -> bool:
         """Whether e has an entry for every number of the state and every parameter."""
-        return self.steps > 1 or not activates_units_independently(self.architecture)
+        return self.steps > 1 or not can_use_unit_sensitivity(self.architecture)
 
     def mask(self) -> Sensitivity:
         """M, of a shape that broadcasts to e of one model; True where it is 1."""

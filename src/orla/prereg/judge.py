@@ -39,7 +39,7 @@ def verdict_table(
     Args:
         tables: Result -> its table.
         locks: Registration -> its lock, from `orla.prereg.lock.verify_folder`.
-        bindings: Registration -> what the study binds, as from `prereg.binding.config_binding`.
+        bindings: Registration -> what the study binds: `orla.prereg.binding.config_binding`.
         datasets: TASK[/PAIR]/SPLIT -> data set, from the tables' provenance.
         provenance_difference: How that of the tables differs; then every verdict is untestable.
 

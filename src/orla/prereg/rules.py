@@ -80,9 +80,8 @@ class MeanRule(ABC):
         opposite = p_above(max(-above, -below), standard_error, dof)
         if standard_error > 0:
             opposite = min(1.0, opposite + p_above(max(above, below), standard_error, dof))
-        return max(
-            p_above(above, standard_error, dof), p_above(below, standard_error, dof)
-        ), opposite
+        claim = max(p_above(distance, standard_error, dof) for distance in (above, below))
+        return claim, opposite
 
     def probability_shown(self, gap: float, sd: float, n: int, alpha: float) -> float:
         """Probability that the claim is shown over `n` units (2 or more) of this mean and sd."""

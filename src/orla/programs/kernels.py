@@ -162,15 +162,15 @@ torch.library.register_fake("orla::block_gradient", lambda P, *others: P.new_emp
 
 
 def block_gradient(
-    sensitivity: Tensor, slots: dict[str, Tensor], filled_slots: Tensor, cotangent: Tensor
+    sensitivity: Tensor, slots: dict[str, Tensor], stored_count: Tensor, cotangent: Tensor
 ) -> Tensor:
-    """c P at the latest of `filled_slots` steps since P: (models, gates, inputs).
+    """c P at the latest of `stored_count` steps since P: (models, gates, inputs).
 
     `sensitivity` is P at the block's start; the slots hold steps, newest first from the end, of
-    which the last `filled_slots` are filled. `_expected_shapes` has the shapes.
+    which the last `stored_count` are filled. `_expected_shapes` has the shapes.
     """
     return torch.ops.orla.block_gradient(
-        sensitivity, *(slots[name] for name in _SLOT_NAMES), filled_slots, cotangent
+        sensitivity, *(slots[name] for name in _SLOT_NAMES), stored_count, cotangent
     )
 
 

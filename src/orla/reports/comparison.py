@@ -73,8 +73,8 @@ def mean_of(values: Iterable[float], diverged: int = 0) -> Mean:
 def paper_value(row: Mapping[str, Any] | None, name: str, ending: str = "") -> Quote | None:
     """A number of a row of `Paper.table`, by its column; None where it has none.
 
-    A row with ``NAME_from`` and ``NAME_to`` has a range; `ending` is what follows "low"
-    and "high" in the columns of the interval, such as _percent.
+    A row with ``NAME_from`` and ``NAME_to`` has a range; `ending` is what follows "low" and "high"
+    in the columns of the interval, such as _percent.
     """
     row = row or {}
     place, reason = str(row.get("place", "")), row.get("not_comparable", "")

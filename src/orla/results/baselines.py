@@ -12,7 +12,7 @@ from orla.results.summary import DENOMINATOR, Sample, Summary, mean, seeds, shar
 from orla.study import refits
 from orla.study.efficiency import MEASURES
 from orla.study.keys import KEYS
-from orla.study.scores import recovery_percent
+from orla.study.recovery import recovery_percent
 
 _NETWORKS = {
     name: KEYS[name] for name in ("task", "pair", "architecture", "precision", "split", "start")

@@ -18,9 +18,9 @@ from orla.results import guards
 from orla.results.estimands import AT_END, ESTIMANDS, Estimand
 from orla.statistics.means import Moments, moments
 from orla.statistics.resampling import Draws, finite_means
-from orla.study import scores
 from orla.study.keys import KEYS
 from orla.study.rates import best_rate_index, runner_up_index
+from orla.study.recovery import recovery_percent
 
 NEEDED = [
     *("diverged", "unreliable", "selected_on_test", "selected_on_tail", "updates"),
@@ -126,7 +126,7 @@ class Side:
         reference = self.at_rate("reference_error")
         if not _denominator_is_sufficient(moments(zero - reference)):
             return np.full(len(zero), np.nan)
-        return scores.recovery_percent(zero, self.at_rate(self.estimand.error), reference)
+        return recovery_percent(zero, self.at_rate(self.estimand.error), reference)
 
     @property
     def rate_search(self) -> guards.RateSearch:

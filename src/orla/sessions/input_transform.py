@@ -175,19 +175,19 @@ def align_b_on_stable_pairs(
     projection_b: Projection,
     pairs: np.ndarray,
     method: str,
-    stable_count: int | float,
+    stable: int | float,
     where: str,
 ) -> tuple[Projection, np.ndarray]:
     """B's components turned onto A's, and the rows of `pairs` that the rotation is fitted on.
 
     `pairs` (channels, 2) are columns of A and of B that are one channel; "aligned_factors" takes
-    `stable_count` of them, a number or a fraction.
+    `stable` of them, a number or a fraction.
     """
     components, rows = projection_a.loadings.shape[1], np.arange(len(pairs))
     a, b = projection_a.loadings[pairs[:, 0]], projection_b.loadings[pairs[:, 1]]
     require_enough(len(pairs), components, where, "channels that both sessions have")
     if method == "aligned_factors":
-        count = stable_count if isinstance(stable_count, int) else round(stable_count * len(pairs))
+        count = stable if isinstance(stable, int) else round(stable * len(pairs))
         if count > len(pairs):
             raise OrlaError(
                 f"{where}: features.stable is {count} of {len(pairs)} channels that both sessions "
@@ -200,6 +200,5 @@ def align_b_on_stable_pairs(
                 "they align; lower features.count, or raise features.stable"
             )
     turn = rotation_b_onto_a(a[rows], b[rows])
-    return Projection(
-        projection_b.mean, projection_b.weights @ turn, projection_b.loadings @ turn
-    ), rows
+    weights, loadings = projection_b.weights @ turn, projection_b.loadings @ turn
+    return Projection(projection_b.mean, weights, loadings), rows

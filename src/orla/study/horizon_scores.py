@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from orla.study import rates, rolling, scores, stable
+from orla.study import rates, rolling, stable
+from orla.study.recovery import recovery_percent
 from orla.study.rolling import Batch, Measures
 from orla.study.run import ConditionRun
 from orla.study.tidy import Rows
@@ -40,7 +41,7 @@ def recovery_rows(
         [heldout] = stable.mean_heldout_scores(run, results, [best], [horizon])[stable.ERROR]
         end = results[best]["diverged_step"]
         heldout = np.where((end >= 0) & (end < horizon), np.nan, heldout)
-        recovery = scores.recovery_percent(start, heldout, goal)
+        recovery = recovery_percent(start, heldout, goal)
         edge = np.full(run.seeds, rates.best_on_edge(validation))
         by_horizon.append((recovery, validation[best], edge))
     names = ("recovery_heldout_percent", rolling.ERROR, "edge") if by_horizon else ()

@@ -249,6 +249,7 @@ class Plan:
     def job(self, condition: Condition) -> dict[str, Any]:
         """All that a sweep of `condition` depends on, its files and code apart; JSON-ready."""
         c = condition
+        key_over_pairs = tuple(v for k, v in c.keys.items() if k != "pair")
         return {
             "keys": c.keys,
             "seeds": c.seeds,
@@ -263,7 +264,6 @@ class Plan:
             "growth": self.config["grid_growth"],
             "horizons": self.adapt_horizons(c),
             "stable_windows": self.config["stable_windows"],
-            "for_resamples": tuple(v for k, v in c.keys.items() if k != "pair")
-            in self._resampled_keys,
+            "for_resamples": key_over_pairs in self._resampled_keys,
             **self.format_entry(c.precision),
         }

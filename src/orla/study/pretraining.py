@@ -144,11 +144,8 @@ def _train_networks(
     count = len(initial["W_out"])
     lowest, stale, age = np.full(count, np.inf), np.zeros(count, int), np.zeros(count, int)
     # Number of the network in each place; copies fill up a batch of too few.
-    index, active, waiting = (
-        np.minimum(np.arange(batch_models), count - 1),
-        np.arange(batch_models) < count,
-        batch_models,
-    )
+    places, waiting = np.arange(batch_models), batch_models
+    index, active = np.minimum(places, count - 1), places < count
     best, curves = {name: p.clone() for name, p in initial.items()}, []
     params, optimizer, streams = models_at(initial, torch.as_tensor(index)), None, split(index)
     rates = params["W_out"].new_full((batch_models,), settings.learning_rate)

@@ -15,6 +15,7 @@ import numpy as np
 from orla.engine.loop import Adaptation, StreamTensors
 from orla.errors import OrlaError, prefix_errors
 from orla.study import efficiency, rates, refits, scores
+from orla.study.recovery import is_unreliable, recovery_percent
 from orla.study.run import ConditionRun
 from orla.study.scores import Scores
 from orla.tasks.episode import Episode
@@ -165,14 +166,14 @@ def error_measures(batch: Batch) -> Measures:
         **{name: score for name, score in baseline.items() if name.startswith(refits.PREFIX)},
         **{name: baseline[name] for name in efficiency.MEASURES},
         **{
-            f"recovery_{part}_percent": scores.recovery_percent(
+            f"recovery_{part}_percent": recovery_percent(
                 baseline[f"frozen_{part}_error"], error, reference
             )
             for part, error in by_part.items()
         },
         **{f"{part}_{n}": baseline[f"{part}_{n}"] for part in UNADAPTED for n in further_scores},
         **{name: np.where(has_diverged, np.nan, score) for name, score in further_scores.items()},
-        "unreliable": scores.is_unreliable(baseline["frozen_heldout_error"], reference),
+        "unreliable": is_unreliable(baseline["frozen_heldout_error"], reference),
         "updates": np.full(len(step), step_errors.shape[1] // run.loop.learner.stride),
         ERROR: rolling_origin_error(batch, run.rate_selection_steps),
     }

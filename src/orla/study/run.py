@@ -49,7 +49,8 @@ class ConditionRun:
         batch_models: models that are computed together; changes the last digits only.
         shared_baseline: `baseline` of another condition with the same episode and at least these
             networks, so that it is computed once.
-        with_references: whether costs of networks and refitted decoders are in `baseline`.
+        with_costs_and_refits: whether `baseline` has costs of networks, else NaN, and the scores of
+            refitted decoders.
     """
 
     keys: Mapping[str, str]
@@ -59,7 +60,7 @@ class ConditionRun:
     batch_models: int = 5
     device: torch.device | str = "cpu"
     shared_baseline: Mapping[str, np.ndarray] | None = None
-    with_references: bool = True
+    with_costs_and_refits: bool = True
 
     @property
     def loss(self) -> Loss:
@@ -150,7 +151,7 @@ class ConditionRun:
         measures["constant_error"] = constant[stream]
         network = self.loop.learner.architecture
         measures |= dict.fromkeys(efficiency.MEASURES, np.full(self.seeds, np.nan))
-        if self.with_references:
+        if self.with_costs_and_refits:
             measures |= efficiency.measure_costs(network, self.networks, heldout)
             with cost.phase("scoring"):
                 measures |= refits.heldout_decoder_scores(

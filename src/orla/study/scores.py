@@ -1,4 +1,4 @@
-"""Scores of frozen networks on a part of a stream: errors, recovery, further scores."""
+"""Scores of frozen networks on a part of a stream: errors and further scores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from orla.tasks.stream import Stream
 
 # A model whose error is above this has diverged.
 DIVERGED_ABOVE = 1e6
-UNRELIABLE_BELOW = 0.05
 # Mean error (models,), and the loss's further scores (models,) by column.
 Scores = tuple[np.ndarray, dict[str, np.ndarray]]
 
@@ -68,23 +67,6 @@ def window_means(values: np.ndarray, mask: Tensor | None, window: int) -> np.nda
 def mean_adapting_error(errors: np.ndarray, mask: Tensor | None) -> np.ndarray:
     """Mean error (models,) over the scored steps that were adapted to."""
     return window_means(errors, mask, errors.shape[1])[:, 0]
-
-
-def recovery_percent(
-    frozen_error: np.ndarray, adapted_error: np.ndarray, reference_error: np.ndarray
-) -> np.ndarray:
-    """100 (frozen - adapted) / (frozen - reference), all mean errors; NaN without a reference.
-
-    0 is a network that does not adapt, 100 one that does as well as the reference.
-    Source: docs/protocol.md, Recovery; the paper does not define it.
-    """
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return 100.0 * (frozen_error - adapted_error) / (frozen_error - reference_error)
-
-
-def is_unreliable(frozen_error: np.ndarray, reference_error: np.ndarray) -> np.ndarray:
-    """Whether the denominator of `recovery_percent` is too small (under 0.05) to divide by."""
-    return ~((frozen_error - reference_error) >= UNRELIABLE_BELOW)
 
 
 def diverged_steps(errors: np.ndarray, heldout_error: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ from orla.architectures.base import Parameters
 from orla.engine.loop import StreamTensors
 from orla.study import rates, rolling, scores
 from orla.study.batches import measure_in_batches
+from orla.study.recovery import recovery_percent
 from orla.study.rolling import Batch, Measures
 from orla.study.run import ConditionRun
 from orla.study.scores import Scores
@@ -59,7 +60,7 @@ def add_stable_means(
         for name, by_rate in means.items():
             value = by_rate[indices.index(i)] if i in indices else np.nan
             measures[name] = np.where(measures["diverged"], np.nan, value)
-        measures["recovery_stable_percent"] = scores.recovery_percent(start, measures[ERROR], goal)
+        measures["recovery_stable_percent"] = recovery_percent(start, measures[ERROR], goal)
 
 
 def mean_heldout_scores(

@@ -139,10 +139,10 @@ class Recordings(Task, name="recordings", label="recordings", order=10):
         The dataset record holds the SHA-256 of both files under "files". OrlaError: as in
         `prepare_sessions` and `prepare_binned`, or a part would be empty.
         """
-        from orla.sessions import nwb  # imports pynwb, which jobs of adaptation do not need
+        files, reader = {"files": {"a": sha256(path_a), "b": sha256(path_b)}}, self.read_binned
+        if self.source != "binned":
+            from orla.sessions.nwb import read_session as reader  # imports pynwb
 
-        files = {"files": {"a": sha256(path_a), "b": sha256(path_b)}}
-        reader = self.read_binned if self.source == "binned" else nwb.read_session
         days = map(reader, (path_a, path_b))
         return self.prepare_streams(pair, days, self.dataset_record(pair, study) | files)
 

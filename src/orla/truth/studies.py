@@ -76,7 +76,7 @@ def _make_run(
         episode=episode,
         loop=loop_of(job, episode.n_in, episode.n_out, loss, episode.window),
         batch_models=min(worlds.BATCH, len(index)),
-        with_references=False,
+        with_costs_and_refits=False,
     )
 
 

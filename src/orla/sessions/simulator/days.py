@@ -50,7 +50,7 @@ def _reach_positions(
 def _smooth_noise(
     samples: int, columns: int, sd: float, kernel_sd_samples: float, rng: np.random.Generator
 ) -> np.ndarray:
-    """Smooth Gaussian noise (samples, columns) of the given sd; `kernel_sd_samples` in samples."""
+    """Smooth Gaussian noise (samples, columns) of the given sd, smoothed by a Gaussian kernel."""
     noise = scipy.ndimage.gaussian_filter1d(
         rng.standard_normal((samples, columns)), kernel_sd_samples, axis=0
     )
@@ -161,7 +161,7 @@ def _poisson_times(rate_hz: np.ndarray, t: np.ndarray, rng: np.random.Generator)
 def ornstein_uhlenbeck(
     samples: int, columns: int, time_constant_samples: float, rng: np.random.Generator
 ) -> np.ndarray:
-    """Stationary unit-variance noise (samples, columns); `time_constant_samples` in samples."""
+    """Stationary unit-variance noise (samples, columns) that decays within a time constant."""
     keep = np.exp(-1.0 / time_constant_samples)
     noise = np.sqrt(1 - keep**2) * rng.standard_normal((samples, columns))
     noise[0] /= np.sqrt(1 - keep**2)

@@ -12,6 +12,8 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
 MARK = "\x02"
+# How Snakemake says, in a message without an event, that what was asked for is there.
+UP_TO_DATE = "Nothing to be done"
 # A line up to this length is written to a pipe at once, so that no other cuts it in two.
 MOST = 3000
 # Event -> what is passed on of it, under the names that Snakemake gives.
@@ -36,7 +38,9 @@ class LogHandler(LogHandlerBase):
 
     def emit(self, record: LogRecord) -> None:
         event = getattr(record, "event", None)
-        if event not in FIELDS and record.levelname not in ("ERROR", "CRITICAL"):
+        if event is None and record.getMessage().startswith(UP_TO_DATE):
+            event = "up_to_date"
+        elif event not in FIELDS and record.levelname not in ("ERROR", "CRITICAL"):
             return
         fields = {name: getattr(record, name, None) for name in FIELDS.get(event, ())}
         if "resources" in fields:
