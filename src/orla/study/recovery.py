@@ -2,7 +2,7 @@
 
 import numpy as np
 
-# No recovery is computed over a smaller difference of errors.
+# A recovery over a smaller difference of errors is unreliable.
 UNRELIABLE_BELOW = 0.05
 
 

@@ -150,13 +150,13 @@ class ConditionRun:
         measures = measure_in_batches(self.seeds, self.batch_models, self._frozen_batch_scores)
         measures["constant_error"] = constant[stream]
         network = self.loop.learner.architecture
-        measures |= dict.fromkeys(efficiency.MEASURES, np.full(self.seeds, np.nan))
-        if self.with_costs_and_refits:
-            measures |= efficiency.measure_costs(network, self.networks, heldout)
-            with cost.phase("scoring"):
-                measures |= refits.heldout_decoder_scores(
-                    self.episode, self.loss, network, self.networks
-                )
+        if not self.with_costs_and_refits:
+            return measures | dict.fromkeys(efficiency.MEASURES, np.full(self.seeds, np.nan))
+        measures |= efficiency.measure_costs(network, self.networks, heldout)
+        with cost.phase("scoring"):
+            measures |= refits.heldout_decoder_scores(
+                self.episode, self.loss, network, self.networks
+            )
         return measures
 
     def _frozen_batch_scores(self, seed: np.ndarray) -> dict[str, np.ndarray]:
